@@ -1,0 +1,18 @@
+"""The engine: Tensor, the graph behind it, and the backward pass over that graph.
+
+    tensor      Tensor and its four slots          modes      no_grad and kin
+    record      applying an operator to Tensors    dtypes     element types and promotion
+    graph       nodes, leaves, hooks               creation   making tensors
+    backward    the pass itself                    inplace    writing in place
+    methods     operators as Tensor methods        printing   text, as PyTorch prints
+
+It knows arrays, never text to parse or screens.
+"""
+
+from gradcli.engine import methods as _methods
+from gradcli.engine.backward import backward, grad
+from gradcli.engine.tensor import Size, Tensor, wrap
+
+__all__ = ["Size", "Tensor", "backward", "grad", "wrap"]
+
+del _methods

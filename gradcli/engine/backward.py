@@ -1,0 +1,435 @@
+"""The backward pass: from outputs to leaves, once over the graph, without recursion.
+
+Nodes run from the youngest to the oldest (PyTorch's order: a node has a higher sequence number than
+all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there. What every rule
+would otherwise repeat is done here: summing a broadcast cotangent back to the input's shape,
+expanding a too-small one, casting to the input's dtype, projecting complex to real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.graph import EMPTY, AccumulateGrad, Node, pull_recorded
+from gradcli.engine.modes import mode
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.piecewise import where
+
+_by_age = attrgetter("seq")
+
+
+def backward(
+    tensors: Sequence[Tensor],
+    gradients: Sequence[Any],
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Accumulate gradients of ``tensors`` (weighted by ``gradients``) into the leaves' ``grad``."""
+    if inputs is not None:
+        targets = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+        found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)
+        for target, g in zip(targets, found, strict=True):
+            if g is not None:
+                _accumulate(target.edge, g if create_graph else g.array, create_graph)
+        return
+    roots, cotangents = _start(tensors, gradients, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    _run(roots, cotangents, keep, create_graph, None)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched.
+
+    ``grad_outputs`` weights the outputs (needed where one has several entries). Raises RuntimeFault:
+    E0404 (an input requires no grad), E0406 (an input was not used; ``allow_unused=True`` gives None).
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor(3.0, requires_grad=True)
+        >>> gradcli.autograd.grad(x * x, x)
+        (tensor(6.),)
+    """
+    outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if grad_outputs is None or isinstance(grad_outputs, Tensor):
+        grad_outputs = [grad_outputs] * len(outputs)
+    roots, cotangents = _start(outputs, grad_outputs, create_graph)
+    for i, t in enumerate(inputs):
+        if t.edge is None:
+            raise RuntimeFault(
+                "E0404",
+                f"input {i} does not require grad",
+                help="set requires_grad=True before the computation uses it",
+            )
+    wanted: dict[Node, Any] = {t.edge: None for t in inputs}
+    keep = create_graph if retain_graph is None else retain_graph
+    _run(roots, cotangents, keep, create_graph, wanted)
+    results = []
+    for i, t in enumerate(inputs):
+        found = wanted[t.edge]
+        if found is None and materialize_grads:
+            found = np.zeros(t.array.shape, t.dtype.numpy)[()]
+        elif found is None and not allow_unused:
+            raise RuntimeFault(
+                "E0406",
+                f"One of the differentiated Tensors (input {i}) appears to not have been used in the graph.",
+                help="Set allow_unused=True if this is the desired behavior.",
+            )
+        results.append(wrap(found, t.dtype) if found is not None and not isinstance(found, Tensor) else found)
+    return tuple(results)
+
+
+def _start(
+    tensors: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool
+) -> tuple[list[Node], list[Any]]:
+    roots, cotangents = [], []
+    for t, g in zip(tensors, gradients, strict=True):
+        if t.edge is None:
+            raise RuntimeFault(
+                "E0405",
+                "element 0 of tensors does not require grad and does not have a grad_fn",
+                help="make a leaf with requires_grad=True, and compute outside no_grad()",
+            )
+        shape = t.array.shape
+        if g is None:
+            if t.array.size != 1:
+                raise RuntimeFault(
+                    "E0403",
+                    "grad can be implicitly created only for scalar outputs; this one has shape "
+                    f"{tuple(shape)}",
+                    help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
+                )
+            g = np.ones(shape, t.dtype.numpy)[()]
+        else:
+            given = g.array.shape if isinstance(g, Tensor) else np.shape(g)
+            if given != shape:
+                raise RuntimeFault(
+                    "E0301",
+                    f"Mismatch in shape: grad_output has a shape of {list(given)} and output has a "
+                    f"shape of {list(shape)}.",
+                    help="the cotangent has the shape of the tensor it weights",
+                )
+            if not isinstance(g, Tensor):
+                g = np.asarray(g, t.dtype.numpy)[()]
+            elif not create_graph:
+                g = g.array if g.dtype is t.dtype else g.array.astype(t.dtype.numpy)
+            elif g.dtype is not t.dtype:
+                g = g.to(t.dtype)
+        if create_graph and not isinstance(g, Tensor):
+            g = wrap(g, t.dtype)
+        roots.append(t.edge)
+        cotangents.append(g)
+    return roots, cotangents
+
+
+def _collect(roots: Sequence[Node]) -> list[Node]:
+    """All nodes and leaves behind ``roots``, youngest first."""
+    seen = set(roots)
+    stack = list(seen)
+    order: list[Node] = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+    order.sort(key=_by_age, reverse=True)
+    return order
+
+
+def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node]]:
+    """The nodes that a wanted input lies behind, and those that must run to reach it."""
+    runs: set[Node] = set()
+    for node in reversed(order):
+        if any(e in runs or e in wanted for e in node.edges if e is not None):
+            runs.add(node)
+    return [node for node in order if node in runs or node in wanted], runs
+
+
+def _run(
+    roots: Sequence[Node], cotangents: Sequence[Any], keep: bool, recorded: bool, wanted: dict | None
+) -> None:
+    order = _collect(roots)
+    arrived: dict[Node, Any] = {}
+    for root, g in zip(roots, cotangents, strict=True):
+        have = arrived.get(root)
+        arrived[root] = g if have is None else have + g
+    before = mode.grad
+    mode.grad = recorded
+    try:
+        with np.errstate(all="ignore"):
+            careful = mode.branches and any(node.masks for node in order)
+            if recorded or wanted is not None or careful or mode.watching:
+                _walk(order, roots, arrived, keep, recorded, wanted, careful)
+            else:
+                _walk_plain(order, arrived, keep)
+    finally:
+        mode.grad = before
+
+
+def _walk_plain(order: list[Node], arrived: dict[Node, Any], keep: bool) -> None:
+    """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
+
+    The order in which leaves receive their sums cannot be seen then, so they simply come last.
+    """
+    pop = arrived.pop
+    get = arrived.get
+    for node in order:
+        g = pop(node, None)
+        if g is None:
+            continue
+        if node.__class__ is AccumulateGrad:
+            _accumulate(node, g, False)
+            continue
+        saved = node.saved
+        if saved is None:
+            raise _ran_before(node)
+        only = node.only
+        if only is not None:
+            r = node.pull(node, g)
+            edge = node.edges[only]
+            if r.shape != edge.shape:
+                r = fit(r, edge.shape)
+            if node.dtype is not edge.dtype:
+                r = _cast(r, edge.dtype)
+            have = get(edge)
+            arrived[edge] = r if have is None else have + r
+        else:
+            for edge, r in zip(node.edges, node.pull(node, g)):  # noqa: B905 (strict= costs)
+                if edge is None:
+                    continue
+                if r.shape != edge.shape:
+                    r = fit(r, edge.shape)
+                if node.dtype is not edge.dtype:
+                    r = _cast(r, edge.dtype)
+                have = get(edge)
+                arrived[edge] = r if have is None else have + r
+        if not keep and saved:
+            node.saved = None
+
+
+def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
+    """How many contributions each leaf has to wait for."""
+    waits: dict[Node, int] = {}
+    for edge in (*roots, *(e for node in order for e in node.edges)):
+        if edge.__class__ is AccumulateGrad and (wanted is None or edge in wanted):
+            waits[edge] = waits.get(edge, 0) + 1
+    return waits
+
+
+def _walk(
+    order: list[Node],
+    roots: Sequence[Node],
+    arrived: dict[Node, Any],
+    keep: bool,
+    recorded: bool,
+    wanted: dict | None,
+    careful: bool,
+) -> None:
+    """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
+    runs = None
+    if wanted is not None:
+        order, runs = _only_towards(wanted, order)
+    waits = _waits(order, roots, wanted)
+    for root in roots:
+        if root in waits:
+            waits[root] -= 1
+            if not waits[root]:
+                _arrive_at_leaf(root, arrived.pop(root), recorded, wanted)
+    for node in order:
+        if node.__class__ is AccumulateGrad:
+            continue
+        g = arrived.pop(node, None)
+        pulled = _pull_watched(node, g, keep, recorded, wanted, runs, careful)
+        for edge, r in zip(node.edges, pulled, strict=True):
+            if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
+                continue
+            if r is not None:
+                if r.shape != edge.shape:
+                    r = fit(r, edge.shape)
+                if node.dtype is not edge.dtype:
+                    r = _cast(r, edge.dtype)
+                have = arrived.get(edge)
+                arrived[edge] = r if have is None else have + r
+            if edge in waits:
+                waits[edge] -= 1
+                if not waits[edge]:
+                    total = arrived.pop(edge, None)
+                    if total is not None:
+                        _arrive_at_leaf(edge, total, recorded, wanted)
+
+
+def _pull_watched(
+    node: Node,
+    g: Any,
+    keep: bool,
+    recorded: bool,
+    wanted: dict | None,
+    runs: set[Node] | None,
+    careful: bool,
+) -> tuple:
+    """One node's cotangents, with its hooks run and its saved values released."""
+    nothing = (None,) * len(node.edges)
+    if g is None:
+        return nothing
+    extra = node.extra
+    if extra is not None and extra.watched:
+        g = _before(node, g, recorded)
+    if wanted is not None:
+        if node in wanted:
+            wanted[node] = g
+        if node not in runs:
+            return nothing
+    if node.saved is None:
+        raise _ran_before(node)
+    if recorded:
+        pulled = pull_recorded(node, g, wrap)
+    elif node.only is not None:
+        one = (node.pull(node, g),)
+        pulled = (*nothing[: node.only], *one, *nothing[node.only + 1 :])
+    else:
+        pulled = node.pull(node, g)
+    if careful and node.op.kind == "elementwise":
+        pulled = tuple(None if r is None else _taken_only(r, g) for r in pulled)
+    if extra is not None and extra.post_hooks:
+        pulled = _after(node, pulled, g, recorded)
+    if not keep and node.saved is not EMPTY:
+        node.saved = None
+    return pulled
+
+
+def fit(r: Any, shape: tuple[int, ...]) -> Any:
+    """A cotangent in its input's shape: sums undo broadcasting, a too-small one is expanded."""
+    if len(r.shape) > len(shape) or any(
+        n == 1 != m for n, m in zip(shape[::-1], r.shape[::-1], strict=False)
+    ):
+        r = OPERATORS["sum_to"](r, shape)
+    return r if r.shape == shape else OPERATORS["expand"](r, shape)
+
+
+def _cast(r: Any, dtype: dtypes.DType) -> Any:
+    if isinstance(r, Tensor):
+        if r.dtype is dtype:
+            return r
+        if r.dtype.is_complex and not dtype.is_complex:
+            r = OPERATORS["real"](r)
+        return r.to(dtype)
+    if r.dtype.kind == "c" and not dtype.is_complex:
+        r = r.real
+    return r if r.dtype == dtype.numpy else r.astype(dtype.numpy)
+
+
+def _taken_only(r: Any, g: Any) -> Any:
+    """Zero wherever the cotangent is zero: a branch not taken contributes nothing, even 0 * inf."""
+    raw = r.array if isinstance(r, Tensor) else r
+    if np.isfinite(raw).all():
+        return r
+    raw_g = g.array if isinstance(g, Tensor) else g
+    return where(raw_g == 0, 0.0, r) if isinstance(r, Tensor) else np.where(raw_g == 0, 0.0, raw)[()]
+
+
+def _ran_before(node: Node) -> RuntimeFault:
+    return RuntimeFault(
+        "E0401",
+        "Trying to backward through the graph a second time: the first run freed the values saved by "
+        f"{node.name()}",
+        help="make the first call backward(retain_graph=True)",
+    )
+
+
+def _as_tensor(g: Any, node: Node) -> Tensor:
+    return g if isinstance(g, Tensor) else wrap(g, node.dtype)
+
+
+def _before(node: Node, g: Any, recorded: bool) -> Any:
+    """Tensor hooks, then node pre-hooks, then the kept gradient: PyTorch's order."""
+    extra = node.extra
+    for hook in list((extra.hooks or {}).values()):
+        g = _replaced(hook(_as_tensor(g, node)), g, node, recorded)
+    for hook in list((extra.pre_hooks or {}).values()):
+        result = hook((_as_tensor(g, node),))
+        if result is not None:
+            g = _replaced(result[0] if isinstance(result, tuple) else result, g, node, recorded)
+    if extra.kept is not None:
+        kept = _as_tensor(g, node)
+        extra.kept.grad = kept if extra.kept.grad is None else extra.kept.grad + kept
+    return g
+
+
+def _after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
+    given = tuple(
+        None if r is None or e is None else _as_tensor(r, e)
+        for r, e in zip(pulled, node.edges, strict=True)
+    )
+    for hook in list(node.extra.post_hooks.values()):
+        result = hook(given, (_as_tensor(g, node),))
+        if result is not None:
+            given = result if isinstance(result, tuple) else (result,)
+    return tuple(t if t is None or recorded else t.array for t in given)
+
+
+def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:
+    if result is None:
+        return g
+    if not isinstance(result, Tensor):
+        raise TypeFault(
+            "E0407",
+            f"a hook must return a Tensor or None, got {type(result).__name__}",
+            help="return the new gradient, or nothing",
+        )
+    if result.array.shape != node.shape:
+        raise RuntimeFault(
+            "E0407",
+            f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape {tuple(node.shape)}",
+        )
+    return result if recorded else result.array
+
+
+def _arrive_at_leaf(leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict | None) -> None:
+    extra = leaf.extra
+    if extra is not None and extra.hooks:
+        for hook in list(extra.hooks.values()):
+            total = _replaced(hook(_as_tensor(total, leaf)), total, leaf, recorded)
+    if wanted is not None:
+        wanted[leaf] = total
+        return
+    _accumulate(leaf, total, recorded)
+    if extra is not None and extra.post_hooks:
+        owner = leaf.variable
+        for hook in list(extra.post_hooks.values()):
+            hook(owner)
+
+
+def _accumulate(leaf: Any, total: Any, recorded: bool) -> None:
+    """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
+    have = leaf.grad
+    if recorded:
+        leaf.grad = total if have is None else have + total
+        return
+    if have is None:
+        if isinstance(total, np.ndarray):
+            total = total.copy()
+        leaf.grad = wrap(total, leaf.dtype)
+    elif isinstance(have.array, np.ndarray):
+        have.array += total
+        if have.meta is not None:
+            have.meta.version.number += 1
+    else:
+        have.array = have.array + total

@@ -1,0 +1,161 @@
+"""Element types under PyTorch's names, and PyTorch's promotion between them.
+
+A tensor with dimensions decides within its kind (bool < int < float < complex); 0-d tensors and
+Python numbers only raise the kind. So float32 vector * float64 scalar stays float32, and an int
+tensor * 2.5 becomes the default float type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.errors import TypeFault
+
+
+class DType:
+    """One element type; ``gradcli.float32`` and its kin are the only instances."""
+
+    __slots__ = ("itemsize", "kind", "name", "numpy", "quick")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(name)
+        self.itemsize = self.numpy.itemsize
+        self.kind = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[self.numpy.kind]
+        self.quick = self.kind == 2
+        """Real floating point: arithmetic among equals needs no promotion and no conjugation."""
+
+    def __repr__(self) -> str:
+        return f"gradcli.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether entries are real floating-point numbers."""
+        return self.kind == 2
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether entries are complex numbers."""
+        return self.kind == 3
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a tensor of this type may require a gradient."""
+        return self.kind >= 2
+
+
+float64 = double = DType("float64")
+float32 = DType("float32")
+float16 = half = DType("float16")
+int64 = long = DType("int64")
+int32 = DType("int32")
+int16 = short = DType("int16")
+int8 = DType("int8")
+uint8 = DType("uint8")
+bool_ = DType("bool")
+complex64 = cfloat = DType("complex64")
+complex128 = cdouble = DType("complex128")
+
+ALL = (
+    float64, float32, float16, int64, int32, int16, int8, uint8, bool_, complex64, complex128,
+)  # fmt: skip
+BY_NAME = {d.name: d for d in ALL} | {
+    "double": float64, "float": float32, "half": float16, "long": int64, "int": int32,
+    "short": int16, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
+_BY_NUMPY = {d.numpy: d for d in ALL}
+_BY_TYPE = {float: float32, int: int64, bool: bool_, complex: complex64}
+
+_default = float32
+
+
+def get_default_dtype() -> DType:
+    """The type of a tensor made from Python floats: float32 unless changed."""
+    return _default
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the type of tensors made from Python floats. Raises TypeFault for a type not floating."""
+    global _default
+    dtype = to_dtype(dtype)
+    if not dtype.is_floating_point:
+        raise TypeFault(
+            "E0309", f"the default dtype must be floating point, got {dtype}", help="use float32 or float64"
+        )
+    _default = dtype
+
+
+def to_dtype(dtype: Any) -> DType:
+    """The DType for a DType, a name, a Python type or a NumPy type. Raises TypeFault (E0309)."""
+    if dtype.__class__ is DType:
+        return dtype
+    if isinstance(dtype, str) and dtype.rpartition(".")[2] in BY_NAME:
+        return BY_NAME[dtype.rpartition(".")[2]]
+    if dtype is float:
+        return _default
+    if dtype in (int, bool, complex):
+        return _BY_TYPE[dtype]
+    try:
+        return _BY_NUMPY[np.dtype(dtype)]
+    except (TypeError, KeyError):
+        raise TypeFault(
+            "E0309", f"{dtype!r} is not a dtype", help=f"one of {', '.join(d.name for d in ALL)}"
+        ) from None
+
+
+def dtype_of(array: Any) -> DType:
+    """The DType of a NumPy (or CuPy) array or scalar. Raises TypeFault for strings and objects."""
+    try:
+        return _BY_NUMPY[array.dtype]
+    except KeyError:
+        raise TypeFault(
+            "E0309", f"cannot make a tensor of {array.dtype} entries", help="numbers and booleans only"
+        ) from None
+
+
+def number_dtype(value: Any) -> DType:
+    """The DType that a Python number counts as."""
+    kind = value.__class__
+    if kind is float:
+        return _default
+    if kind is bool:
+        return bool_
+    if kind is int:
+        return int64
+    return complex128 if _default is float64 else complex64
+
+
+def promote(a: DType, b: DType) -> DType:
+    """The smallest type that both turn into, kind by kind."""
+    if a is b:
+        return a
+    if a.kind != b.kind:
+        high, low = (a, b) if a.kind > b.kind else (b, a)
+        return complex128 if high is complex64 and low is float64 else high
+    return _BY_NUMPY[np.promote_types(a.numpy, b.numpy)]
+
+
+def result_type(operands: Iterable[tuple[DType, int]]) -> DType:
+    """The type that operands of (dtype, rank) meet in: rank 2 has dimensions, 1 is 0-d, 0 a number."""
+    by_rank: list[DType | None] = [None, None, None]
+    for dtype, rank in operands:
+        have = by_rank[rank]
+        by_rank[rank] = dtype if have is None else promote(have, dtype)
+    low = _raise_kind(by_rank[1], by_rank[0])
+    return _raise_kind(by_rank[2], low) or _default
+
+
+def _raise_kind(strong: DType | None, weak: DType | None) -> DType | None:
+    if strong is None or weak is None:
+        return strong or weak
+    if weak.kind <= strong.kind:
+        return strong
+    if weak.kind == 3 and strong.kind == 2:
+        return complex128 if strong is float64 else complex64
+    return weak

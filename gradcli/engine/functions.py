@@ -1,0 +1,147 @@
+"""Free functions whose call differs from their operator's: joins, extremes, pieces, questions.
+
+The same names as PyTorch's. What is not here is an operator and is called directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.creation import as_tensor
+from gradcli.engine.tensor import Tensor
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.shape import normal_dim
+
+HIDDEN = frozenset(
+    ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast", "mT",
+     "cat", "stack", "tile")
+)  # fmt: skip
+"""Operators that are reached by syntax, by a method or through a function below."""
+
+
+def _tensors(name: str, tensors: Any) -> list:
+    if isinstance(tensors, Tensor):
+        return list(tensors)
+    if not isinstance(tensors, list | tuple):
+        raise TypeFault(
+            "E0303", f"{name} needs a list of tensors, got {type(tensors).__name__}",
+            help=f"write {name}([a, b])",
+        )  # fmt: skip
+    return [t if getattr(t, "__gradcli_rank__", 0) else as_tensor(t) for t in tensors]
+
+
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors joined along a dimension they have."""
+    return OPERATORS["cat"](*_tensors("cat", tensors), dim=dim)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Tensors of one shape joined along a new dimension."""
+    return OPERATORS["stack"](*_tensors("stack", tensors), dim=dim)
+
+
+def torch_max(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
+    return as_value(x).max(dim, keepdim) if dim is not None else OPERATORS["amax"](as_value(x))
+
+
+def torch_min(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
+    return as_value(x).min(dim, keepdim) if dim is not None else OPERATORS["amin"](as_value(x))
+
+
+def as_value(x: Any) -> Any:
+    """``x``, or a tensor of it where it is a list, an array or a number."""
+    return x if getattr(x, "__gradcli_rank__", 0) else as_tensor(x)
+
+
+def diag(x: Any) -> Any:
+    """A vector as a diagonal matrix; of a matrix, its diagonal."""
+    x = as_value(x)
+    if len(x.shape) == 1:
+        n = x.shape[0]
+        return OPERATORS["undiagonal"](x, (n, n))
+    if len(x.shape) != 2:
+        raise RuntimeFault("E0301", f"diag needs a vector or a matrix, got {len(x.shape)} dimensions")
+    return OPERATORS["diagonal"](x)
+
+
+def diag_embed(x: Any) -> Any:
+    """Matrices with x's last dimension on their diagonals."""
+    x = as_value(x)
+    return OPERATORS["undiagonal"](x, (*x.shape, x.shape[-1]))
+
+
+def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Dimensions from ``start_dim`` to ``end_dim`` joined into one."""
+    shape = tuple(as_value(x).shape)
+    if not shape:
+        return OPERATORS["reshape"](x, (1,))
+    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
+    return OPERATORS["reshape"](x, (*shape[:first], -1, *shape[last + 1 :]))
+
+
+def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
+    """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
+    n = as_value(x).shape[normal_dim(dim, len(x.shape))]
+    sizes = [min(size, n - i) for i in range(0, n, size)] if isinstance(size, int) else list(size)
+    if sum(sizes) != n:
+        raise RuntimeFault("E0306", f"split sizes {sizes} do not add up to {n}")
+    axis = normal_dim(dim, len(x.shape))
+    pieces, start = [], 0
+    for s in sizes:
+        pieces.append(OPERATORS["getitem"](x, (slice(None),) * axis + (slice(start, start + s),)))
+        start += s
+    return tuple(pieces)
+
+
+def chunk(x: Any, chunks: int, dim: int = 0) -> tuple:
+    """At most ``chunks`` pieces of equal size along a dimension."""
+    n = as_value(x).shape[normal_dim(dim, len(x.shape))]
+    return split(x, max(1, -(-n // chunks)), dim)
+
+
+def unbind(x: Any, dim: int = 0) -> tuple:
+    """The slices along a dimension, without it."""
+    axis = normal_dim(dim, len(as_value(x).shape))
+    return tuple(
+        OPERATORS["getitem"](x, (slice(None),) * axis + (i,)) for i in range(x.shape[axis])
+    )
+
+
+def numel(x: Any) -> int:
+    """The number of entries."""
+    return as_value(x).numel()
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether ``x`` is a Tensor."""
+    return isinstance(x, Tensor)
+
+
+def equal(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors have one shape and the same entries."""
+    return x.shape == y.shape and bool(np.all(x.array == y.array))
+
+
+def allclose(x: Tensor, y: Tensor, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+    """Whether all entries agree to within atol + rtol*abs(y)."""
+    return bool(np.allclose(x.array, y.array, rtol=rtol, atol=atol))
+
+
+def public_operators() -> dict[str, Any]:
+    """Operators by the names that a user calls them by, aliases included."""
+    names: dict[str, Any] = {}
+    for op in OPERATORS.values():
+        if op.name not in HIDDEN:
+            for name in (op.name, *op.aliases):
+                names[name] = op
+    for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind):
+        names[function.__name__] = function
+    names["concat"] = cat
+    names["tile"] = names["repeat"] = OPERATORS["tile"]
+    return names

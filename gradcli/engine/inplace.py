@@ -1,0 +1,116 @@
+"""Writing in place: ``x += y``, ``x.mul_(2)``, ``x[i] = v``.
+
+The tensor keeps its memory and gets a new node; the version counter, which views and detached twins
+share, goes up, so that a node which saved the old value can tell.
+
+    before   x --edge--> A          after x.mul_(y)   x --edge--> mul --> A
+                                                                   `----> y
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.graph import AccumulateGrad, more
+from gradcli.engine.modes import mode
+from gradcli.engine.record import _as_input, _record, apply
+from gradcli.engine.tensor import Meta, Tensor, wrap
+from gradcli.ops.core import OPERATORS, Operator
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.indexing import write
+
+
+def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
+    """``target`` becomes ``op(target, *others, **params)``, in its own memory; returns ``target``.
+
+    Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (a view inside the graph), E0301 and
+    E0309 (the result does not fit the target).
+    """
+    _may_write(target, others)
+    old = _before_write(target)
+    params = {**op.params, **params}
+    result = apply(op, (old, *others), params)
+    if result.array.shape != target.array.shape:
+        raise RuntimeFault(
+            "E0301",
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
+            f"{list(result.array.shape)}",
+            help="an in-place write cannot grow its target; write x = x + y",
+            operands=((0, f"shape {target.array.shape}"),),
+        )
+    if result.dtype.kind > target.dtype.kind:
+        raise RuntimeFault(
+            "E0309",
+            f"result type {result.dtype.name} can't be cast to the desired output type "
+            f"{target.dtype.name}",
+            help="write x = x * y, or make x a float tensor first",
+        )
+    np.copyto(target.array, result.array, casting="unsafe")
+    return _after_write(target, result)
+
+
+def set_item(target: Tensor, index: Any, value: Any) -> None:
+    """``target[index] = value``, recorded where either side is in the graph."""
+    _may_write(target, (value,))
+    old = _before_write(target)
+    if not isinstance(value, int | float | bool | complex):
+        value = _as_input(OPERATORS["put"], value if not isinstance(value, list) else np.array(value))
+    raw = value.array if isinstance(value, Tensor) else value
+    write(target.array, index, raw)
+    twin = wrap(target.array, target.dtype)
+    if mode.grad and target.dtype.differentiable:
+        _record(OPERATORS["put"], [old, value], {"index": index}, twin)
+    _after_write(target, twin)
+
+
+def _may_write(target: Tensor, others: tuple) -> None:
+    if not mode.grad:
+        return
+    if target.edge.__class__ is AccumulateGrad:
+        raise RuntimeFault(
+            "E0408",
+            "a leaf Variable that requires grad is being used in an in-place operation.",
+            help="write x = x + 1, or change it inside no_grad()",
+        )
+    base = target.meta.base if target.meta is not None else None
+    if base is not None and (
+        base.edge is not None
+        or target.edge is not None
+        or any(isinstance(o, Tensor) and o.edge is not None for o in others)
+    ):
+        raise RuntimeFault(
+            "E0409",
+            "an in-place write to a view of a tensor in the graph is not recorded",
+            help="write to the base by index (x[0] = v), or build the new tensor with where or cat",
+        )
+
+
+def _before_write(target: Tensor) -> Tensor:
+    """What the target was: its memory, graph place and version before the write."""
+    array = target.own_array()
+    if not array.flags.writeable or 0 in array.strides:
+        raise RuntimeFault(
+            "E0409",
+            "unsupported operation: more than one element of the written-to tensor refers to a single "
+            "memory location",
+            help="Please clone() the tensor before performing the operation.",
+        )
+    old = wrap(array, target.dtype, target.edge)
+    old.meta = Meta(target._meta().version)
+    return old
+
+
+def _after_write(target: Tensor, result: Tensor) -> Tensor:
+    meta = target._meta()
+    meta.version.number += 1
+    edge = result.edge
+    if edge is not None:
+        target.edge = edge
+        meta.kept = None
+        if edge.saved and edge.saved[-1] is not None:
+            extra = more(edge)
+            extra.out_meta = meta
+            extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
+    return target

@@ -1,0 +1,293 @@
+"""Puts the operators on Tensor: ``x + y``, ``x.sum(0)``, ``x[1]``, ``x.add_(y)``.
+
+Operators of one or two tensors get the short way of ``record``; all others go through the operator
+itself, so that a method and the function of the same name cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.inplace import set_item, write_result
+from gradcli.engine.record import apply, binary_method, unary_method
+from gradcli.engine.tensor import Tensor
+from gradcli.ops.core import OPERATORS, Operator
+from gradcli.ops.errors import IndexFault, TypeFault
+
+_SYMBOLS = {
+    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "pow": "pow", "matmul": "matmul",
+    "floor_divide": "floordiv", "remainder": "mod",
+}  # fmt: skip
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_LOGIC = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
+# Methods whose operator does not read as a method of its first input.
+_NO_METHOD = frozenset(
+    ("cat", "stack", "put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal",
+     "getitem", "where", "cast", "mT")
+)  # fmt: skip
+
+
+def plain_index(index: Any) -> Any:
+    """An index as NumPy takes it: Tensors become arrays, lists of numbers become arrays.
+
+    Raises IndexFault (E0307) for floats and other things that index nothing.
+    """
+    if isinstance(index, tuple):
+        return tuple(_plain_part(p) for p in index)
+    return _plain_part(index)
+
+
+def _plain_part(part: Any) -> Any:
+    if part is None or part is Ellipsis or part.__class__ is int:
+        return part
+    if isinstance(part, slice):
+        return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
+    if isinstance(part, Tensor):
+        array = part.array
+        if part.dtype.kind > 1:
+            raise _no_index(f"a {part.dtype.name} tensor")
+        return int(array) if part.dtype.kind == 1 and not array.ndim else np.asarray(array)
+    if isinstance(part, bool | np.bool_):
+        return np.asarray(part)
+    if isinstance(part, np.integer):
+        return int(part)
+    if isinstance(part, list | np.ndarray | range):
+        array = np.asarray([p.item() if isinstance(p, Tensor) else p for p in part]) \
+            if isinstance(part, list) else np.asarray(part)  # fmt: skip
+        if not array.size:
+            return array.astype(np.int64)
+        if array.dtype.kind not in "bui":
+            raise _no_index("a list of other things than whole numbers")
+        return array
+    raise _no_index(f"a {type(part).__name__}")
+
+
+def _bound(bound: Any) -> int | None:
+    if bound is None or bound.__class__ is int:
+        return bound
+    try:
+        return bound.__index__()
+    except AttributeError:
+        raise _no_index(f"a {type(bound).__name__} in a slice") from None
+
+
+def _no_index(what: str) -> IndexFault:
+    return IndexFault(
+        "E0307",
+        f"{what} cannot index a tensor",
+        help="use whole numbers, slices, None, ..., integer or boolean tensors",
+    )
+
+
+def _getitem(self: Tensor, index: Any) -> Tensor:
+    return apply(OPERATORS["getitem"], (self,), {"index": plain_index(index)})
+
+
+def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    set_item(self, plain_index(index), value)
+
+
+def _method(op: Operator) -> Callable:
+    def method(self: Tensor, *args: Any, **params: Any) -> Any:
+        return op(self, *args, **params)
+
+    return method
+
+
+def _sizes(op: Operator) -> Callable:
+    """view(2, 3) and view((2, 3)) alike."""
+
+    def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
+        if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+            sizes = tuple(sizes[0])
+        return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
+
+    return method
+
+
+def _in_place(op: Operator) -> Callable:
+    def method(self: Tensor, *args: Any, **params: Any) -> Tensor:
+        bound, params = op.bind((self, *args), params)
+        return write_result(self, op, *bound[1:], **params)
+
+    return method
+
+
+def _augmented(op: Operator) -> Callable:
+    def method(self: Tensor, other: Any) -> Tensor:
+        return write_result(self, op, other)
+
+    return method
+
+
+def _commuted(op: Operator) -> Callable:
+    def method(self: Tensor, other: Any) -> Any:
+        return op(other, self)
+
+    return method
+
+
+def _view(self: Tensor, *sizes: Any) -> Tensor:
+    from gradcli.ops.errors import RuntimeFault
+
+    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = tuple(sizes[0])
+    out = OPERATORS["reshape"](self, tuple(sizes))
+    if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
+        raise RuntimeFault(
+            "E0306",
+            "view size is not compatible with input tensor's size and stride (at least one dimension "
+            "spans across two contiguous subspaces).",
+            help="Use .reshape(...) instead.",
+        )
+    return out
+
+
+def _flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    shape = self.array.shape
+    n = len(shape)
+    if not n:
+        return OPERATORS["reshape"](self, (1,))
+    first, last = start_dim % n, end_dim % n
+    return OPERATORS["reshape"](self, (*shape[:first], -1, *shape[last + 1 :]))
+
+
+def _t(self: Tensor) -> Tensor:
+    if self.array.ndim > 2:
+        raise TypeFault("E0305", f"t() expects at most 2 dimensions, this tensor has {self.array.ndim}")
+    return OPERATORS["mT"](self) if self.array.ndim == 2 else self
+
+
+def _extreme_method(name: str) -> Callable:
+    """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
+    along, full, pick = f"{name}imum", f"a{name}", f"arg{name}"
+
+    def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        if isinstance(dim, Tensor):
+            return OPERATORS[along](self, dim)
+        if dim is None:
+            return OPERATORS[full](self)
+        return Extremes.along(self, dim, keepdim, pick)
+
+    return method
+
+
+class Extremes(tuple):
+    """``(values, indices)`` of max or min along a dimension."""
+
+    __slots__ = ()
+    values = property(lambda self: self[0], doc="The extreme entries.")
+    indices = property(lambda self: self[1], doc="Where they stand; the first where several do.")
+
+    @classmethod
+    def along(cls, x: Tensor, dim: int, keepdim: bool, pick: str) -> Extremes:
+        """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
+        indices = OPERATORS[pick](x, dim, True)
+        values = OPERATORS["gather"](x, indices.array, dim)
+        if not keepdim:
+            values = OPERATORS["squeeze"](values, dim)
+            indices = OPERATORS["squeeze"](indices, dim)
+        return cls((values, indices))
+
+
+def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
+    return OPERATORS["where"](condition, self, other)
+
+
+def _fill(value: float) -> Callable:
+    def method(self: Tensor) -> Tensor:
+        return write_result(self, OPERATORS["mul"], 0).copy_(value) if value else _zero(self)
+
+    return method
+
+
+def _zero(self: Tensor) -> Tensor:
+    return _copy(self, 0)
+
+
+def _copy(self: Tensor, source: Any) -> Tensor:
+    set_item(self, Ellipsis, source)
+    return self
+
+
+def install() -> None:
+    """Give Tensor its operators and methods."""
+    Tensor.__gradcli_apply__ = lambda self, op, args, params: apply(op, args, params)
+    for op in OPERATORS.values():
+        if op.name in _NO_METHOD or op.variadic:
+            continue
+        if op.params:
+            method = _method(op)
+        elif op.arity == 1 and op.kind != "constant" and op.dtypes in ("float", "promote"):
+            method = unary_method(op)
+        elif op.arity == 2 and op.kind != "constant" and op.dtypes in ("float", "promote"):
+            method = binary_method(op)
+        else:
+            method = _method(op)
+        method.__name__ = op.name
+        method.__doc__ = op.doc
+        for name in (op.name, *op.aliases):
+            setattr(Tensor, name, method)
+            if op.dtypes in ("float", "promote") or op.name in ("relu", "abs", "floor", "ceil", "round"):
+                setattr(Tensor, f"{name}_", _in_place(op))
+    for name, word in _SYMBOLS.items():
+        op = OPERATORS[name]
+        setattr(Tensor, f"__{word}__", getattr(Tensor, name))
+        reverse = binary_method(op, reverse=True) if op.kind != "constant" else _commuted(op)
+        setattr(Tensor, f"__r{word}__", reverse)
+        if name != "matmul":
+            setattr(Tensor, f"__i{word}__", _augmented(op))
+    for name in _COMPARISONS:
+        setattr(Tensor, f"__{name}__", _compare(OPERATORS[name]))
+    for name, word in _LOGIC.items():
+        setattr(Tensor, f"__{word}__", _method(OPERATORS[name]))
+    Tensor.__invert__ = lambda self: OPERATORS["logical_not"](self)
+    Tensor.__neg__ = Tensor.neg
+    Tensor.__pos__ = lambda self: self
+    Tensor.__abs__ = Tensor.abs
+    Tensor.__getitem__ = _getitem
+    Tensor.__setitem__ = _setitem
+    Tensor.reshape = _sizes(OPERATORS["reshape"])
+    Tensor.view = _view
+    Tensor.expand = _sizes(OPERATORS["expand"])
+    Tensor.permute = _sizes(OPERATORS["permute"])
+    Tensor.repeat = _sizes(OPERATORS["tile"])
+    Tensor.flatten = _flatten
+    Tensor.ravel = _flatten
+    Tensor.t = _t
+    Tensor.max = _extreme_method("max")
+    Tensor.min = _extreme_method("min")
+    Tensor.where = _where
+    Tensor.zero_ = _zero
+    Tensor.fill_ = _copy
+    Tensor.copy_ = _copy
+    Tensor.contiguous = lambda self: self if self.is_contiguous() else self.clone()
+
+
+def _compare(op: Operator) -> Callable:
+    compute = op.compute
+
+    def method(self: Tensor, other: Any) -> Any:
+        kind = other.__class__
+        if kind is not float and kind is not int and kind is not Tensor and other is None:
+            return NotImplemented
+        if not self.array.ndim and (kind is float or kind is int) and self.dtype.kind < 3:
+            return _truth(compute(self.array, other))
+        if isinstance(other, str | list | tuple):
+            return NotImplemented
+        return op(self, other)
+
+    return method
+
+
+def _truth(value: Any) -> Tensor:
+    from gradcli.engine.dtypes import bool_
+    from gradcli.engine.tensor import wrap
+
+    return wrap(value, bool_)
+
+
+install()

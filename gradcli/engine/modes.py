@@ -1,0 +1,132 @@
+"""What the engine is allowed to record: gradient mode, as context managers and decorators.
+
+The state is one plain object for the process, because every operation reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.ops.errors import TypeFault
+
+
+class _Mode:
+    __slots__ = ("branches", "grad", "inference", "watching")
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.inference = False
+        # Whether any graph so far chose between branches (``where`` and kin): only then does
+        # backward look for slopes of branches that were not taken.
+        self.branches = False
+        # Whether any hook was ever registered: only then can anyone see in which order leaves
+        # receive their gradients.
+        self.watching = False
+
+
+mode = _Mode()
+
+
+def is_grad_enabled() -> bool:
+    """Whether operations are recorded now."""
+    return mode.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether ``inference_mode`` is on."""
+    return mode.inference
+
+
+class _Switch:
+    """A context manager that sets the gradient mode, restores it, and decorates functions."""
+
+    value = False
+
+    def __init__(self, function: Callable | None = None) -> None:
+        self.previous: list = []
+        if function is not None:
+            raise TypeFault(
+                "E0302",
+                f"{type(self).__name__} is used with brackets",
+                help=f"write @{type(self).__name__}() or with {type(self).__name__}():",
+            )
+
+    def __enter__(self) -> None:
+        self.previous.append(mode.grad)
+        mode.grad = self.value
+
+    def __exit__(self, *exc: object) -> None:
+        mode.grad = self.previous.pop()
+
+    def __call__(self, function: Callable) -> Callable:
+        import functools
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self._twin():
+                return function(*args, **kwargs)
+
+        return wrapped
+
+    def _twin(self) -> _Switch:
+        """A fresh switch of the same kind, so that a decorated function may call itself."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, previous=[])
+        return twin
+
+
+class no_grad(_Switch):
+    """Record nothing inside: results do not require a gradient.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.ones(2, requires_grad=True)
+        >>> with gradcli.no_grad():
+        ...     y = x * 2
+        >>> y.requires_grad
+        False
+    """
+
+
+class enable_grad(_Switch):
+    """Record inside, also within ``no_grad``."""
+
+    value = True
+
+
+class set_grad_enabled(_Switch):
+    """Switch recording on or off at once; as a context manager, until its end."""
+
+    def __init__(self, enabled: bool) -> None:
+        super().__init__()
+        self.value = bool(enabled)
+        self.previous = [mode.grad]
+        mode.grad = self.value
+
+    def __call__(self, function: Callable) -> Callable:
+        # A decorator switches for the calls only.
+        if self.previous:
+            mode.grad = self.previous.pop()
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        if not self.previous:
+            self.previous.append(mode.grad)
+        mode.grad = self.value
+
+
+class inference_mode(_Switch):
+    """Like ``no_grad``; kept as a mode of its own because programs ask for it by name."""
+
+    def __init__(self, enabled: bool = True) -> None:
+        super().__init__()
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.previous.append((mode.grad, mode.inference))
+        if self.enabled:
+            mode.grad, mode.inference = False, True
+
+    def __exit__(self, *exc: object) -> None:
+        mode.grad, mode.inference = self.previous.pop()

@@ -1,0 +1,486 @@
+"""Tensor: an array, its place in the graph, and PyTorch's names on it.
+
+Four slots, because a tensor is made at every operation:
+
+    array   the numbers: a NumPy (or CuPy) array, or a NumPy scalar where the tensor is 0-d.
+            A scalar is several times cheaper than a 0-d array; ``own_array`` makes it an array
+            when something needs its memory (a view, a write in place, ``numpy()``)
+    dtype   the element type
+    edge    where the gradient goes: None, the AccumulateGrad of a leaf, or the node that made it
+    meta    rarely more: version counter, kept gradient, base of a view
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.dtypes import DType
+from gradcli.engine.graph import AccumulateGrad, Handle, Kept, Node, more
+from gradcli.engine.modes import mode
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+
+_new = object.__new__
+
+
+class Size(tuple):
+    """A shape that prints as PyTorch's: ``gradcli.Size([2, 3])``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"gradcli.Size({list(self)})"
+
+    def numel(self) -> int:
+        """How many entries a tensor of this shape has."""
+        total = 1
+        for n in self:
+            total *= n
+        return total
+
+
+class Version:
+    """Counts writes to one piece of memory; views and detached twins share it."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+class Meta:
+    """What few tensors have."""
+
+    __slots__ = ("base", "grad", "kept", "version")
+
+    def __init__(self, version: Version | None = None) -> None:
+        self.version = version or Version()
+        self.base: Tensor | None = None
+        self.grad: Tensor | None = None
+        self.kept: Kept | None = None
+
+
+class Tensor:
+    """A multi-dimensional array that can be differentiated through.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+    __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
+    __gradcli_rank__ = 1
+
+    array: Any
+    dtype: DType
+    edge: Node | None
+    meta: Meta | None
+
+    def __new__(cls, data: Any = ()) -> Tensor:
+        """A float32 tensor of ``data``, as PyTorch's typed constructor makes it."""
+        array = np.array(data, dtype=dtypes.float32.numpy)
+        return wrap(array, dtypes.float32)
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim
+
+    @property
+    def device(self) -> str:
+        """Where the numbers are: ``"cpu"`` or ``"cuda:0"``."""
+        return "cpu" if isinstance(self.array, np.ndarray | np.generic) else f"cuda:{self.array.device.id}"
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor; settable on a leaf."""
+        return self.edge is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.requires_grad_(wanted)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
+        return self.edge is None or self.edge.__class__ is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        return None if self.is_leaf else self.edge
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward left here: on a leaf, or after ``retain_grad()``."""
+        edge = self.edge
+        if edge.__class__ is AccumulateGrad:
+            return edge.grad
+        if self.meta is None:
+            return None
+        return self.meta.grad if self.meta.kept is None else self.meta.kept.grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeFault("E0303", f"grad must be a Tensor or None, got {type(value).__name__}")
+            if value.array.shape != self.array.shape:
+                raise RuntimeFault(
+                    "E0301",
+                    f"grad has shape {list(value.array.shape)}, the tensor {list(self.array.shape)}",
+                    help="a gradient has its tensor's shape",
+                )
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.grad = value
+        elif value is not None or self.meta is not None:
+            meta = self._meta()
+            if meta.kept is None:
+                meta.grad = value
+            else:
+                meta.kept.grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside the graph; writes through it are not tracked."""
+        return wrap(self.own_array(), self.dtype)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.array = value.own_array()
+        self.dtype = value.dtype
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.shape, self.edge.dtype = self.array.shape, self.dtype
+
+    @property
+    def T(self) -> Tensor:
+        """All dimensions in reverse order."""
+        return OPERATORS["reverse_dims"](self)
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two dimensions exchanged."""
+        return OPERATORS["mT"](self)
+
+    @property
+    def _version(self) -> int:
+        return 0 if self.meta is None else self.meta.version.number
+
+    def _meta(self) -> Meta:
+        """The tensor's Meta, made when first needed and shown to the node that saved this result."""
+        meta = self.meta
+        if meta is None:
+            meta = self.meta = Meta()
+            edge = self.edge
+            if edge is not None and edge.saved and edge.saved[-1] is not None:
+                more(edge).out_meta = meta
+        return meta
+
+    def own_array(self) -> Any:
+        """The array itself; a 0-d scalar becomes an array first, so that memory can be shared."""
+        if isinstance(self.array, np.generic):
+            self.array = np.array(self.array)
+        return self.array
+
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        from gradcli.ops.shape import normal_dim
+
+        return self.array.shape[normal_dim(dim, self.array.ndim)]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim
+
+    def numel(self) -> int:
+        """The number of entries."""
+        return self.array.size
+
+    def element_size(self) -> int:
+        """Bytes per entry."""
+        return self.dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether entries are real floating-point numbers."""
+        return self.dtype.is_floating_point
+
+    def is_contiguous(self) -> bool:
+        """Whether entries lie in memory in row order, without gaps."""
+        return bool(self.array.flags.c_contiguous)
+
+    def stride(self) -> tuple[int, ...]:
+        """Steps between neighbours along each dimension, in entries."""
+        return tuple(s // self.dtype.itemsize for s in self.array.strides)
+
+    # -- the graph -------------------------------------------------------------------------------
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Turn gradient flow to this leaf on or off. Raises RuntimeFault (E0404)."""
+        if requires_grad:
+            if self.edge is None:
+                if not self.dtype.differentiable:
+                    raise RuntimeFault(
+                        "E0404",
+                        "only Tensors of floating point and complex dtype can require gradients, "
+                        f"this one is {self.dtype.name}",
+                        help="give the numbers a decimal point, or write x.float() or x.double()",
+                    )
+                self.edge = AccumulateGrad(self)
+        elif self.edge.__class__ is AccumulateGrad:
+            self.edge = None
+        elif self.edge is not None:
+            raise RuntimeFault(
+                "E0404",
+                "you can only change requires_grad flags of leaf variables",
+                help="write y.detach() for a tensor outside the graph",
+            )
+        return self
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
+
+        ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
+        Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
+        graph).
+        """
+        from gradcli.engine.backward import backward
+
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory outside the graph."""
+        out = wrap(self.own_array(), self.dtype)
+        out.meta = Meta(self._meta().version)
+        return out
+
+    def detach_(self) -> Tensor:
+        """Take this tensor itself out of the graph."""
+        self.edge = None
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
+        edge = self.edge
+        if edge is None:
+            raise RuntimeFault(
+                "E0404",
+                "can't retain_grad on Tensor that has requires_grad=False",
+                help="start from a leaf with requires_grad=True",
+            )
+        if edge.__class__ is AccumulateGrad:
+            return
+        extra = more(edge)
+        if extra.kept is None:
+            extra.kept = Kept()
+            mode.watching = True
+        self._meta().kept = extra.kept
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad()`` keeps this non-leaf's gradient."""
+        return self.meta is not None and self.meta.kept is not None
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call ``hook(grad)`` when this tensor's gradient is known; a returned tensor replaces it."""
+        if self.edge is None:
+            raise RuntimeFault(
+                "E0404",
+                "cannot register a hook on a tensor that doesn't require gradient",
+                help="start from a leaf with requires_grad=True",
+            )
+        extra = more(self.edge)
+        if extra.hooks is None:
+            extra.hooks = {}
+        return Handle(extra.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
+        if self.edge.__class__ is not AccumulateGrad:
+            raise RuntimeFault(
+                "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        extra = more(self.edge)
+        if extra.post_hooks is None:
+            extra.post_hooks = {}
+        return Handle(extra.post_hooks, hook)
+
+    # -- out to Python and NumPy -----------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
+        if self.array.size != 1:
+            raise RuntimeFault(
+                "E0310",
+                f"a Tensor with {self.array.size} elements cannot be converted to Scalar",
+                help="index one entry, or reduce with sum() or mean()",
+            )
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """The entries as nested lists of Python numbers; a plain number when 0-d."""
+        return self.array.tolist()
+
+    def numpy(self) -> np.ndarray:
+        """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph."""
+        if self.edge is not None:
+            raise RuntimeFault(
+                "E0404",
+                "Can't call numpy() on Tensor that requires grad",
+                help="Use tensor.detach().numpy() instead.",
+            )
+        return self.own_array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            raise RuntimeFault(
+                "E0310",
+                f"Boolean value of Tensor with {self.array.size} values is ambiguous"
+                if self.array.size
+                else "Boolean value of Tensor with no values is ambiguous",
+                help="write (x > 0).all() or (x > 0).any()",
+            )
+        return bool(self.array)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.kind != 1 or self.array.size != 1:
+            raise TypeFault(
+                "E0310", "only integer tensors of a single element can be converted to an index"
+            )
+        return int(self.array.item())
+
+    def __len__(self) -> int:
+        if not self.array.ndim:
+            raise TypeFault("E0310", "len() of a 0-d tensor")
+        return self.array.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.array.ndim:
+            raise TypeFault("E0310", "iteration over a 0-d tensor")
+        return (self[i] for i in range(self.array.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self.array == (value.array if isinstance(value, Tensor) else value)).any())
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __format__(self, spec: str) -> str:
+        if not self.array.ndim:
+            return format(self.array.item(), spec)
+        if spec:
+            raise TypeFault(
+                "E0303", "a format such as :.4f needs a single number, not a tensor with dimensions"
+            )
+        return repr(self)
+
+    def __repr__(self) -> str:
+        from gradcli.engine.printing import format_tensor
+
+        node = self.grad_fn
+        return format_tensor(
+            self.array,
+            self.dtype.name,
+            default_dtype=dtypes.get_default_dtype().name,
+            requires_grad=self.edge is not None,
+            grad_fn=node.name() if node is not None else None,
+        )
+
+    __str__ = __repr__
+
+    def __reduce_ex__(self, protocol: int) -> Any:
+        raise TypeFault("E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save")
+
+    # -- conversion ------------------------------------------------------------------------------
+
+    def to(self, dtype: Any) -> Tensor:
+        """This tensor with another element type; itself where that changes nothing."""
+        if isinstance(dtype, str) and dtype.partition(":")[0] in ("cpu", "cuda"):
+            return self if dtype == self.device else _no_device(dtype)
+        target = dtypes.to_dtype(dtype)
+        return self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
+
+    def type(self, dtype: Any) -> Tensor:
+        """The same as ``to``."""
+        return self.to(dtype)
+
+    def type_as(self, other: Tensor) -> Tensor:
+        """This tensor with another tensor's element type."""
+        return self.to(other.dtype)
+
+    def float(self) -> Tensor:
+        """As float32."""
+        return self.to(dtypes.float32)
+
+    def double(self) -> Tensor:
+        """As float64."""
+        return self.to(dtypes.float64)
+
+    def long(self) -> Tensor:
+        """As int64."""
+        return self.to(dtypes.int64)
+
+    def int(self) -> Tensor:
+        """As int32."""
+        return self.to(dtypes.int32)
+
+    def bool(self) -> Tensor:
+        """As bool."""
+        return self.to(dtypes.bool_)
+
+    def conj(self) -> Tensor:
+        """The complex conjugate; a real tensor unchanged."""
+        return OPERATORS["conj"](self) if self.dtype.is_complex else self
+
+    def cpu(self) -> Tensor:
+        """The tensor in the computer's own memory."""
+        return self if self.device == "cpu" else wrap(self.array.get(), self.dtype)
+
+
+def _no_device(name: str) -> Any:
+    raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
+
+
+def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
+    """A Tensor around an array, without copying or checking."""
+    out = _new(Tensor)
+    out.array = array
+    out.dtype = dtype
+    out.edge = edge
+    out.meta = None
+    return out

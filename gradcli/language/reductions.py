@@ -1,0 +1,469 @@
+"""What each line of the grammar builds: one function a name, called by the parser at each
+reduction.
+
+A function is given the work at hand, the offsets at which the reduced text starts and ends, and the
+values of the symbols that the grammar passes on: a node, a list, or for a terminal the index of its
+token. Checks that the grammar cannot make (what may be assigned to, the order of arguments) are
+here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import nodes as n
+from .lexer import Tokens
+from .source import Source
+
+
+class Work:
+    """One parse: the source and its tokens."""
+
+    __slots__ = ("ends", "kinds", "source", "starts", "text", "values")
+
+    def __init__(self, source: Source, tokens: Tokens) -> None:
+        self.source = source
+        self.text = source.text
+        self.kinds = tokens.kinds
+        self.starts = tokens.starts
+        self.ends = tokens.ends
+        self.values = tokens.values
+
+    def word(self, token: int) -> str:
+        """The text of a token."""
+        return self.text[self.starts[token] : self.ends[token]]
+
+
+def _refuse(what: str, work: Work, *details: Any) -> Exception:
+    from . import syntax_faults
+
+    return getattr(syntax_faults, what)(work, *details)
+
+
+def _statements(symbols: list[Any]) -> tuple[n.Statement, ...]:
+    """Statements and lists of them (a line may hold several) as one tuple."""
+    flat: list[n.Statement] = []
+    for symbol in symbols:
+        if type(symbol) is list:
+            flat += symbol
+        else:
+            flat.append(symbol)
+    return tuple(flat)
+
+
+# ---- The program ---------------------------------------------------------------------------------
+
+
+def module(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Module:
+    return n.Module(_statements(symbols), start, end)
+
+
+def simple_line(_w: Work, _start: int, _end: int, symbols: list[Any]) -> list[n.Statement]:
+    return list(_statements(symbols))
+
+
+def suite(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
+    return _statements(symbols)
+
+
+# ---- Statements of one line ----------------------------------------------------------------------
+
+
+def expr_stmt(_w: Work, start: int, end: int, symbols: list[Any]) -> n.ExprStmt:
+    return n.ExprStmt(symbols[0], start, end)
+
+
+def assign(w: Work, start: int, end: int, symbols: list[Any]) -> n.Assign:
+    value = symbols.pop()
+    for target in symbols:
+        _check_target(w, target)
+    return n.Assign(tuple(symbols), value, start, end)
+
+
+def augmented_assign(w: Work, start: int, end: int, symbols: list[Any]) -> n.AugAssign:
+    target, op, value = symbols
+    if type(target) not in (n.Name, n.Attribute, n.Subscript):
+        raise _refuse("bad_target", w, target, "augment")
+    return n.AugAssign(target, op, value, start, end)
+
+
+def augmented_sign(w: Work, start: int, end: int, _symbols: list[Any]) -> str:
+    return w.text[start : end - 1]
+
+
+def _check_target(w: Work, target: n.Expr) -> None:
+    """Refuses what cannot be assigned to."""
+    waiting = [target]
+    while waiting:
+        one = waiting.pop()
+        kind = type(one)
+        if kind is n.Tuple or kind is n.List:
+            waiting.extend(reversed(one.items))
+        elif kind is not n.Name and kind is not n.Subscript and kind is not n.Attribute:
+            raise _refuse("bad_target", w, one, "assign")
+
+
+def return_value(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Return:
+    return n.Return(symbols[0], start, end)
+
+
+def return_nothing(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Return:
+    return n.Return(None, start, end)
+
+
+def assertion(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Assert:
+    return n.Assert(symbols[0], symbols[1] if len(symbols) > 1 else None, start, end)
+
+
+def pass_stmt(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Pass:
+    return n.Pass(start, end)
+
+
+def break_stmt(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Break:
+    return n.Break(start, end)
+
+
+def continue_stmt(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Continue:
+    return n.Continue(start, end)
+
+
+MODULES = ("torch", "numpy", "math", "gradcli")
+"""What a program may import: names of the language under that prefix, and nothing else."""
+
+
+def imports(_w: Work, start: int, end: int, symbols: list[Any]) -> list[n.Import]:
+    if len(symbols) == 1:
+        return [n.Import(*symbols[0][:2], start, end)]
+    return [n.Import(*one) for one in symbols]
+
+
+def from_import(w: Work, start: int, end: int, symbols: list[Any]) -> n.FromImport:
+    path, *names = symbols
+    if path[0].partition(".")[0] not in MODULES:
+        raise _refuse("bad_import", w, *path)
+    return n.FromImport(path[0], tuple(names), start, end)
+
+
+def module_as(
+    w: Work, start: int, end: int, symbols: list[Any]
+) -> tuple[str, str | None, int, int]:
+    path, *alias = symbols
+    if path[0].partition(".")[0] not in MODULES:
+        raise _refuse("bad_import", w, *path)
+    return path[0], w.word(alias[0]) if alias else None, start, end
+
+
+def name_as(w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[str, str | None]:
+    return w.word(symbols[0]), w.word(symbols[1]) if len(symbols) > 1 else None
+
+
+def dotted_name(w: Work, start: int, end: int, symbols: list[Any]) -> tuple[str, int, int]:
+    return ".".join([w.word(token) for token in symbols]), start, end
+
+
+# ---- Statements with a body ----------------------------------------------------------------------
+
+
+def if_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.If:
+    test, body, *more = symbols
+    orelse: tuple[n.Statement, ...] = ()
+    if more and type(more[-1]) is tuple:
+        orelse = more.pop()
+    end = orelse[-1].end if orelse else (more[-1][2][-1].end if more else body[-1].end)
+    for elif_start, elif_test, elif_body in reversed(more):
+        orelse = (n.If(elif_test, elif_body, orelse, elif_start, end),)
+    return n.If(test, body, orelse, start, end)
+
+
+def elif_clause(_w: Work, start: int, _end: int, symbols: list[Any]) -> list[Any]:
+    return [start, *symbols]
+
+
+def else_clause(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
+    return symbols[0]
+
+
+def while_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.While:
+    test, body = symbols
+    return n.While(test, body, start, body[-1].end)
+
+
+def for_stmt(w: Work, start: int, _end: int, symbols: list[Any]) -> n.For:
+    target, over, body = symbols
+    _check_target(w, target)
+    return n.For(target, over, body, start, body[-1].end)
+
+
+def with_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.With:
+    body = symbols.pop()
+    return n.With(tuple(symbols), body, start, body[-1].end)
+
+
+def with_item(w: Work, start: int, end: int, symbols: list[Any]) -> n.WithItem:
+    target = name(w, w.starts[symbols[1]], end, symbols[1:]) if len(symbols) > 1 else None
+    return n.WithItem(symbols[0], target, start, end)
+
+
+def def_stmt(w: Work, start: int, _end: int, symbols: list[Any]) -> n.Def:
+    called, *params, body = symbols
+    return n.Def(w.word(called), params[0] if params else (), body, start, body[-1].end)
+
+
+def parameters(w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Param, ...]:
+    seen: dict[str, n.Param] = {}
+    last = None
+    for param in symbols:
+        if param.name in seen:
+            raise _refuse("twice", w, "parameter", param, seen[param.name])
+        if last is not None and last.default is not None and param.default is None:
+            raise _refuse("default_order", w, param, last)
+        seen[param.name] = last = param
+    return tuple(symbols)
+
+
+def parameter(w: Work, start: int, end: int, symbols: list[Any]) -> n.Param:
+    return n.Param(w.word(symbols[0]), symbols[1] if len(symbols) > 1 else None, start, end)
+
+
+def class_head(w: Work, start: int, end: int, symbols: list[Any]) -> tuple[str, str]:
+    bases = symbols[1] if len(symbols) > 1 else []
+    base = dotted_text(bases[0]) if len(bases) == 1 else ""
+    if base.rpartition(".")[2] != "Function":
+        raise _refuse("class_refused", w, start, end)
+    return w.word(symbols[0]), base
+
+
+def dotted_text(node: n.Node) -> str:
+    """``"a.b.c"`` for a name or a chain of attributes, else an empty string."""
+    parts: list[str] = []
+    while type(node) is n.Attribute:
+        parts.append(node.name)
+        node = node.value
+    if type(node) is not n.Name:
+        return ""
+    return ".".join([node.id, *reversed(parts)])
+
+
+def class_stmt(w: Work, start: int, end: int, symbols: list[Any]) -> n.FunctionClass:
+    (called, base), *items = symbols
+    methods: dict[str, n.Def] = {}
+    for number, item in enumerate(_statements(items)):
+        if type(item) is n.Def and item.name in ("forward", "backward"):
+            if item.name in methods:
+                raise _refuse("twice", w, "method", item, methods[item.name])
+            methods[item.name] = item
+        elif number or type(item) is not n.ExprStmt or type(item.value) is not n.String:
+            raise _refuse("class_item", w, item)
+    if len(methods) < 2:
+        raise _refuse("class_incomplete", w, called, start, methods)
+    end = max(method.end for method in methods.values())
+    return n.FunctionClass(called, base, methods["forward"], methods["backward"], start, end)
+
+
+def static_method(w: Work, _start: int, _end: int, symbols: list[Any]) -> n.Def:
+    *decorators, method = symbols
+    for path, begin, stop in decorators:
+        if path != "staticmethod":
+            raise _refuse("decorator_refused", w, begin, stop)
+    return method
+
+
+def decorator(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[str, int, int]:
+    return symbols[0]
+
+
+# ---- Expressions ---------------------------------------------------------------------------------
+
+
+def tuple_of(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Tuple:
+    return n.Tuple(tuple(symbols), start, end)
+
+
+def empty_tuple(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Tuple:
+    return n.Tuple((), start, end)
+
+
+def group(_w: Work, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
+    return symbols[0]
+
+
+def tuple_in_brackets(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Tuple:
+    return n.Tuple(symbols[0].items, start, end)
+
+
+def list_of(_w: Work, start: int, end: int, symbols: list[Any]) -> n.List:
+    return n.List(tuple(symbols), start, end)
+
+
+def list_comprehension(_w: Work, start: int, end: int, symbols: list[Any]) -> n.ListComp:
+    return n.ListComp(symbols[0], tuple(symbols[1:]), start, end)
+
+
+def clause(w: Work, start: int, end: int, symbols: list[Any]) -> n.Clause:
+    target, over, *conditions = symbols
+    _check_target(w, target)
+    return n.Clause(target, over, tuple(conditions), start, end)
+
+
+def conditional(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Conditional:
+    body, test, orelse = symbols
+    return n.Conditional(test, body, orelse, start, end)
+
+
+def lambda_function(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Lambda:
+    *params, body = symbols
+    return n.Lambda(params[0] if params else (), body, start, end)
+
+
+def or_operation(_w: Work, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
+    return n.BoolOp("or", tuple(symbols), start, end)
+
+
+def and_operation(_w: Work, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
+    return n.BoolOp("and", tuple(symbols), start, end)
+
+
+def negation(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Unary:
+    return n.Unary("not", symbols[0], start, end)
+
+
+def compare(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Compare:
+    return n.Compare(symbols[0], tuple(symbols[1::2]), tuple(symbols[2::2]), start, end)
+
+
+def comparison_sign(w: Work, _start: int, _end: int, symbols: list[Any]) -> str:
+    return " ".join([w.word(token) for token in symbols])
+
+
+def binary(w: Work, start: int, end: int, symbols: list[Any]) -> n.Binary:
+    left, token, right = symbols
+    op_start, op_end = w.starts[token], w.ends[token]
+    op = w.text[op_start:op_end]
+    return n.Binary("**" if op == "^" else op, left, right, op_start, op_end, start, end)
+
+
+def unary(w: Work, start: int, end: int, symbols: list[Any]) -> n.Unary:
+    return n.Unary(w.text[start], symbols[1], start, end)
+
+
+def attribute(w: Work, start: int, end: int, symbols: list[Any]) -> n.Attribute:
+    return n.Attribute(symbols[0], w.word(symbols[1]), start, end)
+
+
+def call(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Call:
+    args, keywords = symbols[1] if len(symbols) > 1 else (), ()
+    if args and type(args[-1]) is n.Keyword:
+        keywords = tuple([one for one in args if type(one) is n.Keyword])
+        args = args[: -len(keywords)]
+    return n.Call(symbols[0], tuple(args), keywords, start, end)
+
+
+def arguments(w: Work, _start: int, _end: int, symbols: list[Any]) -> list[n.Node]:
+    seen: dict[str, n.Keyword] = {}
+    last = None
+    for argument in symbols:
+        if type(argument) is n.Keyword:
+            if argument.name in seen:
+                raise _refuse("twice", w, "argument", argument, seen[argument.name])
+            seen[argument.name] = last = argument
+        elif last is not None:
+            raise _refuse("argument_order", w, argument, last)
+    return symbols
+
+
+def keyword(w: Work, start: int, end: int, symbols: list[Any]) -> n.Keyword:
+    return n.Keyword(w.word(symbols[0]), symbols[1], start, end)
+
+
+def subscript(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Subscript:
+    return n.Subscript(symbols[0], symbols[1], start, end)
+
+
+def slice_item(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Slice:
+    parts: list[n.Expr | None] = [None, None, None]
+    place = 0
+    for symbol in symbols:
+        if type(symbol) is int:  # a colon
+            place += 1
+        else:
+            parts[place] = symbol
+    return n.Slice(*parts, start, end)
+
+
+def name(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Name:
+    return n.Name(w.text[start:end], start, end)
+
+
+def number(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Number:
+    text = w.text[start:end]
+    try:
+        if text.isdigit() or text[:2] in _BASES or "_" in text:
+            return n.Number(_spelled(text), text, start, end)
+        if text[-1] in "jJ":
+            return n.Number(complex(text), text, start, end)
+        return n.Number(float(text), text, start, end)
+    except ValueError:
+        raise _refuse("bad_number", w, start, end) from None
+
+
+_BASES = ("0x", "0X", "0o", "0O", "0b", "0B")
+
+DIGIT_LIMIT = 4300
+"""The most characters in one whole number (as CPython has it for decimal ones)."""
+
+
+def _spelled(text: str) -> int | float | complex:
+    """The value of a number written with a base or with underscores, or of a whole number."""
+    if text[-1] in "jJ" and text[:2] not in _BASES:
+        return complex(text)
+    if text[:2] in _BASES or not any(char in text for char in ".eE"):
+        if len(text) > DIGIT_LIMIT:
+            raise ValueError(text)
+        return int(text, 0)
+    return float(text)
+
+
+def literal(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Literal:
+    return n.Literal(_LITERALS[w.text[start:end]], start, end)
+
+
+_LITERALS = {"True": True, "False": False, "None": None, "...": ...}
+
+
+# ---- Strings -------------------------------------------------------------------------------------
+
+
+def string(w: Work, start: int, end: int, symbols: list[Any]) -> n.String:
+    return n.String(w.values[symbols[0]], start, end)
+
+
+def text(_w: Work, start: int, end: int, symbols: list[Any]) -> n.String | n.FString:
+    """Strings that stand side by side are one."""
+    formatted = False
+    parts: list[n.String | n.FormatPart] = []
+    for symbol in symbols:
+        formatted = formatted or type(symbol) is n.FString
+        for part in symbol.parts if type(symbol) is n.FString else (symbol,):
+            if type(part) is n.String and parts and type(parts[-1]) is n.String:
+                before = parts.pop()
+                part = n.String(before.value + part.value, before.start, part.end)
+            parts.append(part)
+    if not formatted:
+        return n.String(parts[0].value, start, end)
+    parts = [part for part in parts if type(part) is n.FormatPart or part.value]
+    return n.FString(tuple(parts), start, end)
+
+
+def fstring(w: Work, start: int, end: int, symbols: list[Any]) -> n.FString:
+    parts = [
+        part
+        if type(part) is n.FormatPart
+        else n.String(w.values[part], w.starts[part], w.ends[part])
+        for part in symbols[1:-1]
+    ]
+    return n.FString(tuple(parts), start, end)
+
+
+def field(w: Work, start: int, end: int, symbols: list[Any]) -> n.FormatPart:
+    spec, shown = w.values[symbols[2]]
+    return n.FormatPart(symbols[1], spec, shown, start, end)

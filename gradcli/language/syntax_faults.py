@@ -1,0 +1,647 @@
+"""What is said where the words do not make a sentence; loaded only when that happens.
+
+``unexpected`` is called where the parser cannot go on. It knows the tokens on both sides and can
+ask the tables which kinds of token would have been accepted; from these it finds the mistake that
+people make at such a place. The other functions are the checks of ``reductions`` that failed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import lexer_faults
+from . import nodes as n
+from .diagnostics import SyntaxFault
+from .source import Source
+
+OPERAND = 'expected a number, a name or "("'
+OPERATORS = frozenset(
+    "+ - * / // % ** ^ @ == != < > <= >= = += -= *= /= //= %= **= @= and or not in is".split()  # noqa: SIM905
+)
+SIGN_OPERATORS = OPERATORS - {"and", "or", "not", "in", "is"}
+BLOCK_WORDS = frozenset(("if", "elif", "else", "while", "for", "def", "with", "class"))
+LATE_WORDS = {
+    "elsif": "elif",
+    "elseif": "elif",
+    "elsIf": "elif",
+    "foreach": "for",
+    "function": "def",
+    "func": "def",
+    "fn": "def",
+    "fun": "def",
+    "until": "while not",
+}
+DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local")
+
+
+class _Place:
+    """Where the parser stopped: the tokens around it, as words."""
+
+    def __init__(self, parser: Any, work: Any, states: list[int], at: int) -> None:
+        self.parser, self.work, self.states, self.at = parser, work, states, at
+        self.names = parser.tables["terminals"]
+        self.source: Source = work.source
+        self.start, self.end = work.starts[at], work.ends[at]
+        self.name = self.kind_of(at)
+        self.word = self.text_of(at)
+        self.before = self.text_of(at - 1) if at else ""
+        first = at
+        while first and self.kind_of(first - 1) not in ("_NEWLINE", "_INDENT", "_DEDENT", "`;`"):
+            first -= 1
+        self.first = first  # the first token of this statement
+        self.head = self.text_of(first)
+        self.opener = self._opener()
+
+    def kind_of(self, token: int) -> str:
+        """The terminal of a token: a name in capitals, or the sign or keyword between
+        backquotes."""
+        kind = self.work.kinds[token]
+        return self.names[kind] if kind >= 0 else "ERROR"
+
+    def text_of(self, token: int) -> str:
+        """The text of a token; empty for those that are only layout or that do not exist."""
+        if not 0 <= token < len(self.work.kinds):
+            return ""
+        layout = self.kind_of(token) in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")
+        return "" if layout else self.work.word(token)
+
+    def _opener(self) -> int:
+        """The token of the innermost open bracket of this statement, or -1."""
+        depth = 0
+        for token in range(self.at - 1, self.first - 1, -1):
+            text = self.text_of(token)
+            if text in (")", "]"):
+                depth += 1
+            elif text in ("(", "["):
+                if not depth:
+                    return token
+                depth -= 1
+        return -1
+
+    def accepts(self, name: str) -> bool:
+        """Whether a token of this kind could stand here: follows the reductions it would cause on a
+        copy of the top of the stack."""
+        if name not in self.names:
+            return False
+        kind = self.names.index(name)
+        parser, left, fresh = self.parser, len(self.states), []
+        for _ in range(500):
+            step = parser.row(fresh[-1] if fresh else self.states[left - 1]).get(kind)
+            if step is None:
+                return False
+            if step >= 0:
+                return True
+            nonterminal, length, _ = parser.rules[~step]
+            used = min(length, len(fresh))
+            del fresh[len(fresh) - used :]
+            left -= length - used
+            fresh.append(parser.goto(fresh[-1] if fresh else self.states[left - 1], nonterminal))
+        return True
+
+    @property
+    def wants_operand(self) -> bool:
+        """Whether an expression may begin here."""
+        return self.accepts("NUMBER")
+
+    @property
+    def at_line_end(self) -> bool:
+        return self.name in ("_NEWLINE", "$END")
+
+    @property
+    def starts_operand(self) -> bool:
+        """Whether the token found is one that an expression begins with."""
+        return self.name in ("NAME", "NUMBER", "STRING", "FSTRING_START") or self.word in (
+            "True", "False", "None", "lambda", "not", "...", "(", "[",
+        )  # fmt: skip
+
+    def found(self) -> str:
+        """The token in words."""
+        if self.name == "_NEWLINE":
+            return "the end of the line"
+        if self.name in ("$END", "_DEDENT"):
+            return "the end of the " + ("text" if self.name == "$END" else "block")
+        if self.name == "_INDENT":
+            return "an indented line"
+        if self.name in ("STRING", "FSTRING_START"):
+            return "a string"
+        if self.name.startswith(("FIELD", "FSTRING")):
+            return "the end of the field"
+        return f"`{self.word}`"
+
+    def fault(self, code: str, message: str, label: str = "", **more: Any) -> SyntaxFault:
+        """A fault at the token found; an empty place is marked one column wide."""
+        end = self.end
+        if self.name in ("_NEWLINE", "$END", "_DEDENT"):
+            end = self.start + 1
+        return SyntaxFault(code, message, self.source, self.start, end, label, **more)
+
+
+def unexpected(parser: Any, work: Any, states: list[int], at: int) -> SyntaxFault:
+    """The fault for the token ``at``, which no rule accepts where the parser stands."""
+    place = _Place(parser, work, states, at)
+    for look in (
+        _layout, _foreign_forms, _stars, _equals, _missing_colon, _keywords, _missing_operand,
+        _missing_operator, _other,
+    ):  # fmt: skip
+        fault = look(place)
+        if fault is not None:
+            return fault
+    raise AssertionError("the last look always finds a fault")
+
+
+# ---- Mistakes, each a function that returns a fault or None ----------------------------------------
+
+
+def _layout(p: _Place) -> SyntaxFault | None:
+    """A block without a body, or a body without a block."""
+    if p.accepts("_INDENT"):
+        header = p.first - 1
+        while header and p.kind_of(header - 1) not in ("_NEWLINE", "_INDENT", "_DEDENT"):
+            header -= 1
+        word = p.text_of(header)
+        others = (
+            [(p.work.starts[header], p.work.ends[header], "the block begins here")] if word else []
+        )
+        start = p.start
+        if p.name == "_DEDENT" and not p.text_of(p.at + 1):
+            start = max(0, min(start, len(p.source.text) - 1))
+        return SyntaxFault(
+            "E0123",
+            f"the block after `{word}` is empty",
+            p.source,
+            p.work.starts[header] if p.name == "$END" else start,
+            p.work.ends[header] if p.name == "$END" else max(p.end, start + 1),
+            "" if p.name == "$END" else "expected an indented line",
+            others=() if p.name == "$END" else others,
+            help="indent the lines of the block, or write `pass`",
+            incomplete=p.name == "$END",
+        )
+    if p.name == "_INDENT":
+        return p.fault(
+            "E0123", "this line is indented for no reason", help="line it up with the line above"
+        )
+    return None
+
+
+def _foreign_forms(p: _Place) -> SyntaxFault | None:
+    """Forms of Python that the language leaves out, and words of other languages."""
+    at_start = p.at == p.first
+    if p.word == "@" and at_start:
+        return decorator_refused(p.work, p.start, _line_end(p))
+    if p.word in ("else", "elif") and at_start:
+        owner = _statement_before(p)
+        if owner in ("for", "while") and p.word == "else":
+            return p.fault(
+                "E0142",
+                "`else` after a loop is not part of the language",
+                help="set a flag in the loop and test it after",
+            )
+        return p.fault(
+            "E0108",
+            f"`{p.word}` without an `if`",
+            help="line it up with the `if` that it belongs to",
+        )
+    if p.head == "class" and p.first < p.at:
+        return class_refused(p.work, p.work.starts[p.first], p.end)
+    if p.word == "if" and p.before == "else":
+        return SyntaxFault(
+            "E0125",
+            "`else if` is written `elif`",
+            p.source,
+            p.work.starts[p.at - 1],
+            p.end,
+            help="write `elif`",
+        )
+    juxtaposed = p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first
+    if juxtaposed:
+        begin, stop = p.work.starts[p.first], p.work.ends[p.first]
+        if p.head in LATE_WORDS:
+            wanted = LATE_WORDS[p.head]
+            return SyntaxFault(
+                "E0125",
+                f"`{p.head}` is written `{wanted}`",
+                p.source,
+                begin,
+                stop,
+                help=f"write `{wanted}`",
+            )
+        if p.head in ("match", "switch", "case"):
+            return SyntaxFault(
+                "E0136",
+                f"`{p.head}` is not part of the language",
+                p.source,
+                begin,
+                stop,
+                help="write if ... elif ... else",
+            )
+        if p.head == "print":
+            return SyntaxFault(
+                "E0102",
+                "`print` is a function",
+                p.source,
+                begin,
+                stop,
+                help=f"write print({p.source.text[p.start : _line_end(p)]})",
+            )
+        if p.head in DECLARATIONS and p.name == "NAME":
+            return SyntaxFault(
+                "E0102",
+                "variables are not declared",
+                p.source,
+                begin,
+                stop,
+                help=f"leave out `{p.head}`: {p.word} = ...",
+            )
+    if p.word == "for" and p.opener >= 0 and p.text_of(p.opener) == "(" and not p.wants_operand:
+        return p.fault(
+            "E0135",
+            "generators are not part of the language",
+            "in round brackets this is a generator",
+            others=[(p.work.starts[p.opener], p.work.ends[p.opener], "")],
+            help="write a list: [ ... for ... in ... ]",
+        )
+    if p.word == ":" and not p.wants_operand:
+        parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
+        variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
+        if parameter or variable:
+            return p.fault(
+                "E0141",
+                "type annotations are not part of the language",
+                help=f"leave out `:` and the type of `{p.before}`",
+            )
+    return None
+
+
+def _stars(p: _Place) -> SyntaxFault | None:
+    """``*args``, ``**options`` and ``import *``."""
+    if p.word not in ("*", "**") or p.before in SIGN_OPERATORS - {"="}:
+        return None
+    if p.before == "import":
+        return p.fault(
+            "E0137",
+            "`import *` is not part of the language",
+            help="import the module and write its prefix: import torch",
+        )
+    if p.before in ("", "(", "[", ",", "=") and (p.wants_operand or p.accepts("NAME")):
+        after = p.kind_of(p.at + 1) in ("NAME", "`[`", "`(`")
+        first_of_all = (
+            p.at == p.first and p.opener < 0 and "," not in p.source.text[p.start : _line_end(p)]
+        )
+        if after and not first_of_all:
+            return p.fault(
+                "E0137",
+                "star forms are not part of the language",
+                help="write the arguments one by one, or pass a list",
+            )
+    return None
+
+
+def _equals(p: _Place) -> SyntaxFault | None:
+    """``=`` where a comparison is meant, or inside an expression."""
+    if p.word != "=":
+        return None
+    before = p.kind_of(p.at - 1) if p.at else ""
+    if before.startswith("`") and before.strip("`").isalpha() and not p.opener >= 0:
+        word = before.strip("`")
+        if word not in ("True", "False", "None"):
+            return _reserved(p, p.at - 1)
+    if before.strip("`") in SIGN_OPERATORS or not p.at or p.at == p.first:
+        return None
+    help = "to compare, write `==`"
+    if p.head in DECLARATIONS:
+        help = f"leave out `{p.head}`"
+    return p.fault("E0104", "`=` assigns and cannot stand here", help=help)
+
+
+def _missing_colon(p: _Place) -> SyntaxFault | None:
+    """The line of an ``if``, a loop or a ``def`` that ends without its colon."""
+    if p.head not in BLOCK_WORDS or not p.accepts("`:`") or p.opener >= 0:
+        return None
+    starts = ("then", "do", "return", "pass", "break", "continue", "assert")
+    if not (p.at_line_end or p.before == "else" or p.word in starts):
+        return None
+    last = p.work.ends[p.at - 1]
+    if p.word in ("then", "do"):
+        return p.fault("E0103", f"`{p.word}` is written `:`", help="write `:`")
+    return SyntaxFault(
+        "E0103",
+        f"a colon is missing after `{p.head}`",
+        p.source,
+        last,
+        last + 1,
+        'expected ":"',
+        help=f"write {p.source.text[p.work.starts[p.first] : last]}:",
+    )
+
+
+def _keywords(p: _Place) -> SyntaxFault | None:
+    """A word of the language used as a name."""
+    if not (p.name.startswith("`") and p.word.isalpha()):
+        return None
+    if p.text_of(p.at + 1) == "=" and not p.starts_operand:
+        return _reserved(p, p.at)
+    if p.accepts("NAME") and not p.wants_operand:
+        return _reserved(p, p.at)
+    return None
+
+
+def _reserved(p: _Place, token: int) -> SyntaxFault:
+    word = p.text_of(token)
+    better = {"lambda": "lam", "in": "inputs", "is": "index", "as": "a", "pass": "passed"}
+    return SyntaxFault(
+        "E0145",
+        f"`{word}` is a word of the language and cannot be a name",
+        p.source,
+        p.work.starts[token],
+        p.work.ends[token],
+        help=f"choose another name, for example `{better.get(word, word + '_')}`",
+    )
+
+
+def _missing_operand(p: _Place) -> SyntaxFault | None:
+    """An operator without a value beside it."""
+    if not p.wants_operand or p.starts_operand:
+        return None
+    adjacent = p.at and p.work.ends[p.at - 1] == p.start
+    if p.before in OPERATORS and p.word in OPERATORS:
+        joined = p.before + p.word
+        if joined in OPERATORS and not adjacent:
+            help = f"write `{joined}` without a space"
+        elif joined in ("===", "!=="):
+            help = f"write `{joined[:2]}`"
+        else:
+            help = "remove one of the operators"
+        return p.fault("E0101", "two operators in a row", OPERAND, help=help)
+    if p.word in OPERATORS and p.word not in ("not", "+", "-"):
+        return p.fault(
+            "E0107",
+            f"nothing stands to the left of `{p.word}`",
+            OPERAND,
+            help=f"remove `{p.word}`, or put a value before it",
+        )
+    if p.before in OPERATORS or p.before in ("return", "assert", "if", "while", "elif", "lambda"):
+        start, end = p.work.starts[p.at - 1], p.work.ends[p.at - 1]
+        twin = p.at > 1 and p.before in "+-" and p.work.word(p.at - 2) == p.before
+        return SyntaxFault(
+            "E0107",
+            f"the expression stops after `{p.before}`",
+            p.source,
+            start,
+            end,
+            OPERAND + " on its right",
+            help=f"to count up or down, write x {p.before}= 1"
+            if twin
+            else f"add a value after `{p.before}`",
+        )
+    return p.fault("E0108", f"did not expect {p.found()}", OPERAND)
+
+
+def _missing_operator(p: _Place) -> SyntaxFault | None:
+    """Two values side by side."""
+    if not p.starts_operand or not p.accepts("`*`") or p.at == p.first:
+        return None
+    begin = p.work.starts[p.at - 1]
+    left = p.before if len(p.before) < 30 else "..."
+    simple = p.name in ("NAME", "NUMBER") and p.kind_of(p.at - 1) in (
+        "NAME",
+        "NUMBER",
+        "`)`",
+        "`]`",
+    )
+    if p.text_of(p.at + 1) == "(":
+        simple = False
+    if p.word == "not":
+        help = "write `and not`, `not in` or `!=`"
+    elif simple and left not in (")", "]"):
+        help = f"write {left}*{p.word}, or put a comma between them"
+    elif simple:
+        help = f"write {left}*{p.word}"
+    else:
+        help = "put an operator or a comma between them"
+    return p.fault(
+        "E0102",
+        f"an operator is missing before {p.found()}",
+        "expected an operator",
+        others=[(begin, p.work.ends[p.at - 1], "")] if p.before else [],
+        help=help,
+    )
+
+
+def _other(p: _Place) -> SyntaxFault:
+    """Anything else: what was found, and what could have stood there."""
+    if p.at_line_end and p.accepts("`else`") and not p.accepts("NUMBER") and not p.accepts("`:`"):
+        return p.fault(
+            "E0108",
+            "a conditional expression needs an `else`",
+            'expected "else"',
+            help="write a if test else b",
+        )
+    wanted = []
+    if p.wants_operand:
+        wanted.append('a number, a name or "("')
+    elif p.accepts("NAME"):
+        wanted.append("a name")
+    if p.accepts("`*`"):
+        wanted.append("an operator")
+    for sign in (")", "]", ":", ",", "=", "(", "in", "import", "else"):
+        if p.accepts(f"`{sign}`") and len(wanted) < 4 and not (sign in "(=" and p.accepts("`*`")):
+            wanted.append(f'"{sign}"')
+    if p.accepts("_NEWLINE") and p.opener < 0:
+        wanted.append("the end of the line")
+    if p.accepts("FIELD_END"):
+        wanted.append('"}"')
+    if not wanted and p.accepts("`if`"):
+        wanted.append("a statement")
+    label = "expected " + (
+        " or ".join((", ".join(wanted[:-1]), wanted[-1])) if len(wanted) > 1 else "".join(wanted)
+    )
+    return p.fault("E0108", f"did not expect {p.found()}", label if wanted else "")
+
+
+def _line_end(p: _Place) -> int:
+    """The end of the source line on which the token stands, without trailing spaces."""
+    first, last = p.source.line_bounds(p.start)
+    return first + len(p.source.text[first:last].rstrip())
+
+
+def _statement_before(p: _Place) -> str:
+    """The first word of the statement before this one, in the same block."""
+    depth, token = 0, p.at - 1
+    while token >= 0:
+        kind = p.kind_of(token)
+        if kind == "_DEDENT":
+            depth += 1
+        elif kind == "_INDENT":
+            depth -= 1
+            if depth < 0:
+                return ""
+        elif not depth and p.text_of(token) in BLOCK_WORDS:
+            before = p.kind_of(token - 1) if token else "_NEWLINE"
+            if before in ("_NEWLINE", "_INDENT", "_DEDENT"):
+                return p.text_of(token)
+        token -= 1
+    return ""
+
+
+# ---- Checks that failed in the reductions --------------------------------------------------------
+
+
+def bad_target(work: Any, target: n.Expr, how: str) -> SyntaxFault:
+    """Something that cannot be assigned to."""
+    shown = {
+        n.Call: "a call",
+        n.Number: "a number",
+        n.String: "a string",
+        n.FString: "a string",
+        n.Literal: f"`{work.text[target.start : target.end]}`",
+        n.Compare: "a comparison",
+        n.Conditional: "a conditional expression",
+        n.Lambda: "a function",
+        n.ListComp: "a list comprehension",
+        n.Tuple: "a tuple",
+        n.List: "a list",
+    }.get(type(target), "an expression")
+    help = "on the left of `=` stands a name, x[i], or several with commas; to compare, write `==`"
+    if type(target) is n.Call:
+        called = work.text[target.func.start : target.func.end]
+        help = f"to define a function, write {called} = lambda x: ..."
+    if how == "augment":
+        help = "on the left stands a name or x[i]"
+    return SyntaxFault(
+        "E0109", f"cannot assign to {shown}", work.source, target.start, target.end, help=help
+    )
+
+
+def bad_number(work: Any, start: int, end: int) -> SyntaxFault:
+    """A number that is written in no known way."""
+    return lexer_faults.bad_number(work.source, start, end)
+
+
+def bad_import(work: Any, path: str, start: int, end: int) -> SyntaxFault:
+    """The import of a module that the language does not know."""
+    from .diagnostics import closest
+    from .reductions import MODULES
+
+    root = path.partition(".")[0]
+    near = closest(root, MODULES)
+    help = "torch, numpy, math and gradcli can be imported"
+    if near:
+        help = f"did you mean `{near}`?"
+    elif root in ("jax", "tensorflow", "scipy", "sympy", "autograd"):
+        help += "; most functions have the same names there"
+    return SyntaxFault("E0139", f"cannot import `{path}`", work.source, start, end, help=help)
+
+
+def twice(work: Any, what: str, node: Any, first: Any) -> SyntaxFault:
+    """Two parameters, arguments or methods of one name."""
+    size = len(node.name) + (4 if what == "method" else 0)
+    return SyntaxFault(
+        "E0146",
+        f"the {what} `{node.name}` stands here twice",
+        work.source,
+        node.start,
+        node.start + size,
+        "again",
+        others=[(first.start, first.start + size, "first")],
+        help="remove or rename one of them",
+    )
+
+
+def default_order(work: Any, param: n.Param, last: n.Param) -> SyntaxFault:
+    """A parameter without a default after one that has a default."""
+    return SyntaxFault(
+        "E0146",
+        f"`{param.name}` needs a default, since `{last.name}` before it has one",
+        work.source,
+        param.start,
+        param.end,
+        others=[(last.start, last.end, "has a default")],
+        help=f"put `{param.name}` before `{last.name}`, or give it a default",
+    )
+
+
+def argument_order(work: Any, argument: n.Node, last: n.Keyword) -> SyntaxFault:
+    """A plain argument after a named one."""
+    return SyntaxFault(
+        "E0146",
+        "a plain argument stands after a named one",
+        work.source,
+        argument.start,
+        argument.end,
+        others=[(last.start, last.end, "named")],
+        help="put the plain arguments first",
+    )
+
+
+def class_refused(work: Any, start: int, end: int) -> SyntaxFault:
+    """Any class but a Function."""
+    return SyntaxFault(
+        "E0130",
+        "classes are not part of the language, except a Function",
+        work.source,
+        start,
+        end,
+        help="write functions that take the parameters as arguments; an own derivative is "
+        "class Name(Function): with forward and backward",
+    )
+
+
+def class_item(work: Any, item: n.Statement) -> SyntaxFault:
+    """Something else than forward and backward in a Function."""
+    what = f"the method `{item.name}`" if type(item) is n.Def else "this"
+    last = work.source.line_bounds(item.start)[1]
+    return SyntaxFault(
+        "E0130",
+        f"{what} cannot stand in a Function",
+        work.source,
+        item.start,
+        min(item.end, last),
+        help="a Function holds forward(ctx, ...) and backward(ctx, ...); put the rest outside",
+    )
+
+
+def class_incomplete(work: Any, called: str, start: int, methods: dict[str, n.Def]) -> SyntaxFault:
+    """A Function without forward or backward."""
+    missing = next(name for name in ("forward", "backward") if name not in methods)
+    last = work.source.line_bounds(start)[1]
+    return SyntaxFault(
+        "E0130",
+        f"the Function `{called}` has no {missing}",
+        work.source,
+        start,
+        last,
+        help=f"add a static method {missing}(ctx, ...)",
+    )
+
+
+def decorator_refused(work: Any, start: int, end: int) -> SyntaxFault:
+    """A decorator other than @staticmethod in a Function."""
+    shown = work.text[start:end].lstrip("@")
+    name = shown.partition("(")[0]
+    help = "write f = name(f) after the function"
+    if name.rpartition(".")[2] in ("no_grad", "enable_grad", "inference_mode"):
+        help = f"write with {name}(): inside the function"
+    elif name == "staticmethod":
+        help = "@staticmethod stands only in a class Name(Function):"
+    return SyntaxFault(
+        "E0132", "decorators are not part of the language", work.source, start, end, help=help
+    )
+
+
+def not_an_expression(source: Source, body: tuple[n.Statement, ...]) -> SyntaxFault:
+    """A statement, several, or nothing, where one expression is wanted."""
+    if not body:
+        return SyntaxFault(
+            "E0108", "the expression is empty", source, 0, 1, help="write a value, for example 2*x"
+        )
+    wrong = next((one for one in body if type(one) is not n.ExprStmt), body[-1])
+    last = source.line_bounds(wrong.start)[1]
+    return SyntaxFault(
+        "E0108",
+        "expected one expression",
+        source,
+        wrong.start,
+        max(min(wrong.end, last), wrong.start + 1),
+        "this is a statement" if type(wrong) is not n.ExprStmt else "a second expression",
+        help="write a single value, for example 2*x",
+    )

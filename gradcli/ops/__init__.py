@@ -1,0 +1,45 @@
+"""The operators: what each computes and its derivative rule, a file per family.
+
+    comparison      ==, <, logic, tests, sign and other operators without a derivative
+    exponential     exp, log and the sigmoid family
+    piecewise       where, abs, minimum, maximum, clamp, rectifiers
+    arithmetic      + - * / ** and rounding
+    trigonometric   circular and hyperbolic functions and their inverses
+    shape           reshape, expand, transpose, flip, diagonal ...
+    indexing        x[...], scatter, gather
+    joining         cat, stack
+    reduction       sum, mean, prod, var, norm, amax, softmax, cumsum ...
+    products        dot, matmul, outer, trace
+    conversion      other element types, clone, complex parts
+
+``core`` says what an operator is and how its one rule is read. This package knows arrays only.
+"""
+
+from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
+    comparison,
+    exponential,
+    piecewise,
+    arithmetic,
+    trigonometric,
+    shape,
+    indexing,
+    joining,
+    reduction,
+    products,
+    conversion,
+)
+from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
+
+__all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
+
+
+def _name_families() -> None:
+    for module in (comparison, exponential, piecewise, arithmetic, trigonometric,
+                   shape, indexing, joining, reduction, products, conversion):  # fmt: skip
+        family = module.__name__.rpartition(".")[2]
+        for value in vars(module).values():
+            if isinstance(value, Operator) and not value.family:
+                value.family = family
+
+
+_name_families()

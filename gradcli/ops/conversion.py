@@ -1,0 +1,47 @@
+"""Conversion: another element type, a copy, the parts of a complex number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.core import linear
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.limits import LARGE, charge
+
+
+def _cast(x: Any, dtype: np.dtype) -> Any:
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        x = x.real
+    if x.size > LARGE:
+        charge(x.size * dtype.itemsize)
+    return x.astype(dtype)
+
+
+def _clone(x: Any) -> Any:
+    return x.copy()
+
+
+def _imag(x: Any) -> Any:
+    if np.asarray(x).dtype.kind != "c":
+        raise RuntimeFault("E0309", "imag is for complex tensors", help="a real tensor has none")
+    return np.imag(x)
+
+
+cast = linear(
+    "cast", _cast, lambda g: g, params={"dtype": None}, dtypes="keep", grad_name="ToCopyBackward0",
+    doc="The same numbers with another element type.",
+)
+clone = linear(
+    "clone", _clone, lambda g: g, dtypes="keep", doc="A copy in memory of its own, still in the graph.",
+    example="sum(clone(x)) --x 1,2",
+)
+conj = linear(
+    "conj", np.conj, lambda g: conj(g), dtypes="keep", doc="The complex conjugate.",
+)
+real = linear("real", np.real, lambda g: g, dtypes="keep", doc="The real part.")
+imag = linear(
+    "imag", _imag, lambda g: g * 1j, dtypes="keep", doc="The imaginary part of a complex tensor.",
+    domain="complex x",
+)

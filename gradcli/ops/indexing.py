@@ -1,0 +1,145 @@
+"""Indexing: reading and writing entries by integers, slices, masks and index arrays.
+
+An index is what NumPy takes between brackets, already made of plain values: integers, slices, None,
+Ellipsis, integer arrays and boolean masks, or a tuple of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.comparison import zeros_like
+from gradcli.ops.core import linear
+from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.shape import sum_to
+
+
+def is_basic(index: Any) -> bool:
+    """Whether ``index`` names each entry at most once by position (no arrays): a view in NumPy."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(p is None or p is Ellipsis or isinstance(p, slice | int | np.integer) for p in parts)
+
+
+def _getitem(x: Any, index: Any) -> Any:
+    try:
+        if not is_basic(index):
+            return x[index]
+        # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
+        parts = index if isinstance(index, tuple) else (index,)
+        return x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]
+    except IndexError as fault:
+        raise _explained(fault, np.shape(x), index) from None
+
+
+def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFault:
+    parts = index if isinstance(index, tuple) else (index,)
+    if not shape:
+        return IndexFault(
+            "E0307", "a 0-d tensor cannot be indexed", help="x.item() gives its number"
+        )
+    given = sum(1 for p in parts if p is not None and p is not Ellipsis)
+    if given > len(shape):
+        return IndexFault(
+            "E0307",
+            f"too many indices: {given} for a tensor with {len(shape)} dimension"
+            f"{'s' * (len(shape) != 1)}",
+            operands=((0, f"shape {tuple(shape)}"),),
+        )
+    axis = 0
+    for p in parts:
+        if p is None or p is Ellipsis:
+            continue
+        if isinstance(p, int | np.integer) and not -shape[axis] <= p < shape[axis]:
+            return IndexFault(
+                "E0307",
+                f"index {p} is out of range for dimension {axis} with size {shape[axis]}",
+                help=f"use {-shape[axis]} to {shape[axis] - 1}" if shape[axis] else None,
+                operands=((0, f"shape {tuple(shape)}"),),
+            )
+        axis += 1
+    return IndexFault("E0307", str(fault), operands=((0, f"shape {tuple(shape)}"),))
+
+
+getitem = linear(
+    "getitem", _getitem, lambda g, shape, index: scatter(g, shape, index), params={"index": ()},
+    dtypes="keep", grad_name="SelectBackward0", doc="Entries by index; `x[index]`.",
+    example="x[1] * x[2] --x 1,2,3",
+)
+
+
+def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
+    out = np.zeros_like(x, shape=tuple(shape))
+    if is_basic(index) or _is_mask(index):
+        out[index] = x
+    else:
+        np.add.at(out, index, x)  # an entry may be named more than once
+    return out
+
+
+def _is_mask(index: Any) -> bool:
+    return getattr(index, "dtype", None) == np.bool_
+
+
+scatter = linear(
+    "scatter", _scatter, lambda g, index: getitem(g, index), inputs=("x",),
+    params={"shape": (), "index": ()}, dtypes="keep", grad_name="IndexPutBackward0",
+    doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
+    example="sum(scatter(x, (4,), 2)) --x 5",
+)
+
+
+def _put(x: Any, value: Any, index: Any) -> Any:
+    out = np.array(x)
+    write(out, index, value)
+    return out
+
+
+def write(target: Any, index: Any, value: Any) -> None:
+    """``target[index] = value`` in place, with gradcli's errors (E0307, E0301)."""
+    try:
+        target[index] = value
+    except IndexError as fault:
+        raise _explained(fault, np.shape(target), index) from None
+    except ValueError:
+        raise RuntimeFault(
+            "E0301",
+            f"cannot write shape {tuple(np.shape(value))} into entries of shape "
+            f"{tuple(np.shape(target[index]))}",
+            help="the value must broadcast to the entries that it replaces",
+        ) from None
+
+
+put = linear(
+    "put", _put, lambda g, index: put(g, zeros_like(getitem(g, index)), index),
+    lambda g, index, shape: sum_to(getitem(g, index), shape), inputs=("x", "value"),
+    params={"index": ()}, dtypes="keep", grad_name="CopySlices",
+    doc="x with the entries at an index replaced by a value.",
+    example="sum(put(x, y, 1)**2) --x 1,2,3 --y 5",
+)
+
+
+def _gather(x: Any, indices: Any, dim: int) -> Any:
+    return np.take_along_axis(x, indices, axis=dim)
+
+
+def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int) -> Any:
+    out = np.zeros_like(x, shape=tuple(shape))
+    places = list(np.indices(indices.shape, sparse=True))
+    places[dim] = indices
+    np.add.at(out, tuple(places), x)
+    return out
+
+
+gather = linear(
+    "gather", _gather, lambda g, shape, indices, dim: ungather(g, indices, shape, dim), inputs=("x",),
+    params={"indices": (), "dim": 0}, dtypes="keep",
+    doc="Along a dimension, the entries that integer indices name (same rank as x).",
+)
+ungather = linear(
+    "ungather", _ungather, lambda g, indices, dim: gather(g, indices, dim), inputs=("x",),
+    params={"indices": (), "shape": (), "dim": 0}, dtypes="keep", grad_name="GatherBackward0",
+    doc="The transpose of gather: zeros with entries added in at the indices.",
+)

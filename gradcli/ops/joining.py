@@ -1,0 +1,68 @@
+"""Joining tensors: cat along a dimension they have, stack along a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.core import linear
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.indexing import getitem
+from gradcli.ops.shape import normal_dim
+
+
+def _join(*xs: Any, dim: int) -> Any:
+    if not xs:
+        raise RuntimeFault("E0306", "cat needs at least one tensor", help="write cat([a, b])")
+    axis = normal_dim(dim, np.ndim(xs[0]))
+    try:
+        return np.concatenate(xs, axis=axis)
+    except ValueError:
+        shapes = ", ".join(str(tuple(np.shape(x))) for x in xs[:6])
+        raise RuntimeFault(
+            "E0301",
+            f"cannot join shapes {shapes} along dimension {dim}",
+            help="all other sizes must agree, and a 0-d tensor needs stack",
+        ) from None
+
+
+def _part(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
+    axis = normal_dim(dim, len(shapes[0]))
+    start = 0
+    for s in shapes[:index]:
+        start += s[axis]
+    where = (slice(None),) * axis + (slice(start, start + shapes[index][axis]),)
+    return getitem(g, where)
+
+
+cat = linear(
+    "cat", _join, lambda g, shapes, index, dim: _part(g, shapes, index, dim), inputs=("tensors",),
+    params={"dim": 0}, variadic=True, dtypes="promote", aliases=("concat", "concatenate"),
+    doc="Tensors joined along a dimension they have.", example="sum(cat([x, y])**2) --x 1,2 --y 3",
+)
+
+
+def _stack(*xs: Any, dim: int) -> Any:
+    shapes = {tuple(np.shape(x)) for x in xs}
+    if len(shapes) != 1:
+        raise RuntimeFault(
+            "E0301",
+            f"stack needs tensors of one shape, got {', '.join(map(str, sorted(shapes))) or 'none'}",
+            help="cat joins tensors whose sizes differ along the joined dimension",
+        )
+    return np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1))
+
+
+def _slot(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
+    axis = normal_dim(dim, len(shapes[0]) + 1)
+    return getitem(g, (slice(None),) * axis + (index,))
+
+
+stack = linear(
+    "stack", _stack, lambda g, shapes, index, dim: _slot(g, shapes, index, dim), inputs=("tensors",),
+    params={"dim": 0}, variadic=True, dtypes="promote",
+    doc="Tensors of one shape joined along a new dimension.",
+    example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
+)

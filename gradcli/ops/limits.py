@@ -1,0 +1,110 @@
+"""The memory budget: what an operation will allocate is known from shapes and charged first.
+
+No budget is set when gradcli is used as a library. A front end that runs a stranger's text sets one
+(``set_budget``); then creation functions, operators and broadcasting call ``charge`` before NumPy
+allocates anything. One request above the budget is refused at once; the sum of smaller ones is held
+by looking at the process's own memory each time a further slice of the budget has been handed out,
+so the usual small operation costs two attribute reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradcli.ops.errors import LimitFault
+
+LARGE = 1 << 16
+"""Element counts up to this are never charged: they are bounded by the step limit instead."""
+
+
+class _Budget:
+    __slots__ = ("base", "next_look", "on", "spent", "total")
+
+    def __init__(self) -> None:
+        self.on = False
+        self.total = 0
+        self.spent = 0
+        self.next_look = 0
+        self.base = 0
+
+
+budget = _Budget()
+
+
+def set_budget(total: int | None) -> None:
+    """Allow ``total`` bytes of new memory from now on; None lifts the budget."""
+    budget.on = total is not None
+    budget.total = total or 0
+    budget.spent = 0
+    budget.next_look = budget.total // 4
+    budget.base = _resident() if budget.on else 0
+
+
+def charge(nbytes: int) -> None:
+    """Account for ``nbytes`` that are about to be allocated. Raises LimitFault (E0602)."""
+    if not budget.on:
+        return
+    if nbytes > budget.total:
+        raise LimitFault(
+            "E0602",
+            f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(budget.total)}",
+            help=f"--max-mem {_rounded_up(nbytes)} allows it",
+        )
+    budget.spent += nbytes
+    if budget.spent >= budget.next_look:
+        used = max(0, _resident() - budget.base)
+        if used + nbytes > budget.total:
+            raise LimitFault(
+                "E0602",
+                f"the evaluation holds {show_bytes(used)} and asks for {show_bytes(nbytes)} more; "
+                f"the limit is {show_bytes(budget.total)}",
+                help=f"--max-mem {_rounded_up(2 * budget.total)} raises the limit",
+            )
+        budget.next_look = budget.spent + max(1, (budget.total - used) // 4)
+
+
+def charge_shape(shape: Sequence[int], itemsize: int = 8) -> None:
+    """Account for an array of ``shape``; a negative size is left for NumPy to refuse."""
+    if budget.on:
+        count = 1
+        for n in shape:
+            count *= int(n)
+        if count > LARGE:
+            charge(count * itemsize)
+
+
+def charge_broadcast(*shapes: Sequence[int], itemsize: int = 8) -> None:
+    """Account for the result of broadcasting ``shapes`` together."""
+    if not budget.on:
+        return
+    rank = max((len(s) for s in shapes), default=0)
+    full = [1] * rank
+    for s in shapes:
+        for i, n in enumerate(s, rank - len(s)):
+            full[i] = max(full[i], n) if n else 0
+    charge_shape(full, itemsize)
+
+
+def show_bytes(n: int) -> str:
+    """A byte count as a person reads it: ``74.5 GiB``."""
+    for unit, size in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}" if n < 1000 * size else f"{n / size:.0f} {unit}"
+    return f"{n} bytes"
+
+
+def _rounded_up(n: int) -> str:
+    gib = -(-n // (1 << 30))
+    return f"{gib}G" if n >= 1 << 30 else f"{max(1, -(-n // (1 << 20)))}M"
+
+
+def _resident() -> int:
+    """Bytes of memory this process holds now, or 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as f:
+            pages = int(f.read().split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    import resource
+
+    return pages * resource.getpagesize()

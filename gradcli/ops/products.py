@@ -1,0 +1,144 @@
+"""Products of vectors and matrices: dot, matmul, outer, trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.core import bilinear, linear
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.limits import LARGE, budget, charge_shape
+from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    a, b = np.shape(x), np.shape(y)
+    if not a or not b:
+        raise RuntimeFault(
+            "E0301",
+            "@ needs at least 1-d tensors on both sides",
+            help="a scalar multiplies with *",
+            operands=((0, f"shape {a}"), (1, f"shape {b}")),
+        )
+    if a[-1] != b[-2 if len(b) > 1 else 0]:
+        raise _mismatch(a, b)
+    if budget.on and np.size(x) * np.size(y) > LARGE:
+        charge_shape((*a[:-1], b[-1]) if len(b) > 1 else a[:-1])
+    try:
+        return np.matmul(x, y)
+    except ValueError:
+        raise RuntimeFault(
+            "E0301",
+            f"cannot multiply shapes {a} @ {b}: the leading sizes do not broadcast",
+            operands=((0, f"shape {a}"), (1, f"shape {b}")),
+        ) from None
+
+
+def _mismatch(a: tuple, b: tuple) -> RuntimeFault:
+    inner = b[-2 if len(b) > 1 else 0]
+    flipped = a[:-2] + a[:-3:-1]
+    mend = None
+    if len(a) == 2 and flipped[-1] == inner:
+        shape = (*flipped[:-1], *b[1:]) if len(b) <= 2 else None
+        mend = f"transposing the left side works: {flipped} @ {b}" + (f" -> {shape}" if shape else "")
+    elif len(b) == 2 and b[1] == a[-1]:
+        mend = f"transposing the right side works: {a} @ {b[::-1]} -> {(*a[:-1], b[0])}"
+    elif len(a) == len(b) == 1:
+        mend = "outer(x, y) multiplies vectors of any two lengths"
+    return RuntimeFault(
+        "E0301",
+        f"cannot multiply {a} @ {b}: inner sizes {a[-1]} and {inner} differ",
+        help=mend,
+        operands=((0, f"shape {a}"), (1, f"shape {b}")),
+    )
+
+
+def _by_left(g: Any, y: Any, shape: Sequence[int]) -> Any:
+    if len(shape) == 1:
+        if len(y.shape) == 1:
+            return g * y
+        return matmul(y, g) if len(y.shape) == 2 else squeeze(matmul(y, unsqueeze(g, -1)), -1)
+    if len(y.shape) == 1:
+        return unsqueeze(g, -1) * y
+    return matmul(g, mT(y))
+
+
+def _by_right(g: Any, x: Any, shape: Sequence[int]) -> Any:
+    if len(shape) == 1:
+        if len(x.shape) == 1:
+            return g * x
+        return matmul(mT(x), g) if len(x.shape) == 2 else squeeze(matmul(mT(x), unsqueeze(g, -1)), -1)
+    if len(x.shape) == 1:
+        return outer(x, g) if len(shape) == 2 else unsqueeze(x, -1) * unsqueeze(g, -2)
+    return matmul(mT(x), g)
+
+
+matmul = bilinear(
+    "matmul", _matmul, lambda g, y, shape: _by_left(g, y, shape), lambda g, x, shape: _by_right(g, x, shape),
+    aliases=("mm", "mv", "bmm"), dtypes="promote", grad_name="MmBackward0",
+    doc="The matrix product; `x @ y`. Vectors are 1-d, leading dimensions broadcast.",
+    example="sum(A @ x) --A \"1,2;3,4\" --x 1,2",
+)
+
+
+def _dot(x: Any, y: Any) -> Any:
+    a, b = np.shape(x), np.shape(y)
+    if len(a) != 1 or len(b) != 1:
+        raise RuntimeFault(
+            "E0301",
+            f"dot needs two 1-d tensors, got shapes {a} and {b}",
+            help="@ multiplies matrices; sum(x*y) joins any two of one shape",
+            operands=((0, f"shape {a}"), (1, f"shape {b}")),
+        )
+    if a != b:
+        raise RuntimeFault(
+            "E0301",
+            f"dot needs vectors of one length, got {a[0]} and {b[0]}",
+            operands=((0, f"shape {a}"), (1, f"shape {b}")),
+        )
+    return np.dot(x, y)
+
+
+dot = bilinear(
+    "dot", _dot, lambda g, y: g * y, lambda g, x: g * x, dtypes="promote", aliases=("inner",),
+    doc="The inner product of two vectors.", example="2*dot(x, x) --x 0,1,2,3",
+)
+
+
+def _outer(x: Any, y: Any) -> Any:
+    if np.ndim(x) != 1 or np.ndim(y) != 1:
+        raise RuntimeFault(
+            "E0301",
+            f"outer needs two 1-d tensors, got shapes {np.shape(x)} and {np.shape(y)}",
+            operands=((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}")),
+        )
+    charge_shape((np.size(x), np.size(y)))
+    return np.multiply.outer(x, y)
+
+
+outer = bilinear(
+    "outer", _outer, lambda g, y: matmul(g, y), lambda g, x: matmul(mT(g), x), dtypes="promote",
+    grad_name="MulBackward0", doc="The table of all products of entries of two vectors.",
+    example="sum(outer(x, y) @ y) --x 1,2 --y 3,4", aliases=("ger",),
+)
+
+
+def _trace(x: Any) -> Any:
+    if np.ndim(x) != 2:
+        raise RuntimeFault(
+            "E0301", f"trace needs a matrix, got shape {np.shape(x)}", operands=((0, f"shape {np.shape(x)}"),)
+        )
+    return np.trace(x)
+
+
+trace = linear(
+    "trace", _trace, lambda g, shape: _untrace(g, shape), dtypes="keep",
+    doc="The sum of a matrix's diagonal.", example="trace(A @ A) --A \"1,2;3,4\"",
+)
+
+
+def _untrace(g: Any, shape: Sequence[int]) -> Any:
+    n = min(shape[0], shape[1])
+    return undiagonal(expand(g, (n,)), tuple(shape))

@@ -1,0 +1,293 @@
+"""Reductions: sums, means, products, spread, norms, extremes, softmax and running sums.
+
+``dim`` is one dimension, several, or None for all; ``keepdim`` leaves reduced ones with size 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.comparison import isnan, sign, zeros_like
+from gradcli.ops.core import general, linear
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.exponential import exp
+from gradcli.ops.piecewise import abs, where
+from gradcli.ops.shape import (
+    Dims,
+    count,
+    expand,
+    flip,
+    normal_dim,
+    normal_dims,
+    permute,
+    reshape,
+    unreduce,
+    unsqueeze,
+)
+
+_REDUCE = {"dim": None, "keepdim": False}
+
+
+def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
+    return None if dim is None else normal_dims(dim, np.ndim(x))
+
+
+sum = linear(
+    "sum", lambda x, dim, keepdim: np.sum(x, axis=_axes(x, dim), keepdims=keepdim),
+    lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape), params=_REDUCE,
+    dtypes="keep", doc="The sum of all entries, or along dimensions.", example="sum(x**2) --x 1,2,3",
+)
+mean = linear(
+    "mean", lambda x, dim, keepdim: np.mean(x, axis=_axes(x, dim), keepdims=keepdim),
+    lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim) / count(shape, dim), shape),
+    params=_REDUCE, dtypes="inexact", doc="The mean of all entries, or along dimensions.",
+    example="mean(x**2) --x 1,2,3",
+)
+
+
+def _last(x: Any, dim: int | None) -> tuple[Any, int]:
+    """x with the dimension to work along at the end, and where it came from (None: all, flat)."""
+    if dim is None:
+        return reshape(x, (-1,)), 0
+    return moveaxis(x, dim, -1), normal_dim(dim, len(x.shape))
+
+
+def moveaxis(x: Any, source: int, target: int) -> Any:
+    """One dimension moved to another place, by ``permute``."""
+    n = len(x.shape)
+    dims = list(range(n))
+    d = dims.pop(normal_dim(source, n))
+    dims.insert(normal_dim(target, n), d)
+    return permute(x, tuple(dims))
+
+
+def _others(x: Any) -> Any:
+    """Along the last dimension, the product of all the other entries: exact where some are 0."""
+    one = np.ones_like(x[..., :1])
+    left = np.cumprod(np.concatenate([one, x[..., :-1]], axis=-1), axis=-1)
+    right = np.cumprod(np.concatenate([one, x[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    return left * right
+
+
+def _without_each(x: Any) -> tuple[Any, Any]:
+    """Rows of x in which entry i of row i is 1, and the mask of those places."""
+    n = x.shape[-1]
+    own = np.eye(n, dtype=bool)
+    rows = expand(unsqueeze(x, -2), (*x.shape[:-1], n, n))
+    return where(own, 1.0, rows), own
+
+
+def _others_vjp(g: Any, x: Any) -> Any:
+    rows, own = _without_each(x)
+    return sum(where(own, 0.0, unsqueeze(g, -1) * prod_others(rows)), dim=-2)
+
+
+def _others_jvp(tx: Any, x: Any) -> Any:
+    rows, own = _without_each(x)
+    return sum(where(own, 0.0, unsqueeze(tx, -2) * prod_others(rows)), dim=-1)
+
+
+prod_others = general(
+    "prod_others", _others, lambda g, x: _others_vjp(g, x), jvp=_others_jvp,
+    doc="Along the last dimension, the product of all the other entries.", dtypes="keep",
+    example="sum(prod_others(x)) --x 2,3,4",
+)
+
+
+def _prod_vjp(g: Any, x: Any, shape: Sequence[int], dim: int | None, keepdim: bool) -> Any:
+    if not len(shape):
+        return g
+    flat, place = _last(x, dim)
+    others = prod_others(flat)
+    others = reshape(others, shape) if dim is None else moveaxis(others, -1, place)
+    return unreduce(g, shape, dim, keepdim) * others
+
+
+prod = general(
+    "prod", lambda x, dim, keepdim: np.prod(x, axis=_axes(x, dim), keepdims=keepdim),
+    lambda g, x, shape, dim, keepdim: _prod_vjp(g, x, shape, dim, keepdim),
+    jvp=lambda tx, x, dim, keepdim: sum(_prod_vjp(tx, x, x.shape, dim, True), dim, keepdim),
+    params=_REDUCE, dtypes="keep", doc="The product of all entries, or along one dimension.",
+    edges="exact where entries are 0", example="prod(x) --x 2,3,4",
+)
+
+
+def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
+    n = count(np.shape(x), dim)
+    d = x - np.mean(x, axis=_axes(x, dim), keepdims=True)
+    total = np.sum((d * np.conj(d)).real, axis=_axes(x, dim), keepdims=keepdim)
+    return total / x.dtype.type(n - correction) if n > correction else total * np.nan
+
+
+def _spread(x: Any, dim: Dims, correction: float) -> Any:
+    """The gradient of half the variance: each entry's distance from the mean, over n - correction."""
+    return (x - mean(x, dim, True)) / (count(x.shape, dim) - correction)
+
+
+_SPREAD = {"dim": None, "correction": 1, "keepdim": False}
+var = general(
+    "var", _var,
+    lambda g, x, shape, dim, correction, keepdim: (
+        unreduce(g, shape, dim, keepdim) * (2.0 * _spread(x, dim, correction))
+    ),
+    jvp=lambda tx, x, dim, correction, keepdim: sum(tx * (2.0 * _spread(x, dim, correction)), dim, keepdim),
+    params=_SPREAD, dtypes="inexact", doc="The variance, with n - correction below the line.",
+    example="var(x) --x 1,2,4",
+)
+
+
+def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
+    """The derivative of std by each entry; ``out`` has the reduced dimensions kept."""
+    flat = out == 0
+    return where(flat, 0.0, _spread(x, dim, correction) / where(flat, 1.0, out))
+
+
+std = general(
+    "std", lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
+    lambda g, x, out, shape, dim, correction, keepdim: (
+        unreduce(g, shape, dim, keepdim)
+        * _std_slope(x, unreduce(out, shape, dim, keepdim), dim, correction)
+    ),
+    jvp=lambda tx, x, out, dim, correction, keepdim: sum(
+        tx * _std_slope(x, unreduce(out, x.shape, dim, keepdim), dim, correction), dim, keepdim
+    ),
+    params=_SPREAD, dtypes="inexact", doc="The standard deviation: the root of the variance.",
+    edges="slope 0 for a constant", example="std(x) --x 1,2,4",
+)
+
+
+def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
+    axes = _axes(x, dim)
+    size = np.abs(x)
+    if p in (2, "fro", None):
+        return np.sqrt(np.sum(size * size, axis=axes, keepdims=keepdim))
+    if p == 1:
+        return np.sum(size, axis=axes, keepdims=keepdim)
+    if p == 0:
+        return np.sum(size != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
+    if p in (np.inf, -np.inf):
+        return (np.max if p > 0 else np.min)(size, axis=axes, keepdims=keepdim)
+    return np.sum(size**p, axis=axes, keepdims=keepdim) ** (1.0 / p)
+
+
+def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
+    """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
+    safe = where(out == 0, 1.0, out)
+    if p in (2, "fro", None):
+        return x / safe
+    if p == 1:
+        return sign(x)
+    if p == 0:
+        return zeros_like(x)
+    if p in (np.inf, -np.inf):
+        most = abs(x) == out
+        return where(most, sign(x), 0.0) / sum(most, dim, True)
+    size = abs(x)
+    return where(size == 0, 0.0, sign(x) * (where(size == 0, 1.0, size) / safe) ** (p - 1))
+
+
+norm = general(
+    "norm", _norm,
+    lambda g, x, out, shape, p, dim, keepdim: (
+        unreduce(g, shape, dim, keepdim) * _norm_slope(x, unreduce(out, shape, dim, keepdim), p, dim)
+    ),
+    jvp=lambda tx, x, out, p, dim, keepdim: sum(
+        tx * _norm_slope(x, unreduce(out, x.shape, dim, keepdim), p, dim), dim, keepdim
+    ),
+    params={"p": 2, **_REDUCE}, dtypes="inexact", grad_name="LinalgVectorNormBackward0",
+    doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",
+    edges="slope 0 at the zero vector", example="norm(x) --x 3,4",
+)
+
+
+def _extreme(find: Any) -> Any:
+    def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
+        if not np.size(x) and (dim is None or 0 in [np.shape(x)[d] for d in normal_dims(dim, np.ndim(x))]):
+            raise RuntimeFault("E0308", "an empty tensor has no largest or smallest entry")
+        return find(x, axis=_axes(x, dim), keepdims=keepdim)
+
+    return compute
+
+
+def _share(x: Any, out: Any, dim: Dims) -> Any:
+    """1/k at each of the k entries that reach the extreme, 0 elsewhere; NaN counts as reached."""
+    reached = (x == out) | (isnan(x) & isnan(out))
+    return where(reached, 1.0, zeros_like(x)) / sum(reached, dim, True)
+
+
+def _extreme_vjp(g: Any, x: Any, out: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
+    return unreduce(g, shape, dim, keepdim) * _share(x, unreduce(out, shape, dim, keepdim), dim)
+
+
+def _extreme_jvp(tx: Any, x: Any, out: Any, dim: Dims, keepdim: bool) -> Any:
+    return sum(tx * _share(x, unreduce(out, x.shape, dim, keepdim), dim), dim, keepdim)
+
+
+amax = general(
+    "amax", _extreme(np.max),
+    lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
+    jvp=_extreme_jvp, params=_REDUCE, dtypes="keep", doc="The largest entry, or along dimensions.",
+    edges="ties share evenly", example="amax(x) --x 1,5,2",
+)
+amin = general(
+    "amin", _extreme(np.min),
+    lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
+    jvp=_extreme_jvp, params=_REDUCE, dtypes="keep", doc="The smallest entry, or along dimensions.",
+    edges="ties share evenly", example="amin(x) --x 1,5,2",
+)
+
+
+def _shifted_exp(x: Any, axes: Any) -> tuple[Any, Any]:
+    top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0.0).astype(x.dtype)
+    return np.exp(x - top), top
+
+
+def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
+    axes = normal_dims(dim, np.ndim(x))
+    e, top = _shifted_exp(x, axes)
+    out = np.log(np.sum(e, axis=axes, keepdims=True)) + top
+    return out if keepdim else np.squeeze(out, axis=axes)[()]
+
+
+logsumexp = general(
+    "logsumexp", _logsumexp,
+    lambda g, x, out, shape, dim, keepdim: (
+        unreduce(g, shape, dim, keepdim) * exp(x - unreduce(out, shape, dim, keepdim))
+    ),
+    jvp=lambda tx, x, out, dim, keepdim: sum(
+        tx * exp(x - unreduce(out, x.shape, dim, keepdim)), dim, keepdim
+    ),
+    params=_REDUCE, doc="log(sum(exp(x))), without overflow.", example="logsumexp(x) --x 1,2,3",
+)
+
+
+def _softmax(x: Any, dim: int) -> Any:
+    e, _ = _shifted_exp(x, normal_dims(dim, np.ndim(x)))
+    return e / np.sum(e, axis=normal_dims(dim, np.ndim(x)), keepdims=True)
+
+
+softmax = general(
+    "softmax", _softmax, lambda g, out, dim: out * (g - sum(g * out, dim, True)),
+    jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)), params={"dim": -1},
+    doc="exp(x) over its sum along a dimension.", example="softmax(x)[0] --x 1,2,3",
+)
+
+
+def _log_softmax(x: Any, dim: int) -> Any:
+    return x - _logsumexp(x, dim, True)
+
+
+log_softmax = general(
+    "log_softmax", _log_softmax, lambda g, out, dim: g - exp(out) * sum(g, dim, True),
+    jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True), params={"dim": -1},
+    doc="The logarithm of softmax, exact where it is small.", example="log_softmax(x)[0] --x 1,2,3",
+)
+cumsum = linear(
+    "cumsum", lambda x, dim: np.cumsum(x, axis=normal_dim(dim, np.ndim(x))) if np.ndim(x) else x,
+    lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g, params={"dim": 0},
+    dtypes="keep", doc="Running sums along a dimension.", example="sum(cumsum(x, 0)) --x 1,2,3",
+)

@@ -1,0 +1,255 @@
+"""Shape: linear operators that move entries without computing; each one's transpose moves them back.
+
+Dimensions count from 0, or from the end when negative. Results of the view-like ones (reshape where
+it can, expand, transpose, squeeze ...) share memory with their input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.core import linear
+from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.limits import charge_shape
+
+Dims = int | Sequence[int] | None
+
+
+def normal_dim(dim: int, ndim: int) -> int:
+    """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such one."""
+    rank = max(ndim, 1)
+    if not -rank <= dim < rank:
+        raise IndexFault(
+            "E0305",
+            f"dimension {dim} is out of range for a tensor with {ndim} dimension{'s' * (ndim != 1)}",
+            help=f"use {-rank} to {rank - 1}",
+        )
+    return dim % rank
+
+
+def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """The dimensions that ``dim`` names, counted from 0: None means all of them."""
+    if dim is None:
+        return tuple(range(ndim))
+    if isinstance(dim, int | np.integer):
+        return (normal_dim(int(dim), ndim),) if ndim else ()
+    dims = tuple(normal_dim(int(d), ndim) for d in dim)
+    if len(set(dims)) != len(dims):
+        raise RuntimeFault("E0305", f"dimension {dim} appears twice")
+    return dims if dims and ndim else tuple(range(ndim))
+
+
+def count(shape: Sequence[int], dim: Dims) -> Any:
+    """How many entries a reduction over ``dim`` joins."""
+    total = 1
+    for d in normal_dims(dim, len(shape)):
+        total = total * shape[d]
+    return total
+
+
+def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
+    """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
+    if keepdim or dim is None:
+        return g
+    dims = normal_dims(dim, len(shape))
+    return reshape(g, tuple(1 if i in dims else n for i, n in enumerate(shape)))
+
+
+def _reshape(x: Any, shape: Any) -> Any:
+    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    try:
+        return np.reshape(x, shape)
+    except ValueError:
+        have = np.shape(x)
+        raise RuntimeFault(
+            "E0306",
+            f"shape {list(shape)} is invalid for input of size {np.size(x)}",
+            help=f"the input has shape {tuple(have)}: the product of the sizes must agree",
+            operands=((0, f"shape {tuple(have)}"),),
+        ) from None
+
+
+reshape = linear(
+    "reshape", _reshape, lambda g, shape: reshape(g, shape), inputs=("x",), params={"shape": ()},
+    dtypes="keep", grad_name="ViewBackward0", example="sum(reshape(x, (2, 2))[0]) --x 1,2,3,4",
+    doc="The same entries, in order, in another shape; one size may be -1.",
+)
+
+
+def _expand(x: Any, shape: Sequence[int]) -> Any:
+    given = np.shape(x)
+    shape = tuple(shape)
+    lead = len(shape) - len(given)
+    full = tuple(
+        given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape)
+    )
+    try:
+        return np.broadcast_to(x, full)
+    except ValueError:
+        raise RuntimeFault(
+            "E0306",
+            f"cannot expand shape {tuple(given)} to {shape}",
+            help="only a dimension of size 1 can be expanded",
+            operands=((0, f"shape {tuple(given)}"),),
+        ) from None
+
+
+expand = linear(
+    "expand", _expand, lambda g, shape: sum_to(g, shape), inputs=("x",), params={"shape": ()},
+    dtypes="keep", aliases=("broadcast_to",), doc="Dimensions of size 1 repeated, without copying.",
+    example="sum(expand(x, (3, 2))) --x 1,2",
+)
+
+
+def _sum_to(x: Any, shape: Sequence[int]) -> Any:
+    shape = tuple(shape)
+    lead = np.ndim(x) - len(shape)
+    if lead > 0:
+        x = np.sum(x, axis=tuple(range(lead)))
+    ones = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
+    return np.sum(x, axis=ones, keepdims=True) if ones else x
+
+
+sum_to = linear(
+    "sum_to", _sum_to, lambda g, shape: expand(g, shape), inputs=("x",), params={"shape": ()},
+    dtypes="keep", grad_name="SumToSizeBackward0", aliases=("sum_to_size",),
+    doc="The transpose of broadcasting: repeated dimensions summed.",
+    example="sum(sum_to(x, (1, 2))) --x \"1,2;3,4\"",
+)
+
+
+def _transpose(x: Any, dim0: int, dim1: int) -> Any:
+    n = np.ndim(x)
+    return np.swapaxes(x, normal_dim(dim0, n), normal_dim(dim1, n)) if n else x
+
+
+transpose = linear(
+    "transpose", _transpose, lambda g, dim0, dim1: transpose(g, dim0, dim1),
+    params={"dim0": -2, "dim1": -1}, dtypes="keep", aliases=("swapaxes",),
+    doc="Two dimensions exchanged.", example="sum(transpose(A, 0, 1) @ x) --A \"1,2;3,4\" --x 1,2",
+)
+reverse_dims = linear(
+    "reverse_dims", np.transpose, lambda g: reverse_dims(g), dtypes="keep",
+    grad_name="PermuteBackward0", doc="All dimensions in reverse order; `x.T`.",
+    example="sum(A.T @ x) --A \"1,2;3,4\" --x 1,2",
+)
+mT = linear(
+    "mT", lambda x: np.swapaxes(x, -1, -2), lambda g: mT(g), dtypes="keep",
+    grad_name="TransposeBackward0", doc="The last two dimensions exchanged; `x.mT`.",
+    example="sum(mT(A) @ x) --A \"1,2;3,4\" --x 1,2",
+)
+
+
+def _permute(x: Any, dims: Sequence[int]) -> Any:
+    if len(dims) != np.ndim(x):
+        raise RuntimeFault(
+            "E0305", f"permute got {len(dims)} dimensions for a tensor with {np.ndim(x)}"
+        )
+    return np.transpose(x, normal_dims(dims, np.ndim(x)))
+
+
+def _unpermute(g: Any, dims: Sequence[int]) -> Any:
+    back = [0] * len(dims)
+    for i, d in enumerate(normal_dims(dims, len(dims))):
+        back[d] = i
+    return permute(g, tuple(back))
+
+
+permute = linear(
+    "permute", _permute, lambda g, dims: _unpermute(g, dims), params={"dims": ()}, dtypes="keep",
+    doc="Dimensions in a new order.", example="sum(permute(A, (1, 0)) @ x) --A \"1,2;3,4\" --x 1,2",
+)
+
+
+def _squeeze(x: Any, dim: Dims) -> Any:
+    shape = np.shape(x)
+    dims = [d for d in normal_dims(dim, len(shape)) if shape[d] == 1]
+    return np.squeeze(x, axis=tuple(dims)) if dims else x
+
+
+def _unsqueeze(x: Any, dim: int) -> Any:
+    return np.expand_dims(x, normal_dim(dim, np.ndim(x) + 1))
+
+
+squeeze = linear(
+    "squeeze", _squeeze, lambda g, shape: reshape(g, shape), params={"dim": None}, dtypes="keep",
+    doc="Dimensions of size 1 removed.", example="sum(squeeze(A)) --A \"1,2\"",
+)
+unsqueeze = linear(
+    "unsqueeze", _unsqueeze, lambda g, shape: reshape(g, shape), params={"dim": 0}, dtypes="keep",
+    doc="A dimension of size 1 put in at ``dim``.", example="sum(unsqueeze(x, 0)) --x 1,2",
+)
+flip = linear(
+    "flip", lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))), lambda g, dims: flip(g, dims),
+    params={"dims": None}, dtypes="keep", doc="Entries in reverse order along dimensions.",
+    example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
+)
+roll = linear(
+    "roll", lambda x, shifts, dims: np.roll(x, shifts, dims),
+    lambda g, shifts, dims: roll(g, _opposite(shifts), dims), params={"shifts": 1, "dims": None},
+    dtypes="keep", doc="Entries moved round along dimensions.", example="dot(roll(x, 1), x) --x 1,2,3",
+)
+
+
+def _opposite(shifts: Any) -> Any:
+    return -shifts if isinstance(shifts, int) else tuple(-s for s in shifts)
+
+
+def _tile(x: Any, repeats: Any) -> Any:
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    lead = len(repeats) - np.ndim(x)
+    sizes = (1,) * lead + np.shape(x)
+    charge_shape([r * n for r, n in zip(repeats, sizes, strict=False)])
+    return np.tile(x, repeats)
+
+
+def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    repeats = (1,) * (len(shape) - len(repeats)) + repeats
+    sizes = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    blocks = tuple(n for pair in zip(repeats, sizes, strict=True) for n in pair)
+    kept = tuple(n for size in sizes for n in (1, size))
+    return reshape(sum_to(reshape(g, blocks), kept), shape)
+
+
+tile = linear(
+    "tile", _tile, lambda g, shape, repeats: _untile(g, shape, repeats), params={"repeats": ()},
+    dtypes="keep", grad_name="RepeatBackward0", doc="The tensor repeated along each dimension.",
+    example="sum(tile(x, (2,)) * [1., 2., 3., 4.]) --x 1,2",
+)
+diagonal = linear(
+    "diagonal", lambda x: np.diagonal(x, axis1=-2, axis2=-1),
+    lambda g, shape: undiagonal(g, shape), dtypes="keep",
+    doc="The diagonals of the last two dimensions.", example="sum(diagonal(A)) --A \"1,2;3,4\"",
+)
+
+
+def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
+    charge_shape(shape, x.itemsize)
+    out = np.zeros_like(x, shape=tuple(shape))
+    i = np.arange(min(shape[-2:]))
+    out[..., i, i] = x
+    return out
+
+
+undiagonal = linear(
+    "undiagonal", _undiagonal, lambda g: diagonal(g), inputs=("x",), params={"shape": ()},
+    dtypes="keep", grad_name="DiagEmbedBackward0",
+    doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
+    example="sum(undiagonal(x, (2, 2)) @ x) --x 1,2",
+)
+
+
+tril = linear(
+    "tril", lambda x, diagonal: np.tril(x, diagonal), lambda g, diagonal: tril(g, diagonal), params={"diagonal": 0},
+    dtypes="keep", doc="Entries on and below a diagonal, zeros above.",
+    example="sum(tril(A)) --A \"1,2;3,4\"",
+)
+triu = linear(
+    "triu", lambda x, diagonal: np.triu(x, diagonal), lambda g, diagonal: triu(g, diagonal), params={"diagonal": 0},
+    dtypes="keep", doc="Entries on and above a diagonal, zeros below.",
+    example="sum(triu(A)) --A \"1,2;3,4\"",
+)

@@ -1,0 +1,105 @@
+"""Tensors print as PyTorch prints them, to the character (tests/oracles/printing.json)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gradcli.engine import printing
+from gradcli.engine.printing import format_tensor, get_printoptions, printoptions, set_printoptions
+from gradcli.ops.errors import ValueFault
+
+ORACLES = Path(__file__).parents[1] / "oracles"
+_spec = importlib.util.spec_from_file_location("record_printing", ORACLES / "record_printing.py")
+recorder = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(recorder)
+RECORD = json.loads((ORACLES / "printing.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def default_options():
+    yield
+    set_printoptions(profile="default")
+
+
+def _printed(case: dict) -> str:
+    set_printoptions(profile="default")
+    set_printoptions(**case["options"])
+    return format_tensor(
+        recorder.build(case),
+        case["dtype"],
+        default_dtype=case["default_dtype"],
+        requires_grad=case.get("requires_grad", False),
+        grad_fn=case.get("grad_fn"),
+    )
+
+
+def test_every_recorded_text():
+    assert RECORD["made_with"]["torch"] == "2.13.0"
+    cases = RECORD["cases"]
+    assert len(cases) >= 400
+    for case in cases:
+        text = _printed(case)
+        if text != case["text"]:
+            inputs = {key: value for key, value in case.items() if key != "text"}
+            pytest.fail(f"{inputs}\n--- PyTorch\n{case['text']}\n--- here\n{text}")
+
+
+def test_the_recording_is_of_the_recipes_in_the_script():
+    recorded = [{k: v for k, v in case.items() if k != "text"} for case in RECORD["cases"]]
+    assert recorded == json.loads(json.dumps(recorder.recipes()))
+
+
+@pytest.mark.parametrize("shape", [(1_000_000,), (1000, 1000), (2, 500_000), (100,) * 3, (10,) * 6])
+def test_a_million_elements_cost_only_what_is_shown(shape):
+    data = np.random.default_rng(1).standard_normal(shape)
+    start = time.perf_counter()
+    text = format_tensor(data, "float64")
+    assert time.perf_counter() - start < 0.5
+    assert "..." in text
+
+
+def test_as_many_axes_as_numpy_has():
+    ndim = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+    text = format_tensor(np.ones((1,) * ndim), "float32")
+    assert text == "tensor(" + "[" * ndim + "1." + "]" * ndim + ")"
+
+
+def test_a_device_is_named_before_the_dtype():
+    text = format_tensor(np.array([1, 2], np.int32), "int32", device="cuda:0")
+    assert text == "tensor([1, 2], device='cuda:0', dtype=gradcli.int32)"
+
+
+def test_the_prefix_decides_the_indent():
+    text = format_tensor(np.eye(2), "float32", prefix="P(")
+    assert text == "P([[1., 0.],\n   [0., 1.]])"
+
+
+def test_options_come_back_after_the_block():
+    set_printoptions(precision=3, sci_mode=False)
+    before = get_printoptions()
+    with pytest.raises(ZeroDivisionError), printoptions(precision=1, profile="full"):
+        assert printing.OPTIONS.threshold == float("inf")
+        _ = 1 / 0
+    assert get_printoptions() == before
+
+
+def test_options_can_be_passed_for_one_call():
+    options = printing.PrintOptions(precision=1)
+    assert format_tensor(np.array([0.25]), "float32", options=options) == "tensor([0.2])"
+    assert format_tensor(np.array([0.25]), "float32") == "tensor([0.2500])"
+    assert "precision=1" in repr(options)
+
+
+@pytest.mark.parametrize("wrong", [{"profile": "wide"}, {"precision": -1}, {"edgeitems": -2}])
+def test_options_that_mean_nothing_are_refused(wrong):
+    before = get_printoptions()
+    with pytest.raises(ValueFault) as caught:
+        set_printoptions(**wrong)
+    assert caught.value.code == "E0303"
+    assert get_printoptions() == before
