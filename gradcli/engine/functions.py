@@ -138,8 +138,11 @@ def public_operators() -> dict[str, Any]:
     names: dict[str, Any] = {}
     for op in OPERATORS.values():
         if op.name not in HIDDEN:
+            # The short way where there is one: it serves as method and as function.
+            short = getattr(Tensor, op.name, op)
+            function = short if not op.params and op.kind != "constant" and op.arity < 3 else op
             for name in (op.name, *op.aliases):
-                names[name] = op
+                names[name] = function
     for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind):
         names[function.__name__] = function
     names["concat"] = cat

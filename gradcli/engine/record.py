@@ -162,25 +162,27 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFaul
 
 
 def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
-    """The short way for an operator of one floating tensor."""
+    """The short way for an operator of one floating tensor; a function and a method alike."""
     compute = op.compute
     cls = None
     saves = op.saves[0]
     save_x, save_out = "x" in saves, "out" in saves
     masks = op.name in ("relu",)
 
-    def method(self: Tensor) -> Tensor:
+    def method(input: Any) -> Any:
         nonlocal cls
-        x = self.array
-        dtype = self.dtype
+        if input.__class__ is not Tensor:
+            return _elsewhere(op, input)
+        x = input.array
+        dtype = input.dtype
         if not dtype.quick or (_budget.on and x.size > _LARGE):
-            return apply(op, (self,), {})
+            return apply(op, (input,), {})
         array = compute(x)
         out = _new(Tensor)
         out.array = array
         out.dtype = dtype
         out.meta = None
-        edge = self.edge
+        edge = input.edge
         if edge is None or not mode.grad:
             out.edge = None
             return out
@@ -194,9 +196,9 @@ def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
         node.dtype = dtype
         node.extra = None
         if save_x:
-            node.saved = (self, array if save_out else None)
-            if self.meta is not None:
-                stamp(node, (self,))
+            node.saved = (input, array if save_out else None)
+            if input.meta is not None:
+                stamp(node, (input,))
         else:
             node.saved = (None, array) if save_out else EMPTY
         out.edge = node
@@ -208,7 +210,8 @@ def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
 def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any], Any]:
     """The short way for an operator of two tensors of one floating dtype, or of one and a number.
 
-    ``reverse`` builds the method for a number on the left (``2 - x``).
+    A function and a method alike. ``reverse`` builds the method for a number on the left
+    (``2 - x``).
     """
     compute = op.compute
     left, right = op.saves
@@ -221,15 +224,17 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
     keep_self = y_for_y if reverse else x_for_x
     keep_out = out_for_y if reverse else out_for_x
 
-    def method(self: Tensor, other: Any) -> Any:
+    def method(input: Any, other: Any) -> Any:
         nonlocal both, with_number
-        dtype = self.dtype
+        if input.__class__ is not Tensor:
+            return _elsewhere(op, input, other)
+        dtype = input.dtype
         kind = other.__class__
         if kind is Tensor:
-            x = self.array
+            x = input.array
             y = other.array
             if other.dtype is not dtype or not dtype.quick or reverse:
-                return apply(op, (other, self) if reverse else (self, other), {})
+                return apply(op, (other, input) if reverse else (input, other), {})
             if _budget.on and x.size * y.size > _LARGE:
                 limits.charge_broadcast(x.shape, y.shape)
             try:
@@ -240,7 +245,7 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             out.array = array
             out.dtype = dtype
             out.meta = None
-            ex = self.edge
+            ex = input.edge
             ey = other.edge
             if (ex is None and ey is None) or not mode.grad:
                 out.edge = None
@@ -255,20 +260,20 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             node.extra = None
             if any_saved:
                 node.saved = (
-                    self if (x_for_x and ex is not None) or (x_for_y and ey is not None) else None,
+                    input if (x_for_x and ex is not None) or (x_for_y and ey is not None) else None,
                     other if (y_for_x and ex is not None) or (y_for_y and ey is not None) else None,
                     array if (out_for_x and ex is not None) or (out_for_y and ey is not None) else None,
                 )
-                if self.meta is not None or other.meta is not None:
-                    stamp(node, (self, other))
+                if input.meta is not None or other.meta is not None:
+                    stamp(node, (input, other))
             else:
                 node.saved = EMPTY
             out.edge = node
             return out
         if kind is float or kind is int:
-            x = self.array
+            x = input.array
             if not dtype.quick or (_budget.on and x.size > _LARGE):
-                return apply(op, (other, self) if reverse else (self, other), {})
+                return apply(op, (other, input) if reverse else (input, other), {})
             try:
                 array = compute(other, x) if reverse else compute(x, other)
             except OverflowError as fault:
@@ -277,7 +282,7 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             out.array = array
             out.dtype = dtype
             out.meta = None
-            edge = self.edge
+            edge = input.edge
             if edge is None or not mode.grad:
                 out.edge = None
                 return out
@@ -290,22 +295,29 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             node.dtype = dtype
             node.extra = None
             if keeps:
-                kept = self if keep_self else None
+                kept = input if keep_self else None
                 left_right = (other, kept) if reverse else (kept, other)
                 node.saved = (*left_right, array if keep_out else None)
-                if self.meta is not None:
+                if input.meta is not None:
                     stamp(node, left_right)
             else:
                 node.saved = EMPTY
             out.edge = node
             return out
         if kind in _ARRAYS or isinstance(other, Tensor):
-            return apply(op, (other, self) if reverse else (self, other), {})
+            return apply(op, (other, input) if reverse else (input, other), {})
         if getattr(other, "__gradcli_rank__", 0):
-            return op(other, self) if reverse else op(self, other)
+            return op(other, input) if reverse else op(input, other)
         return NotImplemented
 
     return method
 
 
 _ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
+
+
+def _elsewhere(op: Operator, *args: Any) -> Any:
+    """The operator on values of which the first is no Tensor; numbers give a number."""
+    if all(a.__class__ in _NUMBERS for a in args):
+        return op(*args).item()
+    return op(*args)

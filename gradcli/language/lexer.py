@@ -251,15 +251,15 @@ class _Scan:
         if "b" in prefix:
             raise self.refuse("bytes", start, quote + 1)
         first = quote + len(mark)
-        last = first
-        escaped = False
-        while True:  # from one quote or backslash to the next
-            close = text.find(mark, last, stop)
-            slash = text.find("\\", last, stop if close < 0 else close)
+        close = text.find(mark, first, stop)
+        last, escaped = first, False
+        while close >= 0:  # from backslash to backslash; what follows one closes nothing
+            slash = text.find("\\", last, close)
             if slash < 0:
                 break
-            escaped = True
-            last = slash + 2
+            last, escaped = slash + 2, True
+            if close < last:
+                close = text.find(mark, last, stop)
         line_end = text.find("\n", first, stop if close < 0 else close)
         if len(mark) == 1 and line_end >= 0:
             close = self._joined_end(first, close, line_end)

@@ -46,7 +46,7 @@ def parse_expression(source: Source | str, mode: str = "line") -> Expr:
     body = parse(source, mode).body
     if len(body) == 1 and type(body[0]) is ExprStmt:
         return body[0].value
-    from .syntax_faults import not_an_expression
+    from .check_faults import not_an_expression
 
     raise not_an_expression(source, body)
 

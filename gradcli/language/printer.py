@@ -316,6 +316,13 @@ def _def(node: n.Def) -> list[Any]:
     return [([f"def {node.name}(", *_listed(node.params), ")"], node.body)]
 
 
+def _with(node: n.With) -> list[Any]:
+    held = node.items[0].expr if len(node.items) == 1 and node.items[0].target is None else None
+    if type(held) is n.Tuple and held.items:  # one pair of brackets would be read as several items
+        return [(["with ((", (held, BARE), "))"], node.body)]
+    return [(["with ", *_listed(node.items)], node.body)]
+
+
 def _assert(node: n.Assert) -> list[Any]:
     message = [", ", (node.message, TEST)] if node.message is not None else []
     return [(["assert ", (node.test, TEST), *message], None)]
@@ -340,7 +347,7 @@ _STATEMENTS: dict[type, Any] = {
     n.Continue: lambda _s: [(["continue"], None)],
     n.Pass: lambda _s: [(["pass"], None)],
     n.Assert: _assert,
-    n.With: lambda s: [(["with ", *_listed(s.items)], s.body)],
+    n.With: _with,
     n.Assign: _assign,
     n.AugAssign: lambda s: [([(s.target, BARE), f" {s.op}= ", (s.value, BARE)], None)],
     n.ExprStmt: lambda s: [([(s.value, BARE)], None)],

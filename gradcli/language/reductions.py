@@ -35,9 +35,9 @@ class Work:
 
 
 def _refuse(what: str, work: Work, *details: Any) -> Exception:
-    from . import syntax_faults
+    from . import check_faults
 
-    return getattr(syntax_faults, what)(work, *details)
+    return getattr(check_faults, what)(work, *details)
 
 
 def _statements(symbols: list[Any]) -> tuple[n.Statement, ...]:
@@ -196,6 +196,11 @@ def for_stmt(w: Work, start: int, _end: int, symbols: list[Any]) -> n.For:
 
 def with_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.With:
     body = symbols.pop()
+    first = symbols[0]
+    if len(symbols) == 1 and first.target is None and type(first.expr) is n.Tuple:
+        held = first.expr  # `with (a, b):` holds two, as in Python; `with ((a, b)):` one tuple
+        if held.items and held.start == first.start:
+            symbols = [n.WithItem(item, None, item.start, item.end) for item in held.items]
     return n.With(tuple(symbols), body, start, body[-1].end)
 
 
@@ -439,18 +444,26 @@ def string(w: Work, start: int, end: int, symbols: list[Any]) -> n.String:
 
 def text(_w: Work, start: int, end: int, symbols: list[Any]) -> n.String | n.FString:
     """Strings that stand side by side are one."""
-    formatted = False
-    parts: list[n.String | n.FormatPart] = []
+    pieces: list[Any] = []
     for symbol in symbols:
-        formatted = formatted or type(symbol) is n.FString
-        for part in symbol.parts if type(symbol) is n.FString else (symbol,):
-            if type(part) is n.String and parts and type(parts[-1]) is n.String:
-                before = parts.pop()
-                part = n.String(before.value + part.value, before.start, part.end)
-            parts.append(part)
-    if not formatted:
-        return n.String(parts[0].value, start, end)
-    parts = [part for part in parts if type(part) is n.FormatPart or part.value]
+        if type(symbol) is n.FString:
+            pieces += symbol.parts
+        else:
+            pieces.append(symbol)
+    if all(type(symbol) is n.String for symbol in symbols):
+        return n.String("".join([piece.value for piece in pieces]), start, end)
+    parts: list[n.String | n.FormatPart] = []
+    run: list[n.String] = []
+    for piece in [*pieces, None]:
+        if type(piece) is n.String:
+            run.append(piece)
+            continue
+        joined = "".join([one.value for one in run])
+        if joined:
+            parts.append(n.String(joined, run[0].start, run[-1].end))
+        run = []
+        if piece is not None:
+            parts.append(piece)
     return n.FString(tuple(parts), start, end)
 
 

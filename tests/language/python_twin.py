@@ -1,8 +1,9 @@
 """Holds our tree against Python's own: both are flattened to one list of labels, without recursion.
 
-A label is ``(what, number of children, place)``; in preorder such a list says all that the tree does.
-The place is ``(start, end)`` for expressions and statements; of a statement with a body only the start
-is compared (Python counts a semicolon at its end), and imports and parts of f-strings have none.
+A label is ``(what, number of children, place)``; in preorder such a list says all that the tree
+does. The place is ``(start, end)`` for expressions and statements; of a statement with a body only
+the start is compared (Python counts a semicolon at its end), and imports and parts of f-strings
+have none.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ COMPARE = {
 UNARY = {ast.UAdd: "+", ast.USub: "-", ast.Not: "not"}
 
 
-def flat(tree: Any, shape: Callable[[Any], tuple[Any, list[Any], Any]]) -> list[tuple[Any, int, Any]]:
+def flat(
+    tree: Any, shape: Callable[[Any], tuple[Any, list[Any], Any]]
+) -> list[tuple[Any, int, Any]]:
     """The labels of a tree in preorder; ``shape`` gives (what, children, place) of one node."""
     found, waiting = [], [tree]
     while waiting:
@@ -93,7 +96,8 @@ def _ours(node: Any, places: bool) -> tuple[Any, list[Any], Any]:
 
 
 def _our_pieces(node: n.FString) -> list[Any]:
-    """The parts of an f-string as Python has them: the text of ``{x=}`` belongs to the text before."""
+    """The parts of an f-string as Python has them: the text of ``{x=}`` belongs to the text
+    before."""
     pieces: list[Any] = []
     for part in node.parts:
         text = part.value if type(part) is n.String else part.text

@@ -1,0 +1,227 @@
+"""Names and places: which names a program binds, which it takes from outside, what stands where.
+
+The first half of lowering. The result is a checked program: the tree, the set of Name nodes that
+mean a variable of the program, the modules it imports, and the names left over, which are the name
+table's or have to be given. What runs a checked program is a separate matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradcli.language import nodes as n
+from gradcli.language.diagnostics import SyntaxFault, closest
+from gradcli.language.names import CONSTANTS, NAMES, namespace
+from gradcli.language.source import Source
+
+
+class _Scope:
+    """The names that one function body (or the whole text) binds."""
+
+    __slots__ = ("function", "names", "parent")
+
+    def __init__(self, names: set[str], parent: _Scope | None, function: bool = True) -> None:
+        self.names = names
+        self.parent = parent
+        self.function = function
+
+    def binds(self, name: str) -> bool:
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return True
+            scope = scope.parent
+        return False
+
+
+class Checked:
+    """A program with its names sorted.
+
+    source     the text
+    module     the tree
+    variables  ids of the Name nodes that mean a variable the program itself binds
+    outer      names that it does not bind, with their first place: the table's, or to be given
+    called     those of ``outer`` that are called as functions
+    modules    what each imported prefix stands for
+    imported   objects that ``from torch import ...`` brought in, by name
+    bound      names that the top level binds, with the place of the last binding
+    """
+
+    __slots__ = ("bound", "called", "imported", "module", "modules", "outer", "source", "variables")
+
+    def __init__(self, source: Source, module: n.Module) -> None:
+        self.source = source
+        self.module = module
+        self.variables: set[int] = set()
+        self.outer: dict[str, n.Name] = {}
+        self.called: set[str] = set()
+        self.modules: dict[str, str] = {}
+        self.imported: dict[str, Any] = {}
+        self.bound: dict[str, n.Node] = {}
+
+    @property
+    def free(self) -> list[str]:
+        """Names that have to be given: neither bound here nor in the name table."""
+        return [name for name in self.outer if name not in NAMES and name not in self.called]
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether the program says ``import torch``: then float literals make float32 tensors."""
+        return any(m.partition(".")[0] in ("torch", "gradcli") for m in self.modules.values())
+
+    def require(self, given: Iterable[str]) -> None:
+        """Check that every name is known, given ``given``. Raises SyntaxFault E0201 or E0202."""
+        given = set(given)
+        for name, node in self.outer.items():
+            if name in given or name in NAMES:
+                continue
+            known = [*self.bound, *given]
+            if name in self.called:
+                near = closest(name, [k for k in NAMES if k not in CONSTANTS] + known)
+                mend = f"did you mean `{near}`? " if near else ""
+                raise SyntaxFault(
+                    "E0201", f"unknown function `{name}`", self.source, node.start, node.end,
+                    help=f"{mend}(all: gradcli ops)",
+                )  # fmt: skip
+            near = closest(name, known) or closest(name, NAMES)
+            have = f"given: {', '.join(sorted(given))}" if given else ""
+            mend = f"add --{name} VALUE, or stay symbolic with gradcli diff"
+            raise SyntaxFault(
+                "E0202", f"no value for `{name}`", self.source, node.start, node.end, have,
+                help=f"did you mean `{near}`? Or {mend}" if near and len(name) > 1 else mend,
+            )  # fmt: skip
+
+
+def check(source: Source, module: n.Module) -> Checked:
+    """Sort the names of a parsed text. Raises SyntaxFault for what stands in the wrong place."""
+    checked = Checked(source, module)
+    _imports(checked)
+    top = _Scope(_assigned(module.body), None, function=False)
+    for statement in n.walk(module):
+        for target in _targets(statement):
+            if isinstance(target, n.Name):
+                checked.bound[target.id] = target
+    for name in checked.bound:
+        if name not in top.names:
+            checked.bound = {k: v for k, v in checked.bound.items() if k in top.names}
+            break
+    for name in checked.modules:
+        if name in top.names:
+            place = checked.bound.get(name, module)
+            raise SyntaxFault(
+                "E0205", f"`{name}` is an imported module and cannot be assigned", source,
+                place.start, place.end, help="choose another name for the variable",
+            )  # fmt: skip
+    work: list[tuple[n.Node, _Scope, bool]] = [(s, top, False) for s in reversed(module.body)]
+    while work:
+        node, scope, loop = work.pop()
+        _visit(checked, node, scope, loop, work)
+    return checked
+
+
+def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list) -> None:
+    kind = node.__class__
+    if kind is n.Name:
+        if scope.binds(node.id):
+            checked.variables.add(id(node))
+        elif node.id not in checked.modules and node.id not in checked.imported:
+            checked.outer.setdefault(node.id, node)
+        return
+    if kind is n.Call and isinstance(node.func, n.Name) and not scope.binds(node.func.id):
+        checked.called.add(node.func.id)
+    if kind is n.Return and not scope.function:
+        raise SyntaxFault("E0160", "`return` outside a function", checked.source, node.start, node.end)
+    if kind in (n.Break, n.Continue) and not loop:
+        word = "break" if kind is n.Break else "continue"
+        raise SyntaxFault("E0161", f"`{word}` outside a loop", checked.source, node.start, node.end)
+    if kind is n.FunctionClass:
+        raise SyntaxFault(
+            "E0162", "custom Function classes do not run yet", checked.source, node.start, node.end,
+            help="write the function with operators; where(x > 0, x, 0) has the kink of relu",
+        )  # fmt: skip
+    if kind in (n.Def, n.Lambda):
+        inner = {p.name for p in node.params}
+        if kind is n.Def:
+            inner |= _assigned(node.body)
+        body_scope = _Scope(inner, scope)
+        work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
+        body = node.body if kind is n.Def else (node.body,)
+        work += [(s, body_scope, False) for s in reversed(body)]
+        return
+    if kind is n.ListComp:
+        inner = _Scope(
+            {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)}, scope,
+            scope.function,
+        )  # fmt: skip
+        work.append((node.element, inner, False))
+        for i, clause in enumerate(node.clauses):
+            work.append((clause.iter, scope if i == 0 else inner, False))
+            work += [(c, inner, False) for c in (clause.target, *clause.conditions)]
+        return
+    inside = loop or kind in (n.While, n.For)
+    work += [(child, scope, inside) for child in reversed(n.children(node))]
+
+
+def _imports(checked: Checked) -> None:
+    for node in n.walk(checked.module):
+        if isinstance(node, n.Import):
+            if namespace(node.module) is None:
+                raise SyntaxFault(
+                    "E0163", f"there is no module `{node.module}` here", checked.source, node.start,
+                    node.end, help="torch, numpy and math can be imported",
+                )  # fmt: skip
+            if node.alias is None:
+                root = node.module.partition(".")[0]
+                checked.modules[root] = root
+            else:
+                checked.modules[node.alias] = node.module
+        elif isinstance(node, n.FromImport):
+            table = namespace(node.module) or {}
+            for name, alias in node.names:
+                if name in table:
+                    checked.imported[alias or name] = table[name]
+                elif namespace(f"{node.module}.{name}") is not None:
+                    checked.modules[alias or name] = f"{node.module}.{name}"
+                else:
+                    near = closest(name, table)
+                    raise SyntaxFault(
+                        "E0163", f"`{node.module}` has no `{name}` here", checked.source, node.start,
+                        node.end, help=f"did you mean `{near}`?" if near else None,
+                    )  # fmt: skip
+
+
+def _assigned(body: Iterable[n.Statement]) -> set[str]:
+    """The names that statements bind in their own scope, not in functions defined inside."""
+    names: set[str] = set()
+    work: list[n.Node] = list(body)
+    while work:
+        node = work.pop()
+        for target in _targets(node):
+            if isinstance(target, n.Name):
+                names.add(target.id)
+        if isinstance(node, n.Def | n.FunctionClass):
+            names.add(node.name)
+        elif isinstance(node, n.If | n.While | n.For | n.With):
+            work += [c for c in n.children(node) if isinstance(c, n.Statement)]
+    return names
+
+
+def _targets(node: n.Node) -> list[n.Node]:
+    """The single targets that a statement assigns to, tuples opened."""
+    if isinstance(node, n.Assign):
+        found = list(node.targets)
+    elif isinstance(node, n.AugAssign | n.For):
+        found = [node.target]
+    elif isinstance(node, n.With):
+        found = [item.target for item in node.items if item.target is not None]
+    else:
+        return []
+    single = []
+    while found:
+        target = found.pop()
+        if isinstance(target, n.Tuple | n.List):
+            found += target.items
+        else:
+            single.append(target)
+    return single

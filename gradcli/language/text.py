@@ -1,0 +1,87 @@
+"""How a running program's values become text: ``print``, ``str`` and the fields of f-strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
+
+OUTPUT_LIMIT = 16 << 20
+"""The most that one run may print, in characters."""
+
+
+def show(value: Any, inside: bool = False) -> str:
+    """``str(value)``, or its ``repr`` inside a list; NumPy scalars look like Python's numbers."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return _nested(value)
+    if value is None or isinstance(value, str | bool | int | float | complex):
+        return repr(value) if inside else str(value)
+    if callable(value) and not hasattr(value, "__gradcli_rank__"):
+        return f"<function {getattr(value, '__name__', '').removeprefix('v_') or 'lambda'}>"
+    return repr(value) if inside else str(value)
+
+
+def _nested(value: Any) -> str:
+    """A list or tuple, iteratively: a program may nest one as deep as it likes."""
+    pieces: list[str] = []
+    work: list[Any] = [(value, False)]
+    size = 0
+    while work:
+        item, ready = work.pop()
+        if ready:
+            piece = item
+        elif type(item) in (list, tuple):
+            opening, closing = ("[", "]") if type(item) is list else ("(", ",)" if len(item) == 1 else ")")
+            work.append((closing, True))
+            for i in range(len(item) - 1, -1, -1):
+                work.append((item[i], False))
+                if i:
+                    work.append((", ", True))
+            piece = opening
+        else:
+            piece = show(item, True)
+        size += len(piece)
+        if size > OUTPUT_LIMIT or len(work) > 1_000_000:
+            raise LimitFault("E0607", "this list is too long, or too deep, to print")
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def field(value: Any, spec: str) -> str:
+    """One field of an f-string, with a format that the parser has checked."""
+    if not spec:
+        return show(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str | bool | int | float | complex) or hasattr(value, "__gradcli_rank__"):
+        try:
+            return format(value, spec)
+        except ValueError as fault:
+            raise ValueFault("E0304", f"the format {spec!r} does not fit: {fault}") from None
+    raise TypeFault("E0303", f"the format {spec!r} needs a number, got a {type(value).__name__}")
+
+
+def printer(write: Callable[[str], Any]) -> Callable:
+    """``print`` for a program, onto ``write``; bounded in volume."""
+    left = OUTPUT_LIMIT
+
+    def print(*values: Any, sep: str | None = " ", end: str | None = "\n") -> None:
+        nonlocal left
+        for name, part in (("sep", sep), ("end", end)):
+            if part is not None and not isinstance(part, str):
+                raise TypeFault("E0303", f"{name} must be a string, got a {type(part).__name__}")
+        text = (" " if sep is None else sep).join(map(show, values)) + ("\n" if end is None else end)
+        left -= len(text)
+        if left < 0:
+            raise LimitFault(
+                "E0607", f"the program printed more than {OUTPUT_LIMIT >> 20} MiB",
+                help="print less often: if i % 100 == 0:",
+            )  # fmt: skip
+        write(text)
+
+    return print

@@ -1,0 +1,338 @@
+"""Every operator by its row of the table: value, three orders, both modes, dtypes, shapes, saved values.
+
+What PyTorch gives for each case stands in tests/oracles/operators.json; where it goes no further, central
+differences of the order before are the judge.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rows import concrete, derivatives, differences, weights
+from table import ROWS
+
+import gradcli
+from gradcli.autograd import gradcheck, gradgradcheck
+from gradcli.engine.dtypes import to_dtype
+from gradcli.ops import OPERATORS
+
+RECORD = json.loads((Path(__file__).parents[1] / "oracles" / "operators.json").read_text("utf-8"))
+ORACLE = {(case["op"], case["case"]): case for case in RECORD["cases"]}
+CASES = [(name, place) for name, row in ROWS.items() for place in range(len(row.cases))]
+SMOOTH = [(name, place) for name, place in CASES if ROWS[name].wrt]
+REAL = [
+    (name, place)
+    for name, place in SMOOTH
+    if not any(np.iscomplexobj(a) for a in ROWS[name].arguments(place))
+    and "complex" not in str(ROWS[name].cases[place].params)
+]
+KINKS = [(name, i) for name, row in ROWS.items() for i in range(len(row.kinks))]
+RTOL = (1e-13, 1e-12, 1e-11, 1e-10)  # by order: what is left of 2.2e-16 after that many rules
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    """Infinities and NaNs are values here; NumPy's word about them is not wanted."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def operation(name: str, params: dict) -> Any:
+    return lambda *args: OPERATORS[name](*args, **params)
+
+
+def setup(name: str, place: int) -> tuple[Any, list, tuple[int, ...]]:
+    """The operation of a case as a function, its arguments, and which of them have derivatives."""
+    row = ROWS[name]
+    arrays = row.arguments(place)
+    wrt = tuple(i for i in row.wrt if isinstance(arrays[i], np.ndarray))
+    return operation(name, row.cases[place].params), arrays, wrt
+
+
+def tensors(arrays: list, wrt: tuple[int, ...], dtype: Any = None) -> list:
+    return [
+        gradcli.tensor(a if dtype is None or a.dtype.kind != "f" else a.astype(dtype), requires_grad=i in wrt)
+        if isinstance(a, np.ndarray) else a
+        for i, a in enumerate(arrays)
+    ]  # fmt: skip
+
+
+def recorded(entry: dict, dtype: np.dtype) -> Any:
+    if "number" in entry:
+        return entry["number"]
+    data = [float(v) if isinstance(v, str) else v for v in entry["data"]]
+    if dtype.kind == "c":
+        pairs = np.array(data, dtype=np.float64).reshape(-1, 2)
+        return (pairs[:, 0] + 1j * pairs[:, 1]).reshape(entry["shape"][:-1])
+    return np.array(data, dtype=dtype).reshape(entry["shape"])
+
+
+def close(got: Any, want: Any, rtol: float) -> None:
+    """Equal to within ``rtol`` of the entry or of the array's largest entry; same shape, same NaNs."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape
+    finite = np.abs(want[np.isfinite(want)])
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * np.max(finite, initial=1e-3))
+
+
+def test_every_operator_has_a_row_and_every_row_an_operator():
+    assert list(ROWS) == list(OPERATORS)
+    for name, row in ROWS.items():
+        op = OPERATORS[name]
+        assert bool(row.wrt) == (op.kind != "constant"), name
+        assert op.doc, name
+
+
+def test_every_row_has_a_0d_and_an_empty_case_or_says_why_not():
+    for name, row in ROWS.items():
+        shapes = [np.shape(row.arguments(i)[0]) for i in range(len(row.cases))]
+        missing = [w for w, has in (("0-d", () in shapes), ("empty", any(0 in s for s in shapes))) if not has]
+        assert not missing or row.apart, f"{name} lacks {missing}"
+
+
+def test_the_recording_is_of_this_table():
+    assert RECORD["made_with"]["torch"] == "2.13.0"
+    wanted = {(n, i) for n, i in CASES if ROWS[n].expression(i) is not None}
+    assert set(ORACLE) == wanted
+    assert len(wanted) >= 800
+    for key, case in ORACLE.items():
+        for given, array in zip(case["args"], ROWS[key[0]].arguments(key[1]), strict=True):
+            dtype = array.dtype if isinstance(array, np.ndarray) else np.dtype(float)
+            np.testing.assert_array_equal(recorded(given, dtype), array, err_msg=str(key))
+
+
+@pytest.mark.parametrize(("name", "place"), sorted(ORACLE, key=CASES.index))
+def test_value_and_three_orders_are_pytorchs(name, place):
+    function, arrays, wrt = setup(name, place)
+    case = ORACLE[name, place]
+    levels = derivatives(gradcli, function, arrays, wrt, len(case["levels"]) - 1)
+    assert levels[0][0].dtype.name == (ROWS[name].result or case["dtype"])
+    assert case["dtype"] == levels[0][0].dtype.name
+    for order, (level, expected) in enumerate(zip(levels, case["levels"], strict=True)):
+        for got, entry in zip(level, expected, strict=True):
+            close(got, recorded(entry, got.dtype), RTOL[order])
+
+
+@pytest.mark.parametrize(("name", "place"), REAL)
+def test_three_orders_against_differences(name, place):
+    function, arrays, wrt = setup(name, place)
+    levels = derivatives(gradcli, function, arrays, wrt, 3)
+    for order in (1, 2, 3):
+
+        def before(*shifted: Any, order: int = order) -> float:
+            found = derivatives(gradcli, function, shifted, wrt, order - 1)[-1]
+            return float(sum(np.sum(weights(f.shape, order - 1) * f) for f in found))
+
+        for i, got in zip(wrt, levels[order], strict=True):
+            close(got, differences(before, arrays, i, 2e-3), 1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
+def test_gradcheck_to_second_order(name):
+    checked = [(n, place) for n, place in REAL if n == name][:4]
+    for _, place in checked:
+        function, arrays, wrt = setup(name, place)
+        own = [gradcli.tensor(arrays[i]) for i in wrt]
+
+        def free(*values: Any, function=function, arrays=arrays, wrt=wrt) -> Any:
+            full = list(arrays)
+            for i, v in zip(wrt, values, strict=True):
+                full[i] = v
+            return function(*full)
+
+        assert gradcheck(free, own, atol=1e-7, rtol=1e-6)
+        assert gradgradcheck(free, own, atol=1e-7, rtol=1e-6)
+    assert checked or name == "imag" or name == "real"
+
+
+@pytest.mark.parametrize(("name", "place"), REAL)
+def test_forward_equals_reverse_and_reverse_over_forward(name, place):
+    function, arrays, wrt = setup(name, place)
+    leaves = [gradcli.tensor(arrays[i], requires_grad=True) for i in wrt]
+    directions = [gradcli.tensor(weights(arrays[i].shape, 7 + i)) for i in wrt]
+
+    def free(*values: Any) -> Any:
+        full = [gradcli.tensor(a) if isinstance(a, np.ndarray) else a for a in arrays]
+        for i, v in zip(wrt, values, strict=True):
+            full[i] = v
+        return function(*full)
+
+    value, tangent = gradcli.func.jvp(free, leaves, directions)
+    out = free(*leaves)
+    np.testing.assert_array_equal(value.detach().numpy(), out.detach().numpy())
+    assert tangent.shape == out.shape
+    assert tangent.dtype is out.dtype
+    w = gradcli.tensor(weights(out.shape, 0))
+    first = gradcli.autograd.grad(out, leaves, w, create_graph=True)
+    along = sum((g * t).sum() for g, t in zip(first, directions, strict=True))
+    close((tangent * w).sum().item(), along.item(), 1e-11)
+    if along.requires_grad and tangent.requires_grad:
+        ways = [
+            gradcli.autograd.grad(end, leaves, allow_unused=True, materialize_grads=True)
+            for end in (along, (tangent * w).sum())
+        ]
+        for reverse, forward in zip(*ways, strict=True):
+            close(forward.numpy(), reverse.numpy(), 1e-10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt and name not in ("real", "imag")])
+def test_dtypes_are_kept(name, dtype):
+    for place in [p for n, p in REAL if n == name]:
+        function, arrays, wrt = setup(name, place)
+        args = tensors(arrays, wrt, dtype)
+        leaves = [args[i] for i in wrt]
+        out = function(*args)
+        wanted = "float64" if name == "cast" else dtype
+        assert out.dtype is to_dtype(wanted), ROWS[name].cases[place]
+        first = gradcli.autograd.grad(out, leaves, gradcli.ones(*out.shape, dtype=wanted), create_graph=True)
+        for leaf, g in zip(leaves, first, strict=True):
+            assert g.dtype is leaf.dtype, ROWS[name].cases[place]
+            assert g.array.dtype == np.dtype(dtype)
+            assert g.shape == leaf.shape
+        linked = [g for g in first if g.requires_grad]
+        if linked:
+            ones = [gradcli.ones(*g.shape, dtype=dtype) for g in linked]
+            second = gradcli.autograd.grad(linked, leaves, ones, allow_unused=True)
+            assert all(g is None or g.array.dtype == np.dtype(dtype) for g in second)
+
+
+def strided(array: Any) -> Any:
+    """The same numbers, neither contiguous nor in row order."""
+    if not isinstance(array, np.ndarray) or not array.ndim:
+        return array
+    wide = np.zeros((*array.shape[::-1], 2), array.dtype)
+    view = wide[..., 0].T[::-1]
+    view[...] = array
+    return view
+
+
+@pytest.mark.parametrize(("name", "place"), CASES)
+def test_strides_do_not_matter(name, place):
+    function, arrays, wrt = setup(name, place)
+    results = []
+    for make in (np.array, strided):
+        args = [
+            gradcli.from_numpy(make(a)).requires_grad_(i in wrt) if isinstance(a, np.ndarray) else a
+            for i, a in enumerate(arrays)
+        ]
+        out = function(*args)
+        found = [out.detach().numpy()]
+        if wrt:
+            w = gradcli.tensor(weights(out.shape, 0).astype(out.array.dtype))
+            found += [g.numpy() for g in gradcli.autograd.grad(out, [args[i] for i in wrt], w)]
+        results.append(found)
+    for plain, odd in zip(*results, strict=True):
+        np.testing.assert_allclose(odd, plain, rtol=1e-14, atol=1e-15)
+
+
+SYMBOLS = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+    "div": lambda x, y: x / y, "pow": lambda x, y: x**y, "remainder": lambda x, y: x % y,
+    "neg": lambda x: -x, "abs": abs,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [(n, p) for n, p in SMOOTH if ROWS[n].elementwise and n != "where" and not ROWS[n].cases[p].params],
+)
+def test_the_short_way_of_methods_and_symbols_is_the_long_way(name, place):
+    function, arrays, wrt = setup(name, place)
+    ways = [function]
+    if isinstance(arrays[0], np.ndarray):
+        ways.append(lambda x, *rest: getattr(x, name)(*rest))
+    if name in SYMBOLS:
+        ways.append(SYMBOLS[name])
+    results = []
+    for way in ways:
+        args = tensors(arrays, wrt)
+        out = way(*args)
+        kept = [value is not None for value in out.grad_fn.saved]
+        w = gradcli.tensor(weights(out.shape, 0).astype(out.array.dtype))
+        found = [g.numpy() for g in gradcli.autograd.grad(out, [args[i] for i in wrt], w)]
+        results.append((type(out.grad_fn).__name__, kept, [out.detach().numpy(), *found]))
+    for kind, kept, found in results[1:]:
+        assert kind == results[0][0] == OPERATORS[name].grad_name
+        assert kept == results[0][1]
+        for a, b in zip(found, results[0][2], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.wrt])
+def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(name):
+    row = ROWS[name]
+    function, arrays, wrt = setup(name, 0)
+    out = function(*tensors(arrays, wrt))
+    op = OPERATORS[name]
+    names = (*op.inputs, "out")
+    saved = out.grad_fn.saved
+    assert tuple(n for n, value in zip(names, saved, strict=False) if value is not None) == row.saves
+    ones = gradcli.ones(*out.shape, dtype=out.dtype)
+    out.backward(ones)
+    if row.saves:
+        assert out.grad_fn.saved is None
+        with pytest.raises(RuntimeError, match="retain_graph=True") as fault:
+            out.backward(ones)
+        assert fault.value.code == "E0401"
+    else:
+        out.backward(ones)
+
+
+@pytest.mark.parametrize("name", [n for n, row in ROWS.items() if len(row.wrt) == 2 and row.saves])
+def test_only_inputs_that_need_a_gradient_are_saved_for(name):
+    function, arrays, wrt = setup(name, 0)
+    op = OPERATORS[name]
+    for one in wrt:
+        out = function(*tensors(arrays, (one,)))
+        kept = {n for n, v in zip((*op.inputs, "out"), out.grad_fn.saved, strict=True) if v is not None}
+        assert kept == set(op.saves[one])
+
+
+@pytest.mark.parametrize(("name", "i"), KINKS)
+def test_slopes_at_kinks(name, i):
+    row, kink = ROWS[name], ROWS[name].kinks[i]
+    arrays = [concrete(a) for a in kink.args]
+    wrt = tuple(j for j in row.wrt if isinstance(arrays[j], np.ndarray))
+    ways = [operation(name, kink.params)]
+    if isinstance(arrays[0], np.ndarray):
+        ways.append(lambda x, *rest: getattr(x, name)(*rest, **kink.params))
+    for way in ways:
+        args = tensors(arrays, wrt)
+        out = way(*args)
+        np.testing.assert_allclose(out.detach().numpy(), kink.value, rtol=1e-15)
+        found = gradcli.autograd.grad(
+            out, [args[j] for j in wrt], gradcli.ones(*out.shape, dtype=out.dtype), create_graph=True
+        )
+        for g, want in zip(found, kink.grads, strict=True):
+            np.testing.assert_allclose(g.detach().numpy(), want, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("name", "i"), [(n, i) for n, i in KINKS if ROWS[n].elementwise])
+def test_slopes_at_kinks_forward(name, i):
+    row, kink = ROWS[name], ROWS[name].kinks[i]
+    arrays = [concrete(a) for a in kink.args]
+    wrt = [j for j in row.wrt if isinstance(arrays[j], np.ndarray)]
+    for j, want in zip(wrt, kink.grads, strict=True):
+
+        def free(x: Any, j: int = j) -> Any:
+            args = [gradcli.tensor(a) if isinstance(a, np.ndarray) else a for a in arrays]
+            return OPERATORS[name](*(x if k == j else a for k, a in enumerate(args)), **kink.params)
+
+        at = gradcli.tensor(arrays[j])
+        _, tangent = gradcli.func.jvp(free, (at,), (gradcli.ones(*at.shape, dtype=at.dtype),))
+        np.testing.assert_allclose(tangent.numpy(), want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not row.wrt])
+def test_operators_without_derivative_make_no_edge(name):
+    for place in range(len(ROWS[name].cases)):
+        function, arrays, _ = setup(name, place)
+        floats = tuple(i for i, a in enumerate(arrays) if getattr(a, "dtype", np.dtype(int)).kind == "f")
+        out = function(*tensors(arrays, floats))
+        assert not out.requires_grad
+        assert out.grad_fn is None
