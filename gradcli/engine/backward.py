@@ -306,7 +306,7 @@ def _pull_watched(
         pulled = (*nothing[: node.only], *one, *nothing[node.only + 1 :])
     else:
         pulled = node.pull(node, g)
-    if careful and node.op.kind == "elementwise":
+    if careful and (node.op.kind == "elementwise" or node.op.name == "mul"):
         pulled = tuple(None if r is None else _taken_only(r, g) for r in pulled)
     if extra is not None and extra.post_hooks:
         pulled = _after(node, pulled, g, recorded)
@@ -339,10 +339,13 @@ def _cast(r: Any, dtype: dtypes.DType) -> Any:
 def _taken_only(r: Any, g: Any) -> Any:
     """Zero wherever the cotangent is zero: a branch not taken contributes nothing, even 0 * inf."""
     raw = r.array if isinstance(r, Tensor) else r
-    if np.isfinite(raw).all():
+    finite = np.isfinite(raw)
+    if finite.all():
         return r
+    # Only where 0 met inf or NaN: a cotangent that is 0 by chance still has a derivative of its own.
     raw_g = g.array if isinstance(g, Tensor) else g
-    return where(raw_g == 0, 0.0, r) if isinstance(r, Tensor) else np.where(raw_g == 0, 0.0, raw)[()]
+    idle = ~finite & (raw_g == 0)
+    return where(idle, 0.0, r) if isinstance(r, Tensor) else np.where(idle, 0.0, raw)[()]
 
 
 def _ran_before(node: Node) -> RuntimeFault:

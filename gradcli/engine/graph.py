@@ -226,7 +226,8 @@ def _assemble_pull(op: Operator, numbers: tuple[bool, ...], is_complex: bool) ->
         words = []
         for n in op.reads[i]:
             if n in ("g", "t"):
-                words.append("conj(g)" if is_complex and op.scaled[i] else "g")
+                turned = is_complex and (op.scaled[i] or op.kind == "general")
+                words.append("conj(g)" if turned else "g")
             elif n == "out":
                 words.append("v_out")
             elif n == "shape":
@@ -240,7 +241,7 @@ def _assemble_pull(op: Operator, numbers: tuple[bool, ...], is_complex: bool) ->
         term = f"r{i}({', '.join(words)})"
         if op.kind == "elementwise" and not op.scaled[i]:
             term = f"g * conj({term})" if is_complex else f"g * {term}"
-        elif is_complex and op.kind == "elementwise":
+        elif is_complex and op.kind in ("elementwise", "general"):
             term = f"conj({term})"
         terms.append(f"None if e{i} is None else {term}" if many else term)
     lines.append(f"    return {', '.join(terms)}")
@@ -286,8 +287,9 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
             pulled.append(None)
             continue
         given["shape"] = edge.shape
-        if is_complex and op.scaled[i]:
-            term = rule(*(given[n] if n != "t" else g.conj() for n in op.reads[i])).conj()
+        if is_complex and (op.scaled[i] or op.kind == "general"):
+            # A vjp without conjugates is right for holomorphic operators when both ends are turned.
+            term = rule(*(g.conj() if n in ("g", "t") else given[n] for n in op.reads[i])).conj()
         else:
             term = rule(*(given[n] for n in op.reads[i]))
             if op.kind == "elementwise" and not op.scaled[i]:

@@ -97,7 +97,7 @@ def _method(op: Operator) -> Callable:
     return method
 
 
-def _sizes(op: Operator) -> Callable:
+def sizes_method(op: Operator) -> Callable:
     """view(2, 3) and view((2, 3)) alike."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
@@ -161,12 +161,12 @@ def _t(self: Tensor) -> Tensor:
     return OPERATORS["mT"](self) if self.array.ndim == 2 else self
 
 
-def _extreme_method(name: str) -> Callable:
+def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
     along, full, pick = f"{name}imum", f"a{name}", f"arg{name}"
 
     def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-        if isinstance(dim, Tensor):
+        if getattr(dim, "__gradcli_rank__", 0):
             return OPERATORS[along](self, dim)
         if dim is None:
             return OPERATORS[full](self)
@@ -250,16 +250,16 @@ def install() -> None:
     Tensor.__abs__ = Tensor.abs
     Tensor.__getitem__ = _getitem
     Tensor.__setitem__ = _setitem
-    Tensor.reshape = _sizes(OPERATORS["reshape"])
+    Tensor.reshape = sizes_method(OPERATORS["reshape"])
     Tensor.view = _view
-    Tensor.expand = _sizes(OPERATORS["expand"])
-    Tensor.permute = _sizes(OPERATORS["permute"])
-    Tensor.repeat = _sizes(OPERATORS["tile"])
+    Tensor.expand = sizes_method(OPERATORS["expand"])
+    Tensor.permute = sizes_method(OPERATORS["permute"])
+    Tensor.repeat = sizes_method(OPERATORS["tile"])
     Tensor.flatten = _flatten
     Tensor.ravel = _flatten
     Tensor.t = _t
-    Tensor.max = _extreme_method("max")
-    Tensor.min = _extreme_method("min")
+    Tensor.max = extreme_method("max")
+    Tensor.min = extreme_method("min")
     Tensor.where = _where
     Tensor.zero_ = _zero
     Tensor.fill_ = _copy

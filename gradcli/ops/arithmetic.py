@@ -6,6 +6,8 @@ round and sign have derivative zero everywhere.
 
 from __future__ import annotations
 
+import cmath
+import math
 import operator
 from typing import Any
 
@@ -90,6 +92,11 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
 
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
+    if is_number(x):
+        # The logarithm of a number is a number: a choice between numbers would have no dtype to keep.
+        if x == 0:
+            return t * where(y >= 0, 0.0, -out)
+        return t * (out * (cmath.log(x) if isinstance(x, complex) else math.log(x) if x > 0 else math.nan))
     # 0**y is constant in y for y >= 0: no 0 * log(0).
     flat = logical_and(x == 0, y >= 0)
     return t * where(flat, 0.0, out * log(where(flat, 1.0, x)))

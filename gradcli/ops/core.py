@@ -245,6 +245,12 @@ def is_number(value: Any) -> bool:
     return value.__class__ in (int, float, complex, bool)
 
 
+def is_complex(value: Any) -> bool:
+    """Whether ``value`` (a number, an array, a Tensor ...) holds complex numbers."""
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, complex) if dtype is None else dtype.kind in ("c", 3)
+
+
 def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
     """The partial derivative of an elementwise operator by input ``index``, from its declared rule."""
     rule = op.rules[index]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.core import elementwise
+from gradcli.ops.core import elementwise, is_complex
 
 exp = elementwise("exp", np.exp, lambda out: out, doc="The exponential, e**x.")
 exp2 = elementwise("exp2", np.exp2, lambda out: out * _LN2, doc="2**x.")
@@ -33,6 +33,8 @@ log1p = elementwise(
 
 
 def _sigmoid(x: Any) -> Any:
+    if is_complex(x):
+        return 1.0 / (1.0 + np.exp(-x))
     # exp of a number that is never positive: no overflow on either side.
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, e) / (1.0 + e) if np.ndim(x) else (1.0 if x >= 0 else e) / (1.0 + e)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.core import elementwise
+from gradcli.ops.core import elementwise, is_complex
 from gradcli.ops.errors import ValueFault
 
 
@@ -25,8 +25,16 @@ where = elementwise(
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
 )
+
+
+def unit(x: Any) -> Any:
+    """x over its absolute value, 0 at 0: the sign, and for complex numbers the direction."""
+    # The sign is constant wherever it is smooth; the direction is not, and must be differentiable.
+    return x / where(x == 0, 1.0, abs(x)) if is_complex(x) else sign(x)
+
+
 abs = elementwise(
-    "abs", np.abs, lambda t, x: t * sign(x), aliases=("absolute",), dtypes="keep",
+    "abs", np.abs, lambda t, x: t * unit(x), aliases=("absolute",), dtypes="keep",
     doc="The absolute value.", edges="slope 0 at 0",
 )
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isnan, sign, zeros_like
+from gradcli.ops.comparison import isnan, zeros_like
 from gradcli.ops.core import general, linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
-from gradcli.ops.piecewise import abs, where
+from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import (
     Dims,
     count,
@@ -40,8 +40,17 @@ sum = linear(
     lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape), params=_REDUCE,
     dtypes="keep", doc="The sum of all entries, or along dimensions.", example="sum(x**2) --x 1,2,3",
 )
+
+
+def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
+    if not count(np.shape(x), dim):
+        # NumPy warns of the mean of nothing; like PyTorch's, it is NaN.
+        return np.sum(x, axis=_axes(x, dim), keepdims=keepdim) * np.nan
+    return np.mean(x, axis=_axes(x, dim), keepdims=keepdim)
+
+
 mean = linear(
-    "mean", lambda x, dim, keepdim: np.mean(x, axis=_axes(x, dim), keepdims=keepdim),
+    "mean", _mean,
     lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim) / count(shape, dim), shape),
     params=_REDUCE, dtypes="inexact", doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
@@ -117,9 +126,9 @@ prod = general(
 
 def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
-    d = x - np.mean(x, axis=_axes(x, dim), keepdims=True)
+    d = x - _mean(x, dim, True)
     total = np.sum((d * np.conj(d)).real, axis=_axes(x, dim), keepdims=keepdim)
-    return total / x.dtype.type(n - correction) if n > correction else total * np.nan
+    return total / (n - correction) if n > correction else total * np.nan
 
 
 def _spread(x: Any, dim: Dims, correction: float) -> Any:
@@ -179,14 +188,14 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     if p in (2, "fro", None):
         return x / safe
     if p == 1:
-        return sign(x)
+        return unit(x)
     if p == 0:
         return zeros_like(x)
     if p in (np.inf, -np.inf):
         most = abs(x) == out
-        return where(most, sign(x), 0.0) / sum(most, dim, True)
+        return where(most, unit(x), 0.0) / sum(most, dim, True)
     size = abs(x)
-    return where(size == 0, 0.0, sign(x) * (where(size == 0, 1.0, size) / safe) ** (p - 1))
+    return where(size == 0, 0.0, unit(x) * (where(size == 0, 1.0, size) / safe) ** (p - 1))
 
 
 norm = general(

@@ -29,7 +29,7 @@ def numeric_jacobian(function: Callable, inputs: Sequence[Any], which: int, eps:
             columns.append((values[0] - values[1]) / (2 * eps))
     out_shape = columns[0].shape if columns else ()
     table = np.stack(columns, axis=-1) if columns else np.zeros((*out_shape, 0))
-    return table.reshape(*out_shape, *x.shape)
+    return table.reshape((*out_shape, *x.shape))
 
 
 def gradcheck(

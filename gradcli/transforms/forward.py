@@ -14,6 +14,8 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation import as_tensor
+from gradcli.engine.functions import flatten
+from gradcli.engine.methods import extreme_method, sizes_method
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -113,6 +115,18 @@ def _install() -> None:
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Dual, f"__{name}__", lambda self, other, op=OPERATORS[name]: op(self, other))
     Dual.__hash__ = object.__hash__
+    # Methods whose arguments are not their operator's: as Tensor has them.
+    for word, name in (
+        ("reshape", "reshape"), ("view", "reshape"), ("expand", "expand"), ("permute", "permute"),
+        ("repeat", "tile"),
+    ):  # fmt: skip
+        setattr(Dual, word, sizes_method(OPERATORS[name]))
+    Dual.flatten = Dual.ravel = flatten
+    Dual.where = lambda self, condition, other: OPERATORS["where"](condition, self, other)
+    Dual.t = lambda self: OPERATORS["mT"](self) if self.ndim == 2 else self
+    Dual.dim = lambda self: self.ndim
+    Dual.size = lambda self, dim=None: self.shape if dim is None else self.shape[dim]
+    Dual.max, Dual.min = extreme_method("max"), extreme_method("min")
 
 
 _install()

@@ -1,0 +1,5 @@
+"""``python -m gradcli``: the command line."""
+
+from gradcli.cli.main import main
+
+main()

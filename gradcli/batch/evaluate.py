@@ -1,0 +1,221 @@
+"""One row of a batch to one record: the program prepared once, run on each row's values.
+
+    {"schema": 1, "row": 1, "id": "a", "ok": true, "value": T, "grads": {"x": T}}
+    {"schema": 1, "row": 2, "id": "b", "ok": false, "error": {"code", "message", "help", "span"}}
+
+with ``T = {"data": nested lists, "shape": [...], "dtype": ...}``. Whatever goes wrong with a row stays in
+its own record, and what a row's program switches (gradient mode, default dtype) is switched back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradcli.batch.readers import Row
+from gradcli.display.records import tensor_record
+from gradcli.engine.backward import backward
+from gradcli.engine.creation import tensor
+from gradcli.engine.dtypes import get_default_dtype, set_default_dtype, to_dtype
+from gradcli.engine.modes import mode
+from gradcli.engine.tensor import Tensor
+from gradcli.language.diagnostics import Diagnostic
+from gradcli.language.faults import placed
+from gradcli.language.names import NAMES
+from gradcli.language.run import MAX_MEMORY, Limits, Program
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
+
+RECORD_LIMIT = 1_000_000
+"""The most numbers that one record may hold, its value and gradients together."""
+
+FLOATS = ("float64", "float32", "float16")
+
+
+class Evaluator:
+    """A program, and what is asked of it for every row.
+
+    program    from ``gradcli.language.run.prepare``
+    wrt        the variables to differentiate by; all of the row's that can be when left out
+    grad       False gives values only
+    cotangent  weights a result that is no scalar: an array of its shape
+    dtype      of values that name none themselves: float64, float32 or float16
+    limits     of each row's run
+
+    Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0902) for a
+    name in ``wrt`` that the program does not read, (E0905) for another dtype.
+
+    >>> from gradcli.language.run import prepare
+    >>> record = Evaluator(prepare("a*x^2")).record(Row(1, "p", {"a": 2.0, "x": 3.0}))
+    >>> record["value"]["data"], record["grads"]["x"]["data"]
+    (18.0, 12.0)
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        wrt: Iterable[str] | None = None,
+        grad: bool = True,
+        cotangent: object = None,
+        dtype: str = "float64",
+        limits: Limits | None = None,
+    ) -> None:
+        if dtype not in FLOATS:
+            raise ValueFault("E0905", f"a batch cannot compute in {dtype!r}", help=", ".join(FLOATS))
+        self.program = program
+        self.dtype = dtype
+        self.limits = limits or Limits()
+        # The functions that a program calls are its own; a row cannot put a number in their place.
+        self.names = {
+            name: None
+            for name in program.checked.outer
+            if name not in program.checked.called and not callable(NAMES.get(name))
+        }
+        self.wrt = None if wrt is None else tuple(dict.fromkeys(wrt))
+        for name in self.wrt or ():
+            if name not in self.names:
+                raise ValueFault(
+                    "E0902", f"{name!r} is not a variable of this program",
+                    help=f"its variables: {', '.join(self.names) or 'none'}",
+                )  # fmt: skip
+        program.checked.require(program.free)
+        self.grad = grad
+        self.cotangent = None if cotangent is None else tensor(cotangent, dtype=dtype)
+        self._dtype = to_dtype(dtype)
+        torch = program.checked.uses_torch and dtype == "float64"
+        self._default = to_dtype("float32") if torch else self._dtype
+        self._known: set[tuple[str, ...]] = set()
+
+    def takes(self, name: str) -> bool:
+        """Whether a row's field of this name is a variable of the program."""
+        return name in self.names
+
+    @property
+    def max_bytes(self) -> int:
+        """The most that one value of a row may take in memory."""
+        return self.limits.memory or MAX_MEMORY
+
+    def record(self, row: Row) -> dict[str, Any]:
+        """The record of one row; never raises for anything that the row did."""
+        head = {"schema": 1, "row": row.number, "id": row.id}
+        default, recording = get_default_dtype(), mode.grad
+        set_default_dtype(self._default)
+        mode.grad = True
+        try:
+            if row.problem is not None:
+                raise row.problem
+            return {**head, "ok": True, **self._evaluated(row.values)}
+        except Fault as fault:
+            error = fault
+        except Exception as fault:
+            error = placed(fault, self.program, [])
+        finally:
+            set_default_dtype(default)
+            mode.grad = recording
+        return {**head, "ok": False, "error": Diagnostic.of(error).to_json()}
+
+    def _evaluated(self, values: dict[str, Any]) -> dict[str, Any]:
+        given = tuple([name for name in self.names if name in values])
+        if given not in self._known:
+            self._require(given)
+        leaves = {name: self._leaf(name, values[name]) for name in given}
+        value = self.program.run(leaves, limits=self.limits).value
+        result = _number_of(value)
+        if not self.grad:
+            return {"value": self._shown(result, [])}
+        by = given if self.wrt is None else self.wrt
+        by = [name for name in by if self.wrt or leaves[name].dtype.differentiable]
+        grads = self._gradients(value, [leaves[name] for name in by])
+        shown = self._shown(result, grads)
+        return {
+            "value": shown,
+            "grads": {name: _record(g) for name, g in zip(by, grads, strict=True)},
+        }
+
+    def _require(self, given: tuple[str, ...]) -> None:
+        """Check once for each set of fields that nothing is missing. Raises SyntaxFault (E0202)."""
+        try:
+            self.program.checked.require([*given, *self.program.checked.called])
+        except Fault as fault:
+            name = next((n for n in self.program.free if n not in given), "")
+            fault.help = f"give the row a field `{name}`"
+            raise
+        missing = [name for name in self.wrt or () if name not in given]
+        if missing:
+            raise ValueFault(
+                "E0202", f"no value for `{missing[0]}`, by which to differentiate",
+                help=f"give the row a field `{missing[0]}`",
+            )  # fmt: skip
+        self._known.add(given)
+
+    def _leaf(self, name: str, value: Any) -> Tensor:
+        """A variable's value as a leaf of the graph, where its type allows that."""
+        if isinstance(value, np.ndarray | np.generic):
+            leaf = tensor(value)
+        else:
+            leaf = tensor(value, dtype=self._dtype)
+        wanted = self.grad and (self.wrt is None or name in self.wrt)
+        if wanted and leaf.dtype.differentiable:
+            leaf.requires_grad_()
+        elif wanted and self.wrt is not None:
+            raise TypeFault(
+                "E0404", f"cannot differentiate by `{name}`: its type is {leaf.dtype.name}",
+                help="leave out the type, so that it is a float",
+            )  # fmt: skip
+        return leaf
+
+    def _gradients(self, value: Any, leaves: list[Tensor]) -> list[Any]:
+        """The gradient by each leaf, as arrays; zero where the result does not depend on it."""
+        if isinstance(value, Tensor):
+            if self.cotangent is None and value.array.size != 1:
+                raise RuntimeFault(
+                    "E0403",
+                    f"the result has shape {tuple(value.shape)}; a gradient needs a scalar",
+                    help="sum(...) of it, a cotangent, or values without gradients",
+                )
+            if value.edge is not None:
+                for leaf in leaves:
+                    if leaf.edge is not None:
+                        leaf.edge.grad = None  # what the program's own backward() left
+                backward([value], [self.cotangent])
+        found = []
+        for leaf in leaves:
+            g = leaf.grad
+            found.append(np.zeros(leaf.array.shape, leaf.dtype.numpy) if g is None else g.array)
+        return found
+
+    def _shown(self, result: Any, grads: list[Any]) -> dict[str, Any]:
+        """The value's record, once the sizes of all are known to be bearable."""
+        total = np.size(result) + sum(map(np.size, grads))
+        if total > RECORD_LIMIT:
+            raise LimitFault(
+                "E0608",
+                f"the row's result has {total:,} numbers; a record holds {RECORD_LIMIT:,}",
+                help="reduce it with sum() or mean(), or run it alone with --format npy",
+            )
+        return _record(result)
+
+
+def _number_of(value: Any) -> Any:
+    """What a program's result is as an array or number. Raises TypeFault (E0917)."""
+    if isinstance(value, Tensor):
+        return value.array
+    if isinstance(value, bool | int | float | complex | np.ndarray | np.generic):
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            raise TypeFault(
+                "E0917", "the result is a whole number past 64 bits", help="write a float: 2.0**100"
+            )
+        return value
+    what = "nothing" if value is None else f"a {type(value).__name__}"
+    raise TypeFault(
+        "E0917", f"the program gives {what}; a row needs a number or a tensor",
+        help="end the program with an expression, such as loss; join lists with stack([a, b])",
+    )  # fmt: skip
+
+
+def _record(value: Any) -> dict[str, Any]:
+    if value.__class__ is np.float64 and value - value == 0:  # nearly every value of a batch
+        return {"data": float(value), "shape": [], "dtype": "float64"}
+    return tensor_record(value)

@@ -1,0 +1,431 @@
+"""Rows of a batch from a text stream: JSON lines or CSV, one line a row, read as they come.
+
+Whatever a line holds, it becomes exactly one ``Row``; what is wrong with it is the row's
+``problem``, and the next line is read as if nothing had happened. So a line is a row in CSV too: a
+quoted cell ends on its own line. Lines end at ``\\n`` and nowhere else.
+
+    not JSON, or not an object           E0911
+    bytes that are not UTF-8, a NUL      E0912
+    a line of more than 16 MiB           E0913
+    a field that is no value             E0914, or the value form's own code (E0901, E0903 ...)
+    a field twice                        E0915
+    a CSV header or a count of cells     E0916
+
+A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``, ``"int:3"``, ``"NaN"``,
+``"-Infinity"``) is a value. ``@file`` is not: rows may come from a stranger.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, TextIO
+
+import numpy as np
+
+from gradcli.language.diagnostics import inert
+from gradcli.language.values import MAX_BYTES, MAX_NESTING, read_value
+from gradcli.ops.errors import Fault, LimitFault, ValueFault
+
+LINE_LIMIT = 16 << 20
+"""The longest line that is read, in characters without its newline."""
+
+NAME_LIMIT = 40
+"""How much of a field's name or of a cell an error message repeats."""
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+class Row:
+    """One row of a batch.
+
+    number   counting from 1; blank lines are not rows
+    id       what the row's ``id`` field holds: text, a number, true, false, or None without one
+    values   the numbers and arrays by variable name
+    problem  what is wrong with the row, or None
+    """
+
+    __slots__ = ("id", "number", "problem", "values")
+
+    def __init__(
+        self, number: int, id: Any, values: dict[str, object], problem: Fault | None = None
+    ) -> None:
+        self.number = number
+        self.id = id
+        self.values = values
+        self.problem = problem
+
+    def __repr__(self) -> str:
+        trouble = f", {self.problem.code}" if self.problem is not None else ""
+        return f"Row({self.number}, id={self.id!r}, {', '.join(self.values)}{trouble})"
+
+
+def text_stream(binary: BinaryIO) -> TextIO:
+    """The text stream that the readers want of a byte stream.
+
+    Bytes that are not UTF-8 pass as lone surrogates, so that they spoil their own row only, and no
+    line end is translated.
+
+    >>> next(read_rows(text_stream(io.BytesIO(b'{"x": 2}')))).values
+    {'x': np.float64(2.0)}
+    """
+    return io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="\n")
+
+
+def read_rows(
+    stream: TextIO,
+    form: str = "jsonl",
+    *,
+    wanted: Callable[[str], bool] | None = None,
+    dtype: str = "float64",
+    max_bytes: int = MAX_BYTES,
+) -> Iterator[Row]:
+    """The rows of ``stream``, in order; nothing but a wrong ``form`` is ever raised.
+
+    form       ``"jsonl"``, an object a line; or ``"csv"``, whose first line names the variables
+    wanted     whether a name is a variable of the program; other fields are passed over unread
+    dtype      of the values that name none themselves
+    max_bytes  the most that one value may take in memory
+
+    Raises ValueFault (E0905) for a form that is none of these.
+
+    >>> rows = read_rows(io.StringIO('id,x\\nfirst,2.5\\nsecond,oops\\n'), "csv")
+    >>> [(row.id, row.values, row.problem and row.problem.code) for row in rows]
+    [('first', {'x': np.float64(2.5)}, None), ('second', {}, 'E0901')]
+    """
+    readers = {"jsonl": _json_rows, "csv": _csv_rows}
+    if form not in readers:
+        raise ValueFault("E0905", f"batch rows cannot be read as {form!r}", help="jsonl or csv")
+    return readers[form](stream, _Values(wanted or _any_name, dtype, max_bytes))
+
+
+def _any_name(name: str) -> bool:
+    return name != "id" and _NAME.match(name) is not None
+
+
+# ---- lines ---------------------------------------------------------------------------------------
+
+
+def _lines(stream: TextIO) -> Iterator[tuple[str, Fault | None]]:
+    """Each line without its end, and what keeps it from being read; blank lines are left out."""
+    first = True
+    while True:
+        try:
+            line = stream.readline(LINE_LIMIT + 2)
+        except UnicodeDecodeError as fault:
+            # A strict stream has lost its place; text_stream() gives one that goes on.
+            yield "", ValueFault("E0912", f"the input is not UTF-8: {fault.reason}", help=_UTF8)
+            return
+        if not line:
+            return
+        if line[-1] == "\n":
+            line = line[:-1]
+        if len(line) > LINE_LIMIT:
+            yield "", _skip_line(stream)
+            first = False
+            continue
+        if first:
+            line = line.removeprefix("\ufeff")
+            first = False
+        if line[-1:] == "\r":
+            line = line[:-1]
+        if not line or line.isspace():
+            continue
+        yield line, None if line.isascii() and "\0" not in line else _bad_characters(line)
+
+
+_UTF8 = "save the file as UTF-8"
+
+
+def _skip_line(stream: TextIO) -> Fault:
+    """Pass over the rest of a line that is too long."""
+    try:
+        while (part := stream.readline(1 << 20)) and part[-1] != "\n":
+            pass
+    except UnicodeDecodeError:
+        pass
+    return LimitFault(
+        "E0913", f"the line is longer than {LINE_LIMIT >> 20} MiB",
+        help="split the row, or make large constants part of the command",
+    )  # fmt: skip
+
+
+def _bad_characters(line: str) -> Fault | None:
+    at = line.find("\0")
+    if at >= 0:
+        return ValueFault(
+            "E0912", f"the line holds a NUL byte at character {at + 1}",
+            help="the file is damaged, or saved as UTF-16; save it as UTF-8",
+        )  # fmt: skip
+    wrong = re.search("[\ud800-\udfff]", line)
+    if wrong is None:
+        return None
+    what = "a byte that is not UTF-8"
+    if "\udc80" <= wrong[0] <= "\udcff":
+        what = f"the byte 0x{ord(wrong[0]) - 0xDC00:02x}, which is not UTF-8,"
+    return ValueFault("E0912", f"the line holds {what} at character {wrong.start() + 1}", help=_UTF8)
+
+
+# ---- values --------------------------------------------------------------------------------------
+
+
+class _Values:
+    """How fields become values."""
+
+    __slots__ = ("dtype", "max_bytes", "numpy", "wanted")
+
+    def __init__(self, wanted: Callable[[str], bool], dtype: str, max_bytes: int) -> None:
+        self.wanted = wanted
+        self.dtype = dtype
+        self.max_bytes = max_bytes
+        self.numpy = np.dtype(dtype)
+
+    def text(self, name: str, text: str) -> object:
+        """The value that a text describes. Raises Fault, with the variable's name in its message."""
+        try:
+            return read_value(
+                text, dtype=self.dtype, allow_files=False, max_bytes=self.max_bytes
+            )
+        except Fault as fault:
+            shown = "" if len(text) > NAME_LIMIT or not text.strip() else f": {_shown(text)}"
+            notes = () if isinstance(fault, LimitFault) else fault.notes
+            kind = LimitFault if isinstance(fault, LimitFault) else ValueFault
+            raise kind(
+                fault.code, f"{name}: {fault.message}{shown}", help=fault.help, notes=notes
+            ) from None
+
+    def json(self, name: str, value: object) -> object:
+        """The value that a JSON field holds. Raises Fault."""
+        kind = value.__class__
+        if kind is float or kind is int:
+            return self.number(name, value)
+        if kind is str:
+            return self.text(name, value)
+        if kind is bool:
+            return np.bool_(value)
+        if kind is list:
+            return self.array(name, value)
+        what = "null" if value is None else "an object"
+        raise ValueFault(
+            "E0914", f"{name}: {what} is not a value",
+            help='write a number, nested lists, or a string such as "1,2;3,4"',
+        )  # fmt: skip
+
+    def number(self, name: str, value: Any) -> object:
+        try:
+            value = float(value)
+        except OverflowError:
+            value = float("inf")
+        if value - value == 0 and self.dtype == "float64":
+            return np.float64(value)
+        with np.errstate(over="ignore"):
+            found = self.numpy.type(value)
+        if not np.isfinite(found):  # JSON has no infinity, so the digits were too many
+            raise self.too_large(name)
+        return found
+
+    def too_large(self, name: str) -> Fault:
+        return ValueFault(
+            "E0914", f"{name}: a number is too large for {self.dtype}", help='write "inf" for infinity'
+        )
+
+    def array(self, name: str, value: list) -> object:
+        """Nested lists as an array, a level at a time."""
+        shape = []
+        items: list[Any] = [value]
+        while items and items[0].__class__ is list:
+            size = len(items[0])
+            if any(item.__class__ is not list or len(item) != size for item in items):
+                raise self.wrong_list(name, "has rows that differ in length")
+            shape.append(size)
+            if len(shape) > MAX_NESTING:
+                raise self.wrong_list(name, f"nests deeper than {MAX_NESTING}")
+            items = [inner for item in items for inner in item]
+        kinds = set(map(type, items))
+        if kinds == {bool}:
+            return np.array(items).reshape(shape)
+        if list in kinds:
+            raise self.wrong_list(name, "has rows that differ in length")
+        if not kinds <= {int, float, str}:
+            raise self.wrong_list(name, "holds more than numbers")
+        try:
+            numbers = [_WORDS[item] if item.__class__ is str else float(item) for item in items]
+        except KeyError:
+            raise self.wrong_list(name, "holds text that is no number") from None
+        except OverflowError:
+            raise self.too_large(name) from None
+        found = np.array(numbers, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            result = found.astype(self.numpy)
+        # An infinity that no word asked for had too many digits.
+        asked = sum(item in ("Infinity", "-Infinity") for item in items) if str in kinds else 0
+        if np.count_nonzero(np.isinf(result)) > asked:
+            raise self.too_large(name)
+        return result.reshape(shape)
+
+    def wrong_list(self, name: str, what: str) -> Fault:
+        return ValueFault(
+            "E0914", f"{name}: the list {what}",
+            help='like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed',
+        )  # fmt: skip
+
+
+_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def _shown(text: str) -> str:
+    """A name or text of the row's, cut and made harmless, for a message."""
+    return f"`{inert(text[:NAME_LIMIT])}{'...' if len(text) > NAME_LIMIT else ''}`"
+
+
+# ---- JSON lines ----------------------------------------------------------------------------------
+
+
+class _Twice(Exception):
+    """A name that an object holds twice; ends the parse."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise _Twice(name)
+            seen.add(name)
+    return found
+
+
+def _constant(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _json_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
+    import json
+
+    decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
+    for number, (line, problem) in enumerate(_lines(stream), 1):
+        row = Row(number, None, {}, problem)
+        if problem is None:
+            try:
+                _fill_from_json(row, decode(line), values)
+            except Fault as fault:
+                row.problem = fault
+            except _Twice as twice:
+                row.problem = ValueFault(
+                    "E0915", f"the field {_shown(str(twice))} stands twice", help="keep one of them"
+                )
+            except (ValueError, RecursionError, MemoryError) as fault:
+                row.problem = _not_json(fault, line)
+        yield row
+
+
+def _fill_from_json(row: Row, found: Any, values: _Values) -> None:
+    if found.__class__ is not dict:
+        raise ValueFault(
+            "E0911", "the line is JSON, but not an object", help='write {"x": 1.5, "id": "first"}'
+        )
+    if "id" in found:
+        row.id = _checked_id(found["id"])
+    for name, value in found.items():
+        if values.wanted(name):
+            row.values[name] = values.json(name, value)
+
+
+def _checked_id(value: Any) -> Any:
+    if value.__class__ in (dict, list) or (value.__class__ is float and value - value != 0):
+        raise ValueFault("E0914", "id: neither text nor a number", help='like "id": "first"')
+    if value.__class__ is int and value.bit_length() > 1024:
+        raise ValueFault("E0914", "id: the number is too long", help="write it as text")
+    return value
+
+
+def _not_json(fault: Exception, line: str) -> Fault:
+    """What is wrong with a line that the JSON parser refused, in few words."""
+    help = 'each line is one object, like {"x": 1.5, "y": [1, 2]}'
+    if isinstance(fault, RecursionError | MemoryError):
+        return ValueFault("E0911", "the line nests too deeply", help=help)
+    message = str(fault)
+    place = getattr(fault, "pos", None)
+    if place is None:
+        if "is not JSON" in message:
+            help = 'write "NaN", "Infinity" or "-Infinity", with quotes'
+        else:  # the parser's own limit on digits
+            message, help = "a number has too many digits", "write it as 1.5e300, or as text"
+        return ValueFault("E0911", message, help=help)
+    said = message.partition(":")[0]
+    said = said[:1].lower() + said[1:]
+    return ValueFault("E0911", f"not JSON at character {place + 1}: {said}", help=help)
+
+
+# ---- CSV -----------------------------------------------------------------------------------------
+
+
+def _csv_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
+    lines = _lines(stream)
+    head, problem = next(lines, ("", None))
+    columns: list[str] = []
+    if problem is None:
+        try:
+            columns = [name.strip() for name in _cells(head)]
+            _check_header(columns, values)
+        except Fault as fault:
+            problem = fault
+    if problem is not None:
+        problem = ValueFault(problem.code, f"the header: {problem.message}", help=problem.help)
+    for number, (line, trouble) in enumerate(lines, 1):
+        row = Row(number, None, {}, trouble or problem)
+        if row.problem is None:
+            try:
+                _fill_from_csv(row, _cells(line), columns, values)
+            except Fault as fault:
+                row.problem = fault
+        yield row
+
+
+def _check_header(columns: list[str], values: _Values) -> None:
+    seen: set[str] = set()
+    for name in columns:
+        if name in seen and (name == "id" or values.wanted(name)):
+            raise ValueFault(
+                "E0915", f"the column {_shown(name)} stands twice", help="keep one of them"
+            )
+        seen.add(name)
+    if not any(_NAME.match(name) for name in columns):
+        raise ValueFault(
+            "E0916", "no cell of it is a name of a variable",
+            help="the first line names the columns: id,a,b",
+        )  # fmt: skip
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of one line. The csv module is asked only where quotes need it."""
+    if '"' not in line and "\r" not in line:
+        return line.split(",")
+    import csv
+
+    if csv.field_size_limit() < LINE_LIMIT:
+        csv.field_size_limit(LINE_LIMIT)
+    try:
+        return next(csv.reader([line], strict=True, skipinitialspace=True))
+    except csv.Error as fault:
+        message = str(fault)
+        if "end of data" in message:
+            message = "a quoted cell does not end on its line"
+        elif "new-line" in message:
+            message = "a carriage return stands inside the line"
+        raise ValueFault("E0916", message, help='quote a list: "1,2,3"') from None
+
+
+def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: _Values) -> None:
+    if "id" in columns[: len(cells)]:
+        row.id = cells[columns.index("id")]
+    if len(cells) != len(columns):
+        raise ValueFault(
+            "E0916", f"the row has {len(cells)} cells; the header names {len(columns)}",
+            help='quote a list that holds commas: "1,2,3"' if len(cells) > len(columns) else None,
+        )  # fmt: skip
+    for name, cell in zip(columns, cells, strict=True):
+        if values.wanted(name):
+            row.values[name] = values.text(name, cell)

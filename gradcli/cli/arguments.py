@@ -1,0 +1,132 @@
+"""Options or variables: the arguments are sorted before Typer sees them.
+
+``--name`` is an option where the command declares it. Any other ``--name VALUE`` or ``--name=VALUE``
+gives a variable of the expression, takes exactly one value (a negative number too), and must be one
+that the expression reads; the command checks that once it has parsed the text. Left to itself an
+option parser would read ``--jsn 3`` as a variable, and eat ``-j`` out of an expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from gradcli.ops.errors import ValueFault
+
+
+class Variables:
+    """The variables given on the command line, and the option names to compare a typo with."""
+
+    __slots__ = ("given", "options")
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self.given: list[tuple[str, str]] = []
+        self.options = options
+
+
+def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) -> int:
+    """Run one command's function on ``args``; gives its exit code."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(
+        name,
+        help=f"{said[0].upper()}{said[1:]}.\n\n{function.__doc__ or ''}",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )(function)
+    command = get_command(app)
+    flags, takers = _declared(command)
+    variables = Variables([*flags, *takers])
+    sorted_args = split(args, flags, takers, variables)
+    usage = typer.BadParameter.__base__
+    try:
+        result = command.main(
+            sorted_args, prog_name=f"gradcli {name}", standalone_mode=False, obj=variables
+        )
+    except usage as problem:  # type: ignore[misc]
+        raise ValueFault("E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help") from None
+    return result if isinstance(result, int) else 0
+
+
+def _declared(command: Any) -> tuple[set[str], set[str]]:
+    """The option names that stand alone, and those that take a value."""
+    flags = {"--help", "-h"}
+    takers: set[str] = set()
+    for param in command.params:
+        for spelled in (*param.opts, *param.secondary_opts):
+            if spelled.startswith("-"):
+                (flags if getattr(param, "is_flag", False) else takers).add(spelled)
+    return flags, takers
+
+
+def split(args: Sequence[str], flags: set[str], takers: set[str], variables: Variables) -> list[str]:
+    """``args`` for Typer: options first, then ``--`` and the words; variables go aside.
+
+    Raises ValueFault: E0902 (neither option nor possible variable), E0908 (a value is missing), E0909
+    (a variable given twice).
+    """
+    options: list[str] = []
+    words: list[str] = []
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            words.extend(rest)
+        elif arg.startswith("--") and len(arg) > 2:
+            name, equals, value = arg.partition("=")
+            if name in flags:
+                options.append(arg)
+                continue
+            if not equals:
+                found = next(rest, None)
+                if found is None:
+                    raise _no_value(name, name in takers, variables)
+                value = found
+            if name in takers:
+                options.append(f"{name}={value}")
+            else:
+                _give(name[2:], value, variables)
+        elif arg in flags:
+            options.append(arg)
+        elif arg in takers:
+            value = next(rest, None)  # type: ignore[assignment]
+            if value is None:
+                raise _no_value(arg, True, variables)
+            options += [arg, value]
+        else:
+            words.append(arg)
+    return [*options, "--", *words] if words else options
+
+
+def _give(name: str, value: str, variables: Variables) -> None:
+    if not (name.isascii() and name.isidentifier() and not name.startswith("_")):
+        raise unknown(name, variables, ())
+    if any(name == other for other, _ in variables.given):
+        raise ValueFault("E0909", f"--{name} is given twice", help="give each variable once")
+    variables.given.append((name, value))
+
+
+def _no_value(name: str, is_option: bool, variables: Variables) -> ValueFault:
+    if is_option:
+        return ValueFault("E0908", f"{name} needs a value", help=f"write {name} VALUE")
+    near = _nearest(name[2:], variables, ())
+    mend = f"did you mean {near}?" if near else f"write {name} VALUE for the variable {name[2:]}"
+    return ValueFault("E0908", f"{name} is no option, and as a variable it needs a value", help=mend)
+
+
+def unknown(name: str, variables: Variables, free: Sequence[str]) -> ValueFault:
+    """The error for ``--name`` that is neither an option nor a variable of the expression."""
+    near = _nearest(name, variables, free)
+    have = f"the expression's variables: {', '.join(free)}" if free else "it has no variables"
+    return ValueFault(
+        "E0902",
+        f"--{name} is neither an option nor a variable of this expression",
+        help=f"did you mean {near}?" if near else have,
+    )
+
+
+def _nearest(name: str, variables: Variables, free: Sequence[str]) -> str | None:
+    from gradcli.language.diagnostics import closest
+
+    near = closest(name, [o[2:] for o in variables.options if o.startswith("--")] + list(free))
+    return None if near is None else f"--{near}"

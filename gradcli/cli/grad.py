@@ -1,0 +1,122 @@
+"""``gradcli grad``: the value and its gradient by every variable."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gradcli import engine
+from gradcli.cli import inputs, options, output
+from gradcli.engine import Tensor
+from gradcli.language.run import MAX_STEPS, Outcome
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+
+def grad(
+    ctx: typer.Context,
+    expression: options.Expression = None,
+    pieces: options.Pieces = None,
+    file: options.File = None,
+    of: options.Of = None,
+    wrt: options.Wrt = None,
+    cotangent: Annotated[
+        str | None, typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries.")
+    ] = None,
+    retain: Annotated[
+        str | None, typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too.")
+    ] = None,
+    given: options.Set = None,
+    vars: options.Vars = None,
+    dtype: options.DType = None,
+    rng: options.Rng = None,
+    device: options.Device = "cpu",
+    json: options.Json = False,
+    format: options.Format = None,
+    precision: options.Precision = None,
+    color: options.Color = "auto",
+    max_steps: options.MaxSteps = MAX_STEPS,
+    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
+    timeout: options.Timeout = 60.0,
+) -> None:
+    """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
+    digits = output.read_precision(precision)
+    source, mode = inputs.read_source(expression, pieces, file)
+    bounds = inputs.limits(max_steps, max_mem, timeout)
+    program, leaves, wanted = inputs.load(
+        source, mode, ctx.obj, given, vars, dtype, rng, device, wrt
+    )
+    value, outcome = inputs.execute(program, leaves, bounds, of)
+    weights = read_cotangent(cotangent, value, program)
+    kept = kept_names(retain, outcome, leaves)
+    targets = {**{name: leaves[name] for name in wanted}, **{k: outcome.variables[k] for k in kept}}
+    found = gradients(value, list(targets.values()), weights)
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    for name, g in zip(targets, found, strict=True):
+        if name in kept:
+            parts.append((f"retained.{name}.value", name, targets[name], ""))
+            parts.append((f"retained.{name}.grad", f"d/d{name}", g, "kept"))
+        else:
+            parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
+    form = output.form_of(json, format)
+    if form == "text":
+        parts = [p for p in parts if not p[0].endswith(".value")]
+    extra = {} if wanted else {"grads": {}}
+    output.emit("grad", form, parts, digits, extra, _warnings(value, found, wanted))
+
+
+def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:
+    """The weights of a result with entries; E0403 where they are needed and missing."""
+    if text is None:
+        inputs.need_scalar(value, program)
+        if value.array.shape:
+            return engine.wrap(np.ones_like(value.array), value.dtype)
+        return None
+    array = inputs.read_flag("cotangent", text, value.dtype)
+    if array.shape != value.array.shape:
+        raise ValueFault(
+            "E0912",
+            f"--cotangent has shape {tuple(array.shape)}, the result {tuple(value.array.shape)}",
+            help="a cotangent has one entry per entry of the result",
+        )
+    return engine.wrap(array.astype(value.dtype.numpy)[()], value.dtype)
+
+
+def kept_names(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) -> list[str]:
+    """The program's variables whose gradients ``--retain`` asks for. Raises ValueFault (E0910)."""
+    if retain is None:
+        return []
+    recorded = [
+        name for name, v in outcome.variables.items()
+        if isinstance(v, Tensor) and v.grad_fn is not None and name not in leaves
+    ]  # fmt: skip
+    if retain == "all":
+        return recorded
+    names = [name.strip() for name in retain.split(",") if name.strip()]
+    for name in names:
+        if name not in recorded:
+            have = f"in the graph: {', '.join(recorded)}" if recorded else "no variable is in the graph"
+            raise ValueFault("E0910", f"--retain {name}: no such variable in the graph", help=have)
+    return names
+
+
+def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:
+    """The gradient by each target; zeros where the value does not depend on it."""
+    if not targets:
+        return []
+    if value.edge is None:
+        return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
+    if not value.dtype.differentiable:
+        raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
+    return list(engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True))
+
+
+def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:
+    said = []
+    if not np.isfinite(output.array_of(value)).all():
+        said.append("the value is not finite")
+    for name, g in zip(names, found, strict=False):
+        if not np.isfinite(output.array_of(g)).all():
+            said.append(f"the gradient by {name} is not finite")
+    return said

@@ -1,0 +1,349 @@
+"""What a command works on: the text, its variables as leaves, and the limits of the run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.cli import watchdog
+from gradcli.cli.arguments import Variables, unknown
+from gradcli.engine import Tensor, creation, dtypes, functions
+from gradcli.language.run import MAX_MEMORY, Limits, Outcome, Program, prepare
+from gradcli.language.source import Source
+from gradcli.language.values import ValueFormFault, read_value
+from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+
+_FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
+
+
+class FlagFault(Fault, ValueError):
+    """A value on the command line that cannot be read, with carets under it."""
+
+
+def read_source(
+    expression: str | None, pieces: Sequence[str] | None, file: str | None
+) -> tuple[Source, str]:
+    """The text to work on and its mode. Exactly one way of giving it; E0907, E0904."""
+    ways = [w for w in (expression, pieces, file) if w]
+    if len(ways) != 1:
+        raise ValueFault(
+            "E0907",
+            "give one expression, or -e pieces, or -f FILE" if ways else "there is nothing to compute",
+            help='gradcli grad "2*dot(x,x)" --x 0,1,2,3',
+        )
+    if pieces:
+        return Source("\n".join(pieces), "<expr>"), "line"
+    name = file or expression or ""
+    if name == "-":
+        return Source(_decoded(sys.stdin.buffer.read(_MOST + 1), "<stdin>"), "<stdin>"), "line"
+    if file is None:
+        return Source(name, "<expr>"), "line"
+    return Source(read_text(file), os.path.basename(file)), "file"
+
+
+_MOST = 4 << 20
+
+
+def read_text(file: str) -> str:
+    """A text file, whole. Raises ValueFault (E0904)."""
+    try:
+        with open(file, "rb") as f:
+            return _decoded(f.read(_MOST + 1), file)
+    except OSError as problem:
+        raise ValueFault("E0904", f"cannot read {file}: {problem.strerror}") from None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise ValueFault(
+            "E0904", f"{name} is not UTF-8 text (byte {problem.start})", help="save it as UTF-8"
+        ) from None
+
+
+def limits(max_steps: int, max_mem: str, timeout: float) -> Limits:
+    """The limits from their options; the clock starts now."""
+    size = read_size(max_mem)
+    watchdog.start(timeout)
+    return Limits(max_steps, size)
+
+
+def read_size(text: str) -> int:
+    """``512M``, ``2G``, ``1e9`` as bytes. Raises ValueFault (E0907)."""
+    unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}.get(text[-1:].upper(), 1)
+    try:
+        size = float(text[:-1] if unit > 1 else text) * unit
+        return int(size) if size > 0 else _bad_size(text)
+    except (ValueError, OverflowError):
+        return _bad_size(text)
+
+
+def _bad_size(text: str) -> int:
+    raise ValueFault("E0907", f"--max-mem: {text!r} is not a size", help="write 512M or 2G")
+
+
+DEFAULT_MEMORY = f"{MAX_MEMORY >> 30}G"
+
+
+def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
+    """The float type of this run: ``--dtype``, else float32 for ``import torch``, else float64."""
+    if name is None:
+        name = "float32" if program is not None and program.checked.uses_torch else "float64"
+    if name.removeprefix("torch.").removeprefix("gradcli.") not in _FLOATS:
+        raise ValueFault("E0907", f"--dtype {name} is not a float type", help="float64, float32 or float16")
+    dtype = _FLOATS[name.rpartition(".")[2]]
+    dtypes.set_default_dtype(dtype)
+    return dtype
+
+
+def load(
+    source: Source, mode: str, variables: Variables, given: Sequence[str] | None, file: str | None,
+    dtype: str | None, rng: int | None, device: str, wrt: str | None = None, differentiate: bool = True,
+) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
+    """The program, its variables as leaves, and the names to differentiate by.
+
+    Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value, E09xx
+    for values that cannot be read.
+    """
+    program = prepare(source, mode)
+    chosen = set_dtype(dtype, program)
+    if rng is not None:
+        creation.manual_seed(rng)
+    texts = dict(variables.given)
+    for item in given or ():
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise ValueFault("E0907", f"--set {item}: write --set NAME=VALUE")
+        texts[name.strip()] = value
+    values: dict[str, Any] = _from_json(file, chosen) if file else {}
+    for name in texts:
+        if not program.takes(name):
+            raise unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
+    values = {name: value for name, value in values.items() if program.takes(name)}
+    for name, text in texts.items():
+        values[name] = read_flag(name, text, chosen)
+        program.origins[name] = f"--{name}"
+    program.checked.require(values)
+    leaves = {}
+    for name, value in values.items():
+        leaf = creation.tensor(value)
+        if differentiate and leaf.dtype.differentiable:
+            leaf.requires_grad_()
+        leaves[name] = on_device(leaf, device)
+    return program, leaves, _wanted(wrt, leaves, program)
+
+
+def _names() -> set[str]:
+    from gradcli.language.names import NAMES
+
+    return set(NAMES)
+
+
+def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
+    if wrt is None:
+        order = [name for name in program.checked.outer if name in leaves]
+        return [name for name in order if leaves[name].requires_grad]
+    chosen = [name.strip() for name in wrt.split(",") if name.strip()]
+    for name in chosen:
+        if name not in leaves:
+            from gradcli.language.diagnostics import closest
+
+            near = closest(name, leaves)
+            raise ValueFault(
+                "E0910", f"--wrt {name}: no variable of that name has a value",
+                help=f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}",
+            )  # fmt: skip
+        if not leaves[name].requires_grad:
+            raise ValueFault(
+                "E0910", f"--wrt {name}: {leaves[name].dtype.name} values have no derivative",
+                help=f"give {name} as numbers without the int: or bool: prefix",
+            )  # fmt: skip
+    return chosen
+
+
+def read_flag(name: str, text: str, dtype: dtypes.DType) -> Any:
+    """The value that a flag's text describes, with carets under what is wrong in it."""
+    stdin = sys.stdin.buffer if text.strip() == "@-" or "@-" in text else None
+    try:
+        value = read_value(text, dtype="float64", evaluate=_constant, stdin=stdin)
+    except ValueFormFault as problem:
+        fault = FlagFault(problem.code, f"--{name}: {problem.message}", help=problem.help)
+        fault.source = Source(text, "")  # type: ignore[attr-defined]
+        fault.labels = [(problem.start, problem.end, "", True)]  # type: ignore[attr-defined]
+        raise fault from None
+    named = text.partition(":")[0].strip() in ("float64", "double")
+    if value.dtype == np.float64 and dtype is not dtypes.float64 and not named:
+        return value.astype(dtype.numpy)
+    return value
+
+
+def _constant(text: str) -> Any:
+    """A constant expression in a value: ``pi/4``, ``randn(3,3)``."""
+    before = dtypes.get_default_dtype()
+    dtypes.set_default_dtype(dtypes.float64)
+    try:
+        found = prepare(Source(text, "")).run({}, limits=Limits(steps=100_000)).value
+    finally:
+        dtypes.set_default_dtype(before)
+    if found is None:
+        raise ValueFault("E0901", f"{text!r} has no value")
+    return found.detach().numpy() if isinstance(found, Tensor) else found
+
+
+def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
+    """Variables from a JSON object of numbers, lists and value texts."""
+    import json
+
+    try:
+        found = json.loads(read_text(file))
+    except (ValueError, RecursionError) as problem:
+        raise ValueFault("E0904", f"--vars {file}: not JSON: {problem}") from None
+    if not isinstance(found, dict):
+        raise ValueFault("E0904", f"--vars {file}: not a JSON object", help='{"x": [1, 2], "a": 3}')
+    values = {}
+    for name, value in found.items():
+        if isinstance(value, str):
+            values[name] = read_flag(name, value, dtype)
+            continue
+        if isinstance(value, dict) and "data" in value:
+            value = value["data"]
+        try:
+            array = np.array(value, dtype=dtype.numpy)
+        except (ValueError, TypeError, OverflowError):
+            raise ValueFault("E0904", f"--vars {file}: {name} is not a number or a table of numbers") from None
+        values[name] = array[()]
+    return values
+
+
+def on_device(leaf: Tensor, device: str) -> Tensor:
+    """The leaf where it is to be computed with. Raises RuntimeFault (E0905) where there is no GPU."""
+    if device == "cpu":
+        return leaf
+    if device.partition(":")[0] != "cuda":
+        raise ValueFault("E0907", f"--device {device}: cpu or cuda")
+    try:
+        import cupy
+    except ImportError:
+        raise RuntimeFault(
+            "E0905", "--device cuda needs CuPy, which is not installed", help="pip install gradcli[cuda]"
+        ) from None
+    try:
+        moved = creation.from_array(cupy.asarray(leaf.array))
+    except cupy.cuda.runtime.CUDARuntimeError as problem:
+        raise RuntimeFault("E0905", f"--device cuda: {problem}", help="--device cpu always works") from None
+    return moved.requires_grad_(leaf.requires_grad)
+
+
+def execute(
+    program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None
+) -> tuple[Tensor, Outcome]:
+    """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
+    outcome = program.run(leaves, limits=bounds, write=sys.stderr.write)
+    value = outcome.value
+    if of is not None:
+        if of not in outcome.variables:
+            from gradcli.language.diagnostics import closest
+
+            near = closest(of, outcome.variables)
+            raise ValueFault(
+                "E0910", f"--of {of}: the program leaves no variable of that name",
+                help=f"did you mean {near}?" if near else None,
+            )  # fmt: skip
+        value = outcome.variables[of]
+    elif value is None:
+        value = _last_variable(program, outcome)
+    return as_result(value), outcome
+
+
+def as_result(value: Any) -> Any:
+    """A program's value as a Tensor (values of other readings pass). Raises ValueFault (E0314)."""
+    if getattr(value, "__gradcli_rank__", 0):
+        return value
+    try:
+        if isinstance(value, list | tuple) and any(getattr(v, "__gradcli_rank__", 0) for v in value):
+            # A list of results is one result with a row for each; stacking keeps the graph.
+            return functions.stack(value)
+        return creation.as_tensor(value)
+    except Fault:
+        raise ValueFault(
+            "E0314", f"the result is a {type(value).__name__}, not a number or a tensor",
+            help="end with an expression that has a numeric value, or name one with --of",
+        ) from None  # fmt: skip
+
+
+def _last_variable(program: Program, outcome: Outcome) -> Any:
+    """A text that ends with an assignment means the variable it assigned."""
+    from gradcli.language import nodes as n
+
+    body = program.checked.module.body
+    last = body[-1] if body else None
+    if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
+        return outcome.variables.get(last.targets[0].id)
+    raise ValueFault(
+        "E0314", "the text ends without a value", help="end with an expression, or name one with --of NAME"
+    )
+
+
+def need_scalar(value: Tensor, program: Program) -> None:
+    """Check that a gradient makes sense without a cotangent. Raises RuntimeFault (E0403)."""
+    if value.array.size == 1:
+        return
+    fault = RuntimeFault(
+        "E0403",
+        f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar",
+        help="sum(...) it, or give --cotangent (vector-Jacobian product), or use gradcli jac",
+    )
+    mark_last(fault, program)
+    raise fault
+
+
+def mark_last(fault: Any, program: Program) -> None:
+    """Put a fault under the text's last statement."""
+    body = program.checked.module.body
+    if body:
+        fault.source = program.source
+        fault.labels = [(body[-1].start, body[-1].end, "", True)]
+
+
+class Job:
+    """One command's work on one expression: program, leaves, options, results.
+
+    ``asked`` holds the command's parameters by name; those that a command does not have keep their
+    defaults. The program runs once per call of ``result``, on the leaves or on values put in for some.
+    """
+
+    def __init__(self, variables: Variables, asked: Mapping[str, Any]) -> None:
+        from gradcli.cli import output
+
+        self.digits = output.read_precision(asked.get("precision"))
+        self.json, self.format = asked.get("json", False), asked.get("format")
+        self.of = asked.get("of")
+        source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
+        self.bounds = limits(asked["max_steps"], asked["max_mem"], asked["timeout"])
+        self.program, self.leaves, self.wanted = load(
+            source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
+            asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
+        )  # fmt: skip
+
+    def result(self, put_in: Mapping[str, Any]) -> Any:
+        """The value with some variables replaced: the expression as a function."""
+        return execute(self.program, {**self.leaves, **put_in}, self.bounds, self.of)[0]
+
+    def value(self) -> Tensor:
+        """The value at the given variables."""
+        return self.result({})
+
+    def function(self, name: str) -> Any:
+        """The value as a function of one variable, the others fixed."""
+        return lambda x: self.result({name: x})
+
+    def emit(self, command: str, parts: Sequence[tuple[str, str, Any, str]]) -> None:
+        """Write results in the form that the options ask for."""
+        from gradcli.cli import output
+
+        output.emit(command, output.form_of(self.json, self.format), parts, self.digits)

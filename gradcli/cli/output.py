@@ -1,0 +1,157 @@
+"""How results and errors leave: text, JSON, CSV or NPY on standard output, diagnostics on error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradcli.cli import watchdog
+from gradcli.display.values import show_rows, show_value
+from gradcli.engine import Tensor
+from gradcli.language.diagnostics import Diagnostic
+from gradcli.ops.errors import Fault, LimitFault, ValueFault
+
+FORMATS = ("text", "json", "csv", "npy")
+
+
+def form_of(as_json: bool, form: str | None) -> str:
+    """The output form from its two options. Raises ValueFault (E0907)."""
+    watchdog.stop()
+    form = form or ("json" if as_json else "text")
+    if form not in FORMATS:
+        raise ValueFault("E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMATS)}")
+    if as_json and form != "json":
+        raise ValueFault("E0907", f"--json and --format {form} exclude each other")
+    return form
+
+
+def read_precision(text: str | None) -> int | str | None:
+    """``--precision``: a number of digits, or full. Raises ValueFault (E0907)."""
+    if text is None or text == "full":
+        return text
+    if text.isdecimal() and 1 <= int(text) <= 17:
+        return int(text)
+    raise ValueFault("E0907", f"--precision {text}: 1 to 17, or full")
+
+
+def array_of(value: Any) -> Any:
+    """The numbers of a result, in the computer's own memory."""
+    return value.detach().cpu().array if isinstance(value, Tensor) else value
+
+
+def emit(
+    command: str, form: str, parts: Sequence[tuple[str, str, Any, str]], precision: int | str | None,
+    extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Write a result.
+
+    ``parts`` are (place in the JSON object such as "value" or "grads.x", label, value, note).
+    """
+    if form == "text":
+        rows = [(label, _shown(array_of(value), precision), note) for _, label, value, note in parts]
+        write(show_rows(rows if any(r[2] for r in rows) else [r[:2] for r in rows]) + "\n")
+        for warning in warnings:
+            sys.stderr.write(f"warning: {warning}\n")
+    elif form == "json":
+        write(_json(command, parts, extra, warnings) + "\n")
+    elif form == "csv":
+        from gradcli.display.records import csv_text, write_csv
+
+        tables = [p for p in parts if p[0] != "value"] or list(parts)
+        if len(tables) == 1:
+            write(csv_text(array_of(tables[0][2])))
+        else:
+            rows_out: list[list[Any]] = [["name", "index", "value"]]
+            for place, _, value, _ in parts:
+                rows_out += _entries(place.rpartition(".")[2], array_of(value))
+            write(write_csv(rows_out))
+    else:
+        from gradcli.display.records import npy_bytes
+
+        tables = [p for p in parts if p[0] != "value"] or list(parts)
+        if len(tables) != 1:
+            raise ValueFault("E0907", "--format npy writes one array", help="choose it with --wrt NAME")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(npy_bytes(array_of(tables[0][2])))
+
+
+def _shown(array: Any, precision: int | str | None) -> str:
+    """Numbers for a reader: the sign of a zero is noise, except in full."""
+    if precision != "full" and array.dtype.kind == "f":
+        array = array + 0.0
+    return show_value(array, precision)
+
+
+def _entries(name: str, array: Any) -> list[list[Any]]:
+    import numpy as np
+
+    return [
+        [name, " ".join(map(str, place)), array[place].item() if array.ndim else array.item()]
+        for place in np.ndindex(array.shape)
+    ]
+
+
+def _json(
+    command: str, parts: Sequence[tuple[str, str, Any, str]], extra: Mapping[str, Any] | None,
+    warnings: Sequence[str],
+) -> str:  # fmt: skip
+    from gradcli.display.records import dump_json, tensor_record
+
+    result: dict[str, Any] = {"schema": 1, "ok": True, "command": command}
+    for place, _, value, _ in parts:
+        *path, last = place.split(".")
+        holder = result
+        for step in path:
+            holder = holder.setdefault(step, {})
+        holder[last] = tensor_record(array_of(value), value.dtype.name)
+    result.update(extra or {})
+    result["warnings"] = list(warnings)
+    return dump_json(result)
+
+
+def write(text: str) -> None:
+    """Results go to standard output."""
+    sys.stdout.write(text)
+
+
+def complain(fault: Fault, as_json: bool, command: str) -> int:
+    """Show a fault; gives the exit code that it means."""
+    watchdog.stop()
+    code = exit_code(fault)
+    diagnostic = Diagnostic.of(fault)
+    if as_json:
+        from gradcli.display.records import dump_json
+
+        sys.stdout.write(dump_json({"schema": 1, "ok": False, "error": diagnostic.to_json()}) + "\n")
+    else:
+        sys.stderr.write(diagnostic.render(colour(sys.stderr)) + "\n")
+    return code
+
+
+def exit_code(fault: Fault) -> int:
+    """1 the mathematics failed, 2 the words were wrong, 3 a limit."""
+    if isinstance(fault, LimitFault) or fault.code.startswith("E06"):
+        return 3
+    return 2 if fault.code[:3] in ("E01", "E02", "E09") and fault.code not in ("E0999", "E0905") else 1
+
+
+def colour(stream: Any) -> bool:
+    """Whether this stream is a terminal that wants colour."""
+    wanted = _choice()
+    if wanted != "auto":
+        return wanted == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return bool(stream.isatty())
+
+
+def _choice() -> str:
+    """``--color``, read from the arguments: an error may come before they are parsed."""
+    for i, arg in enumerate(sys.argv):
+        if arg.startswith("--color="):
+            return arg.partition("=")[2]
+        if arg == "--color" and i + 1 < len(sys.argv):
+            return sys.argv[i + 1]
+    return "auto"

@@ -1,0 +1,141 @@
+"""What the table leaves out: reductions of nothing and of one number, refusals, NaN and large numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import Fault
+
+inf, nan = float("inf"), float("nan")
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def zeros(*shape):
+    return torch.zeros(*shape, dtype=torch.double)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "params", "value"),
+    [
+        ("all", (), {}, False), ("all", (0,), {}, True), ("all", (2, 0), {"dim": 1}, [True, True]),
+        ("any", (), {}, False), ("any", (0,), {}, False), ("any", (2, 0), {"dim": 1}, [False, False]),
+        ("count_nonzero", (), {}, 0), ("count_nonzero", (0,), {}, 0), ("count_nonzero", (0, 2), {"dim": 0}, [0, 0]),
+        ("argmax", (), {}, 0), ("argmin", (), {}, 0), ("argmax", (), {"dim": 0}, 0),
+        ("argsort", (), {}, 0), ("argsort", (0,), {}, []),
+        ("sum", (0,), {}, 0.0), ("prod", (0,), {}, 1.0), ("norm", (0,), {}, 0.0), ("mean", (0,), {}, nan),
+        ("var", (0,), {}, nan), ("std", (0,), {}, nan), ("var", (), {}, nan), ("logsumexp", (0,), {}, -inf),
+        ("sum", (2, 0), {"dim": 1}, [0.0, 0.0]), ("prod", (2, 0), {"dim": 1}, [1.0, 1.0]),
+        ("norm", (2, 0), {"dim": 1}, [0.0, 0.0]), ("mean", (2, 0), {"dim": 1}, [nan, nan]),
+        ("logsumexp", (2, 0), {"dim": 1}, [-inf, -inf]),
+    ],
+)  # fmt: skip
+def test_of_nothing_and_of_one(name, shape, params, value):
+    """The values are PyTorch 2.13's."""
+    out = OPERATORS[name](zeros(*shape), **params)
+    np.testing.assert_array_equal(out.numpy(), value)
+    assert tuple(out.shape) == np.shape(value)
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("E0308", lambda: zeros(0).amax()), ("E0308", lambda: zeros(2, 0).amin(1)),
+        ("E0308", lambda: zeros(0).argmax()), ("E0308", lambda: zeros(2, 0).argmin(1)),
+        ("E0308", lambda: zeros(2, 0).max(1)),
+        ("E0305", lambda: zeros(2).sum(1)), ("E0305", lambda: zeros(2, 2).argmax(2)),
+        ("E0305", lambda: zeros(2, 2).argsort(2)), ("E0305", lambda: zeros(2, 2).all(5)),
+        ("E0305", lambda: zeros(2, 2).sum((0, 0))), ("E0305", lambda: zeros(2, 2).transpose(0, 2)),
+        ("E0305", lambda: zeros(2, 2).count_nonzero(-3)), ("E0305", lambda: zeros(2).softmax(1)),
+        ("E0305", lambda: zeros(2, 2).permute(0)), ("E0305", lambda: zeros(2, 2).roll(1, 2)),
+        ("E0301", lambda: zeros(2) + zeros(3)), ("E0301", lambda: torch.add(zeros(2), zeros(3))),
+        ("E0301", lambda: zeros(2, 3) @ zeros(2, 3)), ("E0301", lambda: zeros(2) @ zeros()),
+        ("E0301", lambda: torch.dot(zeros(2), zeros(3))), ("E0301", lambda: torch.dot(zeros(2, 2), zeros(2))),
+        ("E0301", lambda: torch.outer(zeros(2, 2), zeros(2))), ("E0301", lambda: torch.trace(zeros(2))),
+        ("E0301", lambda: torch.trace(zeros())), ("E0301", lambda: torch.dot(zeros(), zeros())),
+        ("E0301", lambda: torch.cat([zeros(2), zeros(2, 2)])), ("E0301", lambda: torch.stack([zeros(2), zeros(3)])),
+        ("E0301", lambda: torch.cat([zeros(), zeros()])), ("E0306", lambda: torch.cat([])),
+        ("E0301", lambda: torch.where(zeros(2) > 0, zeros(3), zeros(2))),
+        ("E0306", lambda: zeros(2, 3).reshape(4)), ("E0306", lambda: zeros(2, 3).view(-1, -1)),
+        ("E0306", lambda: zeros(2).expand(3)),
+        ("E0307", lambda: zeros(2)[2]), ("E0307", lambda: zeros(2)[0, 0]), ("E0307", lambda: zeros(2)[1.0]),
+        ("E0307", lambda: zeros()[0]), ("E0307", lambda: zeros(2)[torch.tensor([2])]),
+        ("E0307", lambda: zeros(2)[torch.tensor([True])]), ("E0307", lambda: zeros(2)["a"]),
+        ("E0309", lambda: torch.tensor([1, 2]).mean()), ("E0309", lambda: torch.tensor([1, 2]).var()),
+        ("E0309", lambda: torch.imag(zeros(2))), ("E0304", lambda: torch.clamp(zeros(2))),
+        ("E0302", lambda: torch.sin()), ("E0302", lambda: torch.sin(zeros(2), 1)),
+        ("E0302", lambda: torch.sum(zeros(2), dims=0)), ("E0303", lambda: torch.sin("1")),
+        ("E0303", lambda: torch.tensor(2) ** -1),
+    ],
+)  # fmt: skip
+def test_refusals_have_codes(code, call):
+    with pytest.raises(Fault) as fault:
+        call()
+    assert fault.value.code == code
+    assert fault.value.message
+    assert "numpy" not in str(fault.value).lower()
+
+
+def test_nan_wins_maxima_and_gets_the_gradient():
+    x = torch.tensor([1.0, nan, 3.0], requires_grad=True)
+    y = torch.amax(x)
+    assert np.isnan(y.item())
+    y.backward()
+    assert x.grad.tolist() == [0, 1, 0]
+
+
+def test_max_along_a_dimension_gives_the_gradient_to_the_first():
+    x = torch.tensor([[2.0, 2.0, 1.0], [0.0, 3.0, 3.0]], requires_grad=True)
+    values, indices = x.max(1)
+    assert indices.tolist() == [0, 1]
+    values.sum().backward()
+    assert x.grad.tolist() == [[1, 0, 0], [0, 1, 0]]
+    x.grad = None
+    x.max().backward()
+    assert x.grad.tolist() == [[0, 0, 0], [0, 0.5, 0.5]]
+
+
+def test_a_nan_has_no_sign():
+    """PyTorch says 0; gradcli keeps the NaN in sight."""
+    x = torch.tensor([nan, 2.0], requires_grad=True)
+    assert str(torch.sign(x).tolist()) == "[nan, 1.0]"
+    torch.abs(x).sum().backward()
+    assert str(x.grad.tolist()) == "[nan, 1.0]"
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp", "softmax"])
+def test_nothing_overflows(name):
+    x = torch.tensor([800.0, -800.0, 30.0], dtype=torch.double, requires_grad=True)
+    args = (x, -x) if name == "logaddexp" else (x,)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        out = OPERATORS[name](*args)
+        out.sum().backward()
+    assert np.isfinite(out.detach().numpy()).all()
+    assert np.isfinite(x.grad.numpy()).all()
+
+
+def test_prod_is_exact_where_entries_are_zero():
+    for values, first, mixed in (
+        ([2.0, 0.0, 3.0], [0, 6, 0], [[0, 3, 0], [3, 0, 2], [0, 2, 0]]),
+        ([0.0, 0.0, 3.0], [0, 0, 0], [[0, 3, 0], [3, 0, 0], [0, 0, 0]]),
+    ):
+        x = torch.tensor(values, requires_grad=True)
+        x.prod().backward()
+        assert x.grad.tolist() == first
+        assert torch.func.hessian(lambda t: t.prod(), x.detach()).tolist() == mixed
+
+
+def test_one_entry_read_twice_gets_both_gradients():
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    x[[0, 0, 2]].sum().backward()
+    assert x.grad.tolist() == [2, 0, 1]
+    x.grad = None
+    (x[torch.tensor([[0, 1], [1, 1]])] * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
+    assert x.grad.tolist() == [1, 1110, 0]
