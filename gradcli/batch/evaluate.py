@@ -3,8 +3,8 @@
     {"schema": 1, "row": 1, "id": "a", "ok": true, "value": T, "grads": {"x": T}}
     {"schema": 1, "row": 2, "id": "b", "ok": false, "error": {"code", "message", "help", "span"}}
 
-with ``T = {"data": nested lists, "shape": [...], "dtype": ...}``. Whatever goes wrong with a row stays in
-its own record, and what a row's program switches (gradient mode, default dtype) is switched back.
+with ``T = {"data": nested lists, "shape": [...], "dtype": ...}``. Whatever goes wrong with a row
+stays in its own record; what its program switches (gradient mode, default dtype) is switched back.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gradcli.batch.readers import Row
 from gradcli.display.records import tensor_record
 from gradcli.engine.backward import backward
 from gradcli.engine.creation import tensor
-from gradcli.engine.dtypes import get_default_dtype, set_default_dtype, to_dtype
+from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype, to_dtype
 from gradcli.engine.modes import mode
-from gradcli.engine.tensor import Tensor
+from gradcli.engine.tensor import Tensor, wrap
 from gradcli.language.diagnostics import Diagnostic
 from gradcli.language.faults import placed
 from gradcli.language.names import NAMES
@@ -43,7 +43,7 @@ class Evaluator:
     dtype      of values that name none themselves: float64, float32 or float16
     limits     of each row's run
 
-    Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0902) for a
+    Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0910) for a
     name in ``wrt`` that the program does not read, (E0905) for another dtype.
 
     >>> from gradcli.language.run import prepare
@@ -63,7 +63,7 @@ class Evaluator:
         limits: Limits | None = None,
     ) -> None:
         if dtype not in FLOATS:
-            raise ValueFault("E0905", f"a batch cannot compute in {dtype!r}", help=", ".join(FLOATS))
+            raise ValueFault("E0905", f"a batch has no dtype {dtype!r}", help=", ".join(FLOATS))
         self.program = program
         self.dtype = dtype
         self.limits = limits or Limits()
@@ -77,7 +77,7 @@ class Evaluator:
         for name in self.wrt or ():
             if name not in self.names:
                 raise ValueFault(
-                    "E0902", f"{name!r} is not a variable of this program",
+                    "E0910", f"{name!r} is not a variable of this program",
                     help=f"its variables: {', '.join(self.names) or 'none'}",
                 )  # fmt: skip
         program.checked.require(program.free)
@@ -106,7 +106,8 @@ class Evaluator:
         try:
             if row.problem is not None:
                 raise row.problem
-            return {**head, "ok": True, **self._evaluated(row.values)}
+            with np.errstate(all="ignore"):  # infinities are results here, not warnings
+                return {**head, "ok": True, **self._evaluated(row.values)}
         except Fault as fault:
             error = fault
         except Exception as fault:
@@ -152,7 +153,9 @@ class Evaluator:
 
     def _leaf(self, name: str, value: Any) -> Tensor:
         """A variable's value as a leaf of the graph, where its type allows that."""
-        if isinstance(value, np.ndarray | np.generic):
+        if value.__class__ is np.float64:
+            leaf = wrap(value, float64)  # what tensor(value) makes, sooner
+        elif isinstance(value, np.ndarray | np.generic):
             leaf = tensor(value)
         else:
             leaf = tensor(value, dtype=self._dtype)
@@ -161,7 +164,7 @@ class Evaluator:
             leaf.requires_grad_()
         elif wanted and self.wrt is not None:
             raise TypeFault(
-                "E0404", f"cannot differentiate by `{name}`: its type is {leaf.dtype.name}",
+                "E0910", f"cannot differentiate by `{name}`: its type is {leaf.dtype.name}",
                 help="leave out the type, so that it is a float",
             )  # fmt: skip
         return leaf
@@ -174,6 +177,13 @@ class Evaluator:
                     "E0403",
                     f"the result has shape {tuple(value.shape)}; a gradient needs a scalar",
                     help="sum(...) of it, a cotangent, or values without gradients",
+                )
+            if self.cotangent is not None and self.cotangent.shape != value.shape:
+                raise RuntimeFault(
+                    "E0912",
+                    f"the cotangent has shape {tuple(self.cotangent.shape)}, the result "
+                    f"{tuple(value.shape)}",
+                    help="a cotangent has one entry per entry of the result",
                 )
             if value.edge is not None:
                 for leaf in leaves:
@@ -191,7 +201,7 @@ class Evaluator:
         total = np.size(result) + sum(map(np.size, grads))
         if total > RECORD_LIMIT:
             raise LimitFault(
-                "E0608",
+                "E0609",
                 f"the row's result has {total:,} numbers; a record holds {RECORD_LIMIT:,}",
                 help="reduce it with sum() or mean(), or run it alone with --format npy",
             )
@@ -199,18 +209,18 @@ class Evaluator:
 
 
 def _number_of(value: Any) -> Any:
-    """What a program's result is as an array or number. Raises TypeFault (E0917)."""
+    """What a program's result is as an array or number. Raises TypeFault (E0314)."""
     if isinstance(value, Tensor):
         return value.array
     if isinstance(value, bool | int | float | complex | np.ndarray | np.generic):
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             raise TypeFault(
-                "E0917", "the result is a whole number past 64 bits", help="write a float: 2.0**100"
+                "E0314", "the result is a whole number past 64 bits", help="write a float: 2.0**100"
             )
         return value
     what = "nothing" if value is None else f"a {type(value).__name__}"
     raise TypeFault(
-        "E0917", f"the program gives {what}; a row needs a number or a tensor",
+        "E0314", f"the program gives {what}; a row needs a number or a tensor",
         help="end the program with an expression, such as loss; join lists with stack([a, b])",
     )  # fmt: skip
 

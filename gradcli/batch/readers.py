@@ -4,15 +4,15 @@ Whatever a line holds, it becomes exactly one ``Row``; what is wrong with it is 
 ``problem``, and the next line is read as if nothing had happened. So a line is a row in CSV too: a
 quoted cell ends on its own line. Lines end at ``\\n`` and nowhere else.
 
-    not JSON, or not an object           E0911
-    bytes that are not UTF-8, a NUL      E0912
-    a line of more than 16 MiB           E0913
-    a field that is no value             E0914, or the value form's own code (E0901, E0903 ...)
-    a field twice                        E0915
-    a CSV header or a count of cells     E0916
+    not JSON, or not an object           E0920
+    bytes that are not UTF-8, a NUL      E0921
+    a line of more than 16 MiB           E0922
+    a field that is no value             E0923, or the value form's own code (E0901, E0903 ...)
+    a field twice                        E0924
+    a CSV header or a count of cells     E0925
 
-A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``, ``"int:3"``, ``"NaN"``,
-``"-Infinity"``) is a value. ``@file`` is not: rows may come from a stranger.
+A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``, ``"int:3"``,
+``"NaN"``, ``"-Infinity"``) is a value. ``@file`` is not: rows may come from a stranger.
 """
 
 from __future__ import annotations
@@ -112,16 +112,16 @@ def _lines(stream: TextIO) -> Iterator[tuple[str, Fault | None]]:
     first = True
     while True:
         try:
-            line = stream.readline(LINE_LIMIT + 2)
+            line = stream.readline(LINE_LIMIT + 1)
         except UnicodeDecodeError as fault:
             # A strict stream has lost its place; text_stream() gives one that goes on.
-            yield "", ValueFault("E0912", f"the input is not UTF-8: {fault.reason}", help=_UTF8)
+            yield "", ValueFault("E0921", f"the input is not UTF-8: {fault.reason}", help=_UTF8)
             return
         if not line:
             return
         if line[-1] == "\n":
             line = line[:-1]
-        if len(line) > LINE_LIMIT:
+        elif len(line) > LINE_LIMIT:
             yield "", _skip_line(stream)
             first = False
             continue
@@ -146,7 +146,7 @@ def _skip_line(stream: TextIO) -> Fault:
     except UnicodeDecodeError:
         pass
     return LimitFault(
-        "E0913", f"the line is longer than {LINE_LIMIT >> 20} MiB",
+        "E0922", f"the line is longer than {LINE_LIMIT >> 20} MiB",
         help="split the row, or make large constants part of the command",
     )  # fmt: skip
 
@@ -155,7 +155,7 @@ def _bad_characters(line: str) -> Fault | None:
     at = line.find("\0")
     if at >= 0:
         return ValueFault(
-            "E0912", f"the line holds a NUL byte at character {at + 1}",
+            "E0921", f"the line holds a NUL byte at character {at + 1}",
             help="the file is damaged, or saved as UTF-16; save it as UTF-8",
         )  # fmt: skip
     wrong = re.search("[\ud800-\udfff]", line)
@@ -164,7 +164,8 @@ def _bad_characters(line: str) -> Fault | None:
     what = "a byte that is not UTF-8"
     if "\udc80" <= wrong[0] <= "\udcff":
         what = f"the byte 0x{ord(wrong[0]) - 0xDC00:02x}, which is not UTF-8,"
-    return ValueFault("E0912", f"the line holds {what} at character {wrong.start() + 1}", help=_UTF8)
+    place = wrong.start() + 1
+    return ValueFault("E0921", f"the line holds {what} at character {place}", help=_UTF8)
 
 
 # ---- values --------------------------------------------------------------------------------------
@@ -182,11 +183,9 @@ class _Values:
         self.numpy = np.dtype(dtype)
 
     def text(self, name: str, text: str) -> object:
-        """The value that a text describes. Raises Fault, with the variable's name in its message."""
+        """The value that a text describes. Raises Fault that names the variable."""
         try:
-            return read_value(
-                text, dtype=self.dtype, allow_files=False, max_bytes=self.max_bytes
-            )
+            return read_value(text, dtype=self.dtype, allow_files=False, max_bytes=self.max_bytes)
         except Fault as fault:
             shown = "" if len(text) > NAME_LIMIT or not text.strip() else f": {_shown(text)}"
             notes = () if isinstance(fault, LimitFault) else fault.notes
@@ -208,7 +207,7 @@ class _Values:
             return self.array(name, value)
         what = "null" if value is None else "an object"
         raise ValueFault(
-            "E0914", f"{name}: {what} is not a value",
+            "E0923", f"{name}: {what} is not a value",
             help='write a number, nested lists, or a string such as "1,2;3,4"',
         )  # fmt: skip
 
@@ -227,8 +226,9 @@ class _Values:
 
     def too_large(self, name: str) -> Fault:
         return ValueFault(
-            "E0914", f"{name}: a number is too large for {self.dtype}", help='write "inf" for infinity'
-        )
+            "E0923", f"{name}: a number is too large for {self.dtype}",
+            help='write "Infinity" for infinity',
+        )  # fmt: skip
 
     def array(self, name: str, value: list) -> object:
         """Nested lists as an array, a level at a time."""
@@ -266,7 +266,7 @@ class _Values:
 
     def wrong_list(self, name: str, what: str) -> Fault:
         return ValueFault(
-            "E0914", f"{name}: the list {what}",
+            "E0923", f"{name}: the list {what}",
             help='like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed',
         )  # fmt: skip
 
@@ -314,7 +314,7 @@ def _json_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
                 row.problem = fault
             except _Twice as twice:
                 row.problem = ValueFault(
-                    "E0915", f"the field {_shown(str(twice))} stands twice", help="keep one of them"
+                    "E0924", f"the field {_shown(str(twice))} stands twice", help="keep one of them"
                 )
             except (ValueError, RecursionError, MemoryError) as fault:
                 row.problem = _not_json(fault, line)
@@ -324,7 +324,7 @@ def _json_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
 def _fill_from_json(row: Row, found: Any, values: _Values) -> None:
     if found.__class__ is not dict:
         raise ValueFault(
-            "E0911", "the line is JSON, but not an object", help='write {"x": 1.5, "id": "first"}'
+            "E0920", "the line is JSON, but not an object", help='write {"x": 1.5, "id": "first"}'
         )
     if "id" in found:
         row.id = _checked_id(found["id"])
@@ -335,9 +335,9 @@ def _fill_from_json(row: Row, found: Any, values: _Values) -> None:
 
 def _checked_id(value: Any) -> Any:
     if value.__class__ in (dict, list) or (value.__class__ is float and value - value != 0):
-        raise ValueFault("E0914", "id: neither text nor a number", help='like "id": "first"')
+        raise ValueFault("E0923", "id: neither text nor a number", help='like "id": "first"')
     if value.__class__ is int and value.bit_length() > 1024:
-        raise ValueFault("E0914", "id: the number is too long", help="write it as text")
+        raise ValueFault("E0923", "id: the number is too long", help="write it as text")
     return value
 
 
@@ -345,7 +345,7 @@ def _not_json(fault: Exception, line: str) -> Fault:
     """What is wrong with a line that the JSON parser refused, in few words."""
     help = 'each line is one object, like {"x": 1.5, "y": [1, 2]}'
     if isinstance(fault, RecursionError | MemoryError):
-        return ValueFault("E0911", "the line nests too deeply", help=help)
+        return ValueFault("E0920", "the line nests too deeply", help=help)
     message = str(fault)
     place = getattr(fault, "pos", None)
     if place is None:
@@ -353,10 +353,10 @@ def _not_json(fault: Exception, line: str) -> Fault:
             help = 'write "NaN", "Infinity" or "-Infinity", with quotes'
         else:  # the parser's own limit on digits
             message, help = "a number has too many digits", "write it as 1.5e300, or as text"
-        return ValueFault("E0911", message, help=help)
+        return ValueFault("E0920", message, help=help)
     said = message.partition(":")[0]
     said = said[:1].lower() + said[1:]
-    return ValueFault("E0911", f"not JSON at character {place + 1}: {said}", help=help)
+    return ValueFault("E0920", f"not JSON at character {place + 1}: {said}", help=help)
 
 
 # ---- CSV -----------------------------------------------------------------------------------------
@@ -389,12 +389,12 @@ def _check_header(columns: list[str], values: _Values) -> None:
     for name in columns:
         if name in seen and (name == "id" or values.wanted(name)):
             raise ValueFault(
-                "E0915", f"the column {_shown(name)} stands twice", help="keep one of them"
+                "E0924", f"the column {_shown(name)} stands twice", help="keep one of them"
             )
         seen.add(name)
     if not any(_NAME.match(name) for name in columns):
         raise ValueFault(
-            "E0916", "no cell of it is a name of a variable",
+            "E0925", "no cell of it is a name of a variable",
             help="the first line names the columns: id,a,b",
         )  # fmt: skip
 
@@ -415,7 +415,7 @@ def _cells(line: str) -> list[str]:
             message = "a quoted cell does not end on its line"
         elif "new-line" in message:
             message = "a carriage return stands inside the line"
-        raise ValueFault("E0916", message, help='quote a list: "1,2,3"') from None
+        raise ValueFault("E0925", message, help='quote a list: "1,2,3"') from None
 
 
 def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: _Values) -> None:
@@ -423,7 +423,7 @@ def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: _Valu
         row.id = cells[columns.index("id")]
     if len(cells) != len(columns):
         raise ValueFault(
-            "E0916", f"the row has {len(cells)} cells; the header names {len(columns)}",
+            "E0925", f"the row has {len(cells)} cells; the header names {len(columns)}",
             help='quote a list that holds commas: "1,2,3"' if len(cells) > len(columns) else None,
         )  # fmt: skip
     for name, cell in zip(columns, cells, strict=True):

@@ -2,8 +2,8 @@
 
 Every line is strict JSON in printable ASCII: NaN and the infinities are strings, control characters
 and everything outside ASCII are escapes, so neither a terminal nor a line-wise reader is misled by
-an id that a stranger chose. An id that begins with ``=``, ``+``, ``-`` or ``@`` stays as it is, because
-JSON is not read by spreadsheets as formulas; who turns the records into CSV for one should use
+an id that a stranger chose. An id that begins with ``=``, ``+``, ``-`` or ``@`` stays as it is: no
+spreadsheet takes JSON for formulas. Who turns the records into CSV for one should use
 ``gradcli.display.records.write_csv``, which puts an apostrophe in front.
 """
 

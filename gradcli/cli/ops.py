@@ -70,11 +70,13 @@ def facts(op: Operator) -> dict[str, Any]:
 
 
 def example(op: Operator) -> str:
-    """A command that runs the operator, from its declaration."""
+    """A command that runs the operator, from its declaration; empty where no call reaches it."""
     if op.example:
         text, *flags = op.example.split(" --")
     else:
         text, flags = f"{op.name}({', '.join(op.inputs)})", [f"{n} 0.5" for n in op.inputs]
+    if op.name in HIDDEN and not op.example:
+        return ""
     command = "eval" if op.kind == "constant" else "grad"
     return " ".join([f'gradcli {command} "{text}"', *(f"--{flag}" for flag in flags)])
 

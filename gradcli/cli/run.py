@@ -43,8 +43,8 @@ def run(
     source, mode = _program_text(program_file, pieces)
     bounds = inputs.limits(max_steps, max_mem, timeout)
     program, leaves, _ = inputs.load(source, mode, ctx.obj, given, vars, dtype, rng, device)
-    program.keep = _names(retain)
-    outcome = program.run(leaves, limits=bounds, write=sys.stderr.write if json else sys.stdout.write)
+    write = sys.stderr.write if json else sys.stdout.write
+    outcome = program.run(leaves, limits=bounds, write=write, keep=_names(retain))
     outcome.variables.update(leaves)
     parts = _shown(show, outcome)
     parts += _kept(retain, outcome, leaves)

@@ -18,13 +18,18 @@ GRACE = 2.0
 """Seconds after the limit until the process is ended from outside the computation."""
 
 
-def start(seconds: float) -> None:
-    """Limit what follows to ``seconds`` of wall time; 0 sets no limit. Raises LimitFault (E0608)."""
+def start(seconds: float, final: bool = True) -> None:
+    """Limit what follows to ``seconds`` of wall time; 0 sets no limit. Raises LimitFault (E0608).
+
+    ``final``: end the process where the fault cannot get through. A REPL, which goes on, says no.
+    """
     if seconds <= 0:
         return
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, lambda number, frame: _expire(seconds, frame))
         signal.setitimer(signal.ITIMER_REAL, seconds)
+    if not final:
+        return
     import _thread
 
     _thread.start_new_thread(_end, (seconds,))

@@ -63,14 +63,17 @@ class Value:
         self.inexact = inexact
 
 
-def lower(checked: Checked, inputs: Sequence[str]) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:
+def lower(
+    checked: Checked, inputs: Sequence[str], keep: frozenset[str] | None = frozenset()
+) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:
     """The code of ``main(inputs...)``, the tree node behind each line number, and its constants.
 
+    Tensors assigned to a name in ``keep`` (None: any) keep their gradient, as by ``retain_grad``.
     ``main`` returns the value of the last expression statement and all variables. Raises SyntaxFault
     for names that are not known (E0201, E0202, E0204).
     """
     checked.require(inputs)
-    work = _Lowering(checked, frozenset(inputs))
+    work = _Lowering(checked, frozenset(inputs), keep)
     body = work.program()
     main = ast.FunctionDef(
         name="main",
@@ -99,7 +102,10 @@ def _arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
 class _Lowering:
     """One pass over one program. Methods are generators that yield children to be lowered first."""
 
-    def __init__(self, checked: Checked, inputs: frozenset[str]) -> None:
+    def __init__(
+        self, checked: Checked, inputs: frozenset[str], keep: frozenset[str] | None
+    ) -> None:
+        self.keep = keep
         self.checked = checked
         self.inputs = inputs
         self.places: list[n.Node] = [checked.module]
@@ -560,9 +566,10 @@ class _Lowering:
     def Assign(self, node: n.Assign) -> Generator:
         (value,) = yield from self.sequence((node.value,))
         if len(node.targets) == 1 and _only_names(node.targets[0]):
-            self.out.append(
-                ast.Assign([self.target(node.targets[0])], value.code, **self.at(node))
-            )
+            target = node.targets[0]
+            if isinstance(target, n.Name) and (self.keep is None or target.id in self.keep):
+                value = Value(self.call("h_keep", value.code, at=self.at(node)), value.depth + 1)
+            self.out.append(ast.Assign([self.target(target)], value.code, **self.at(node)))
             return
         held = self.spill(value)
         for target in node.targets:

@@ -6,11 +6,12 @@ out has a place in the user's text, the operands' shapes under it, and the chain
 
 from __future__ import annotations
 
-import ast
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from gradcli.language import builtins, names, text
 from gradcli.language import nodes as n
@@ -54,7 +55,7 @@ class Program:
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
         self.origins: dict[str, str] = {}
-        self._cache: dict[tuple[str, ...], tuple[Any, list[n.Node], dict[str, Any]]] = {}
+        self._cache: dict[tuple, tuple[Any, list[n.Node], dict[str, Any]]] = {}
 
     @property
     def source(self) -> Source:
@@ -76,15 +77,18 @@ class Program:
         *,
         limits: Limits | None = None,
         write: Callable[[str], Any] | None = None,
+        keep: frozenset[str] | None = frozenset(),
     ) -> Outcome:
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
+        Tensors assigned to the names in ``keep`` (None: to any name) keep their gradients.
         Raises Fault: what the program did wrong, with ``source``, ``labels`` and ``notes``.
         """
         limits = limits or Limits()
-        inputs = tuple(name for name in values if self.takes(name))
-        if inputs not in self._cache:
-            tree, places, constants = lower(self.checked, inputs)
+        inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
+        key = (inputs, keep)
+        if key not in self._cache:
+            tree, places, constants = lower(self.checked, inputs, keep)
             try:
                 code = compile(tree, FILE, "exec")
             except (RecursionError, SyntaxError, MemoryError) as fault:
@@ -92,20 +96,21 @@ class Program:
                     "E0604", f"the program nests too deeply to be compiled ({type(fault).__name__})",
                     help="split it into functions or simpler statements",
                 ) from None  # fmt: skip
-            self._cache[inputs] = code, places, constants
-        code, places, constants = self._cache[inputs]
+            self._cache[key] = code, places, constants
+        code, places, constants = self._cache[key]
         scope = _scope(constants, limits.steps, write or _nowhere)
         exec(code, scope)
         set_budget(limits.memory)
         try:
-            value, local = scope["main"](*(values[name] for name in inputs))
+            # 1/0 and log(0) are values here, not warnings.
+            with np.errstate(all="ignore"):
+                value, local = scope["main"](*(values[name] for name in inputs))
         except Exception as fault:
             from gradcli.language.faults import placed
 
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)
-            scope.clear()
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return Outcome(value, variables)
 
@@ -179,6 +184,12 @@ def _invoke(function: Any, /, *args: Any, **options: Any) -> Any:
     return function(*args, **options)
 
 
+def _keep(value: Any) -> Any:
+    if value.__class__ is names.Tensor and value.grad_fn is not None:
+        value.retain_grad()
+    return value
+
+
 def _fail(message: Any = None) -> None:
     raise AssertionError("" if message is None else text.show(message))
 
@@ -199,6 +210,7 @@ _HELPERS: dict[str, Any] = {
     "h_field": text.field,
     "h_floor_by": operator.ifloordiv,
     "h_invoke": _invoke,
+    "h_keep": _keep,
     "h_iterate": builtins.iterate,
     "h_locals": locals,
     "h_matmul_by": operator.imatmul,
@@ -217,5 +229,3 @@ _HELPERS: dict[str, Any] = {
 
 names.NAMES["print"] = text.printer(_nowhere)
 names.NAMES["str"] = text.show
-
-del ast

@@ -74,6 +74,8 @@ def _power(x: Any, y: Any) -> Any:
             "an integer cannot be raised to a negative power",
             help="make the base a float: 2.0**-1, or x.double()",
         )
+    if y.__class__ is bool and getattr(x, "dtype", None) == np.bool_:
+        return np.logical_or(x, not y)  # NumPy makes bytes of it
     return np.power(x, y)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.core import constant
+from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.errors import RuntimeFault
 
 _TWO = ("x", "y")
 
@@ -38,21 +40,24 @@ isclose = constant(
 )
 
 
-def _all(x: Any, dim: Any, keepdim: bool) -> Any:
-    return np.all(x, axis=dim, keepdims=keepdim)
+def _all(x: Any, dim: Dims, keepdim: bool) -> Any:
+    return np.all(x, axis=normal_dims(dim, np.ndim(x)), keepdims=keepdim)
 
 
-def _any(x: Any, dim: Any, keepdim: bool) -> Any:
-    return np.any(x, axis=dim, keepdims=keepdim)
+def _any(x: Any, dim: Dims, keepdim: bool) -> Any:
+    return np.any(x, axis=normal_dims(dim, np.ndim(x)), keepdims=keepdim)
 
 
-def _count_nonzero(x: Any, dim: Any) -> Any:
-    return np.int64(np.count_nonzero(x)) if dim is None else np.count_nonzero(x, axis=dim)
+def _count_nonzero(x: Any, dim: Dims) -> Any:
+    return np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64)
 
 
 def _arg_extreme(find: Any) -> Any:
-    def compute(x: Any, dim: Any, keepdim: bool) -> Any:
-        return find(x, axis=dim, keepdims=keepdim)
+    def compute(x: Any, dim: int | None, keepdim: bool) -> Any:
+        axis = None if dim is None or not np.ndim(x) else normal_dim(dim, np.ndim(x))
+        if not (np.size(x) if axis is None else np.shape(x)[axis]):
+            raise RuntimeFault("E0308", "an empty tensor has no largest or smallest entry")
+        return find(x, axis=axis, keepdims=keepdim)
 
     return compute
 
@@ -72,6 +77,9 @@ argmin = constant(
 
 
 def _argsort(x: Any, dim: int, descending: bool) -> Any:
+    dim = normal_dim(dim, np.ndim(x))
+    if not np.ndim(x):
+        return np.zeros_like(x, dtype=np.int64)
     if descending:
         # Stable in descending order too: sort the mirror image, then mirror the indices.
         flipped = np.flip(x, axis=dim)

@@ -32,6 +32,7 @@ def _imag(x: Any) -> Any:
 cast = linear(
     "cast", _cast, lambda g: g, params={"dtype": None}, dtypes="keep", grad_name="ToCopyBackward0",
     doc="The same numbers with another element type.",
+    example="sum(x.double()) --x 1,2",
 )
 clone = linear(
     "clone", _clone, lambda g: g, dtypes="keep", doc="A copy in memory of its own, still in the graph.",
@@ -43,5 +44,5 @@ conj = linear(
 real = linear("real", np.real, lambda g: g, dtypes="keep", doc="The real part.")
 imag = linear(
     "imag", _imag, lambda g: g * 1j, dtypes="keep", doc="The imaginary part of a complex tensor.",
-    domain="complex x",
+    domain="complex x", example="imag(x*2j) --x 3",
 )

@@ -87,7 +87,6 @@ scatter = linear(
     "scatter", _scatter, lambda g, index: getitem(g, index), inputs=("x",),
     params={"shape": (), "index": ()}, dtypes="keep", grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
-    example="sum(scatter(x, (4,), 2)) --x 5",
 )
 
 
@@ -117,7 +116,6 @@ put = linear(
     lambda g, index, shape: sum_to(getitem(g, index), shape), inputs=("x", "value"),
     params={"index": ()}, dtypes="keep", grad_name="CopySlices",
     doc="x with the entries at an index replaced by a value.",
-    example="sum(put(x, y, 1)**2) --x 1,2,3 --y 5",
 )
 
 
@@ -137,6 +135,7 @@ gather = linear(
     "gather", _gather, lambda g, shape, indices, dim: ungather(g, indices, shape, dim), inputs=("x",),
     params={"indices": (), "dim": 0}, dtypes="keep",
     doc="Along a dimension, the entries that integer indices name (same rank as x).",
+    example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
 )
 ungather = linear(
     "ungather", _ungather, lambda g, indices, dim: gather(g, indices, dim), inputs=("x",),

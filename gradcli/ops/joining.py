@@ -40,7 +40,7 @@ def _part(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
 cat = linear(
     "cat", _join, lambda g, shapes, index, dim: _part(g, shapes, index, dim), inputs=("tensors",),
     params={"dim": 0}, variadic=True, dtypes="promote", aliases=("concat", "concatenate"),
-    doc="Tensors joined along a dimension they have.", example="sum(cat([x, y])**2) --x 1,2 --y 3",
+    doc="Tensors joined along a dimension they have.", example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
 )
 
 

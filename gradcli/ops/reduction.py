@@ -102,7 +102,6 @@ def _others_jvp(tx: Any, x: Any) -> Any:
 prod_others = general(
     "prod_others", _others, lambda g, x: _others_vjp(g, x), jvp=_others_jvp,
     doc="Along the last dimension, the product of all the other entries.", dtypes="keep",
-    example="sum(prod_others(x)) --x 2,3,4",
 )
 
 

@@ -12,34 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.core import linear
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
-
-Dims = int | Sequence[int] | None
-
-
-def normal_dim(dim: int, ndim: int) -> int:
-    """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such one."""
-    rank = max(ndim, 1)
-    if not -rank <= dim < rank:
-        raise IndexFault(
-            "E0305",
-            f"dimension {dim} is out of range for a tensor with {ndim} dimension{'s' * (ndim != 1)}",
-            help=f"use {-rank} to {rank - 1}",
-        )
-    return dim % rank
-
-
-def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
-    """The dimensions that ``dim`` names, counted from 0: None means all of them."""
-    if dim is None:
-        return tuple(range(ndim))
-    if isinstance(dim, int | np.integer):
-        return (normal_dim(int(dim), ndim),) if ndim else ()
-    dims = tuple(normal_dim(int(d), ndim) for d in dim)
-    if len(set(dims)) != len(dims):
-        raise RuntimeFault("E0305", f"dimension {dim} appears twice")
-    return dims if dims and ndim else tuple(range(ndim))
 
 
 def count(shape: Sequence[int], dim: Dims) -> Any:
@@ -139,7 +114,7 @@ reverse_dims = linear(
 mT = linear(
     "mT", lambda x: np.swapaxes(x, -1, -2), lambda g: mT(g), dtypes="keep",
     grad_name="TransposeBackward0", doc="The last two dimensions exchanged; `x.mT`.",
-    example="sum(mT(A) @ x) --A \"1,2;3,4\" --x 1,2",
+    example="sum(A.mT @ x) --A \"1,2;3,4\" --x 1,2",
 )
 
 
@@ -187,8 +162,14 @@ flip = linear(
     params={"dims": None}, dtypes="keep", doc="Entries in reverse order along dimensions.",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
 )
+
+
+def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
+    return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
+
+
 roll = linear(
-    "roll", lambda x, shifts, dims: np.roll(x, shifts, dims),
+    "roll", _roll,
     lambda g, shifts, dims: roll(g, _opposite(shifts), dims), params={"shifts": 1, "dims": None},
     dtypes="keep", doc="Entries moved round along dimensions.", example="dot(roll(x, 1), x) --x 1,2,3",
 )
@@ -218,7 +199,7 @@ def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
 tile = linear(
     "tile", _tile, lambda g, shape, repeats: _untile(g, shape, repeats), params={"repeats": ()},
     dtypes="keep", grad_name="RepeatBackward0", doc="The tensor repeated along each dimension.",
-    example="sum(tile(x, (2,)) * [1., 2., 3., 4.]) --x 1,2",
+    example="dot(tile(x, (2,)), y) --x 1,2 --y 1,2,3,4",
 )
 diagonal = linear(
     "diagonal", lambda x: np.diagonal(x, axis1=-2, axis2=-1),
@@ -238,8 +219,7 @@ def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
 undiagonal = linear(
     "undiagonal", _undiagonal, lambda g: diagonal(g), inputs=("x",), params={"shape": ()},
     dtypes="keep", grad_name="DiagEmbedBackward0",
-    doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
-    example="sum(undiagonal(x, (2, 2)) @ x) --x 1,2",
+    doc="Zeros of a shape with x on the diagonals of the last two dimensions."
 )
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_programs import Writer
+from tests.language.random_programs import Writer
 
 from gradcli.language.codes import CODES
 from gradcli.language.diagnostics import Diagnostic, SyntaxFault, closest, inert, located

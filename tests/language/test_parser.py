@@ -12,8 +12,8 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from python_twin import flat_ours, flat_python
-from random_programs import AUGMENT, BINARY, COMPARE, Writer
+from tests.language.python_twin import flat_ours, flat_python
+from tests.language.random_programs import AUGMENT, BINARY, COMPARE, Writer
 
 from gradcli.language import build_tables, grammar, tables
 from gradcli.language import nodes as n

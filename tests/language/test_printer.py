@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_programs import BINARY, COMPARE, Writer
+from tests.language.random_programs import BINARY, COMPARE, Writer
 
 from gradcli.language import nodes as n
 from gradcli.language.parser import parse

@@ -1,0 +1,443 @@
+"""The graph that a computation recorded, as text, for Graphviz and as JSON.
+
+    %0  x = leaf       float64[4]  [0, 1, 2, 3]  grad [0, 4, 8, 12]
+    %1    = dot %0 %0  float64     14            grad 2
+    %2    = mul 2 %1   float64     28            grad 1
+
+A node stands after all it depends on: nodes are numbered in the order in which they were made. What
+backward needed is all that a graph keeps, so a value in the middle is known where somebody saved or
+named it, or where it follows from known ones; cotangents are known where ``watch_gradients`` looked
+on.
+Nothing here recurses: a chain of a million operations is a graph like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from ..engine.graph import AccumulateGrad, Handle, Node, more, verify
+from ..engine.tensor import Tensor
+from ..language.diagnostics import inert
+from ..ops.core import is_number
+from ..ops.errors import Fault
+from .records import tensor_record
+from .values import show_value
+
+LIMIT = 10_000
+"""How many nodes are shown before ``... N more``."""
+
+WIDTH = 60
+"""The most characters of one value or gradient in a line of text."""
+
+
+class Ref:
+    """An input that is another node of the graph, by number."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"%{self.id}"
+
+
+class GraphNode:
+    """One line of a dump.
+
+    id      its number: inputs have lower ones
+    op      the operator's name; ``"leaf"`` for a variable, ``"constant"`` for a lone value
+    name    what the program calls the result, or None
+    inputs  a Ref for a node; for a constant its name in the program, a Python number or an array,
+            None where backward does not need it and the graph did not keep it
+    params  the operator's other arguments that are not at their default
+    shape, dtype
+    value, grad  arrays, or None where they are not known or not asked for
+    """
+
+    __slots__ = ("dtype", "grad", "id", "inputs", "name", "op", "params", "shape", "value")
+
+    def __init__(
+        self, id: int, op: str, name: str | None, shape: tuple[int, ...], dtype: str
+    ) -> None:
+        self.id = id
+        self.op = op
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+        self.inputs: list[Any] = []
+        self.params: dict[str, Any] = {}
+        self.value: Any = None
+        self.grad: Any = None
+
+    @property
+    def type(self) -> str:
+        """Element type and shape: ``float64``, ``float64[2,3]``."""
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]" if self.shape else self.dtype
+
+
+class Graph:
+    """The nodes behind one result, oldest first."""
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, nodes: list[GraphNode]) -> None:
+        self.nodes = nodes
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[GraphNode]:
+        return iter(self.nodes)
+
+
+class Watched(dict):
+    """Cotangents by node, filled by backward; ``remove()`` ends the watch."""
+
+    handles: list[Handle]
+
+    def remove(self) -> None:
+        """Take the hooks away; what was seen stays."""
+        for handle in self.handles:
+            handle.remove()
+        self.handles = []
+
+
+def watch_gradients(root: Tensor) -> Watched:
+    """Look on when backward runs: a dict from node to the gradient of ``root`` by its result.
+
+    The dict is empty until then. A second backward replaces what the first left.
+
+    >>> import gradcli
+    >>> x = gradcli.tensor(3.0, requires_grad=True)
+    >>> y = (x + 1) ** 2
+    >>> seen = watch_gradients(y)
+    >>> y.backward(retain_graph=True)
+    >>> print(to_text(graph_of(y, {"x": x}, values=True, grads=seen)))
+    %0  x = leaf          float32  3   grad 8
+    %1    = add %0 const  float32  4   grad 8
+    %2    = pow %1 2      float32  16  grad 1
+    """
+    watched = Watched()
+    watched.handles = []
+    for node in _behind(root.edge):
+        extra = more(node)
+        if extra.hooks is None:
+            extra.hooks = {}
+        watched.handles.append(Handle(extra.hooks, partial(_note, watched, node)))
+    return watched
+
+
+def _note(watched: dict, node: Node, g: Tensor) -> None:
+    watched[node] = g
+
+
+def _behind(root: Node | None) -> list[Node]:
+    """The nodes and leaves that ``root`` depends on and itself, oldest first."""
+    if root is None:
+        return []
+    seen = {root}
+    stack = [root]
+    while stack:
+        for edge in stack.pop().edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+    return sorted(seen, key=attrgetter("seq"))
+
+
+def graph_of(
+    root: Tensor,
+    names: Mapping[str, Any],
+    *,
+    values: bool | Mapping[Node, Any] = False,
+    grads: Mapping[Node, Any] | None = None,
+) -> Graph:
+    """The graph behind ``root``.
+
+    names   the variables of the program; what is no Tensor in it is passed over. Of two names for
+            one tensor the first counts
+    values  True shows the values that are known, a mapping adds values by node; call it before the
+            saved values are freed, or keep them with ``retain_graph=True``
+    grads   cotangents by node, as ``watch_gradients`` collects them
+    """
+    order = _behind(root.edge)
+    called: dict[Node, str] = {}
+    tensors: dict[Node, Tensor] = {}
+    constants: dict[int, str] = {}
+    for name, value in names.items():
+        if isinstance(value, Tensor) and value.edge is not None:
+            called.setdefault(value.edge, name)
+            tensors.setdefault(value.edge, value)
+        elif isinstance(value, Tensor):
+            constants.setdefault(id(value), name)
+    if not order:
+        alone = GraphNode(0, "constant", None, tuple(root.shape), root.dtype.name)
+        alone.name = next((name for name, value in names.items() if value is root), None)
+        if values is not False:
+            alone.value = root.array
+        return Graph([alone])
+    tensors.setdefault(root.edge, root)
+    number = {node: i for i, node in enumerate(order)}
+    nodes = []
+    for i, node in enumerate(order):
+        leaf = node.__class__ is AccumulateGrad
+        op = "leaf" if leaf else node.op.name
+        shown = GraphNode(i, op, called.get(node), tuple(node.shape), node.dtype.name)
+        if not leaf:
+            shown.inputs = [
+                Ref(number[edge]) if edge is not None else _shown_constant(node, place, constants)
+                for place, edge in enumerate(node.edges)
+            ]
+            if node.extra is not None:
+                shown.params = _params(node)
+        if grads is not None:
+            shown.grad = _raw(grads.get(node))
+        nodes.append(shown)
+    if values is not False:
+        given = {} if values is True else values
+        known = _values(order, tensors, given)
+        for shown, node in zip(nodes, order, strict=True):
+            shown.value = known.get(node)
+    return Graph(nodes)
+
+
+def _raw(value: Any) -> Any:
+    return value.array if isinstance(value, Tensor) else value
+
+
+def _constant(node: Node, place: int) -> Any:
+    """An input that no gradient flows to, where the node kept it."""
+    if not node.saved or place >= len(node.saved) - 1:
+        return None
+    return _raw(node.saved[place])
+
+
+def _shown_constant(node: Node, place: int, called: Mapping[int, str]) -> Any:
+    name = called.get(id(node.saved[place])) if node.saved and place < len(node.saved) else None
+    return name or _constant(node, place)
+
+
+def _params(node: Node) -> dict[str, Any]:
+    defaults = node.op.params
+    found = {}
+    for name, value in node.extra.params.items():
+        if name in defaults:
+            default = defaults[name]
+            numbers = is_number(value) and is_number(default)
+            if value is not default and not (numbers and value == default):
+                found[name] = _raw(value)
+    return found
+
+
+def _values(order: list[Node], tensors: Mapping[Node, Tensor], given: Mapping[Node, Any]) -> dict:
+    """Values by node: given, named, saved by a user of the node or by itself, or computed again."""
+    known = {node: _raw(value) for node, value in given.items()}
+    for node in order:
+        if node in known:
+            continue
+        owner = tensors.get(node)
+        if owner is None and node.__class__ is AccumulateGrad:
+            owner = node.variable
+        if owner is not None:
+            known[node] = owner.array
+        elif node.saved and node.saved[-1] is not None and _unchanged(node, -1):
+            known[node] = node.saved[-1]
+    for node in order:
+        for place, edge in enumerate(node.edges):
+            if edge is None or edge in known or not node.saved or place >= len(node.saved) - 1:
+                continue
+            kept = node.saved[place]
+            if isinstance(kept, Tensor) and kept.edge is edge and _unchanged(node, place):
+                known[edge] = kept.array
+    for node in order:
+        if node not in known and node.edges:
+            value = _again(node, known)
+            if value is not None:
+                known[node] = value
+    return known
+
+
+def _unchanged(node: Node, place: int) -> bool:
+    """Whether a saved value is still what it was when it was saved."""
+    if place == -1:
+        value = node.extra.out_meta if node.extra is not None else None
+        if value is None:
+            return True
+    else:
+        value = node.saved[place]
+        if value.meta is None:
+            return True
+    try:
+        verify(node, place, value)
+    except Fault:
+        return False
+    return True
+
+
+def _again(node: Node, known: Mapping[Node, Any]) -> Any:
+    """The value of a node from its inputs' values, where all of them are there."""
+    inputs = []
+    for place, edge in enumerate(node.edges):
+        value = _constant(node, place) if edge is None else known.get(edge)
+        if value is None:
+            return None
+        inputs.append(value)
+    op = node.op
+    params = dict(op.params)
+    if node.extra is not None:
+        params.update((k, v) for k, v in node.extra.params.items() if k in params)
+    try:
+        with np.errstate(all="ignore"):
+            value = op.compute(*inputs, **params)
+    except Exception:  # whatever it is: a value that cannot be shown, not an error of the user's
+        return None
+    return value if np.shape(value) == tuple(node.shape) else None
+
+
+# ---- Text ----------------------------------------------------------------------------------------
+
+
+def to_text(graph: Graph, *, limit: int = LIMIT) -> str:
+    """A line for each node, in columns: number, name, operation, type, value, gradient."""
+    shown = graph.nodes[:limit]
+    wide = max((len(inert(node.name)) for node in shown if node.name), default=0)
+    rows = []
+    for node in shown:
+        name = inert(node.name or "").ljust(wide)
+        rows.append(
+            (
+                f"%{node.id}",
+                f"{name} = {_operation(node)}" if wide else f"= {_operation(node)}",
+                node.type,
+                "" if node.value is None else _short(node.value),
+                "" if node.grad is None else f"grad {_short(node.grad)}",
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width]
+        lines.append("  ".join(cells).rstrip())
+    if len(graph) > limit:
+        lines.append(f"... {len(graph) - limit:,} more")
+    return "\n".join(lines)
+
+
+def _operation(node: GraphNode) -> str:
+    parts = [node.op, *map(_input, node.inputs)]
+    parts += [f"{name}={_argument(value)}" for name, value in node.params.items()]
+    return " ".join(parts)
+
+
+def _input(value: Any) -> str:
+    if isinstance(value, Ref):
+        return f"%{value.id}"
+    if isinstance(value, str):
+        return inert(value)
+    if value is None:
+        return "const"
+    if is_number(value):
+        return _short(value)
+    size = "x".join(map(str, np.shape(value)))
+    return f"const[{size}]" if size else _short(value)
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"[{'x'.join(map(str, value.shape))}]"
+    if isinstance(value, tuple):
+        text = ",".join(_argument(item) for item in value[:8]) + (",..." if len(value) > 8 else "")
+        return f"({text})"
+    if isinstance(value, slice):
+        ends = [value.start, value.stop] + ([] if value.step is None else [value.step])
+        return ":".join("" if end is None else str(end) for end in ends)
+    if value is Ellipsis:
+        return "..."
+    if value is None or is_number(value) or isinstance(value, np.generic | str):
+        return inert(str(value))[:WIDTH]
+    return type(value).__name__
+
+
+def _short(value: Any) -> str:
+    """A value on one line, cut where it is long."""
+    text = " ".join(show_value(value).split()).replace("[ ", "[")
+    return text if len(text) <= WIDTH else text[: WIDTH - 3].rstrip(" ,") + "..."
+
+
+# ---- Graphviz ------------------------------------------------------------------------------------
+
+
+def to_dot(graph: Graph, *, limit: int = LIMIT) -> str:
+    """The graph in Graphviz' DOT language; arrows follow the data. Every label is plain text."""
+    lines = ["digraph gradcli {", '  node [shape=box, fontname="monospace"];']
+    for node in graph.nodes[:limit]:
+        title = f"{node.name} = {node.op}" if node.name else node.op
+        constants = [_input(i) for i in node.inputs if not isinstance(i, Ref)]
+        constants += [f"{name}={_argument(value)}" for name, value in node.params.items()]
+        label = [" ".join([title, *constants]), node.type]
+        if node.value is not None:
+            label.append(_short(node.value))
+        if node.grad is not None:
+            label.append(f"grad {_short(node.grad)}")
+        style = ", style=rounded" if node.op == "leaf" else ""
+        lines.append(f"  n{node.id} [label={_quoted(label)}{style}];")
+        lines += [f"  n{i.id} -> n{node.id};" for i in node.inputs if isinstance(i, Ref)]
+    if len(graph) > limit:
+        lines.append(f'  more [label="... {len(graph) - limit:,} more", shape=plaintext];')
+    return "\n".join([*lines, "}"])
+
+
+def _quoted(lines: list[str]) -> str:
+    # Backslashes first: \N and \G would be replaced by names of nodes and graphs.
+    plain = [inert(line).replace("\\", "\\\\").replace('"', '\\"') for line in lines]
+    return '"' + "\\n".join(plain) + '"'
+
+
+# ---- JSON ----------------------------------------------------------------------------------------
+
+
+def to_json(graph: Graph, *, limit: int = LIMIT) -> dict[str, Any]:
+    """The graph as a dict for ``dump_json``: ``{"nodes": [...], "omitted": 0}``.
+
+    A node has id, op, name, inputs, params, shape and dtype, and where they are known value and
+    grad as tensor records. An input is ``{"node": 0}``, ``{"name": "x"}`` for a constant of the
+    program, or ``{"constant": 2.0}``, with null where the graph did not keep it.
+    """
+    return {
+        "nodes": [_json_node(node) for node in graph.nodes[:limit]],
+        "omitted": max(0, len(graph) - limit),
+    }
+
+
+def _json_node(node: GraphNode) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": node.id,
+        "op": node.op,
+        "name": node.name,
+        "inputs": [_json_input(i) for i in node.inputs],
+        "params": {name: _json_argument(value) for name, value in node.params.items()},
+        "shape": list(node.shape),
+        "dtype": node.dtype,
+    }
+    if node.value is not None:
+        found["value"] = tensor_record(node.value, node.dtype)
+    if node.grad is not None:
+        found["grad"] = tensor_record(node.grad, node.dtype)
+    return found
+
+
+def _json_input(value: Any) -> dict[str, Any]:
+    if isinstance(value, Ref):
+        return {"node": value.id}
+    return {"name" if isinstance(value, str) else "constant": value}
+
+
+def _json_argument(value: Any) -> Any:
+    plain: tuple[Callable, ...] = (bool, int, float)
+    return value if value is None or isinstance(value, plain) else _argument(value)

@@ -1,0 +1,87 @@
+"""Adam (Kingma and Ba, 2014) and AdamW, whose weight decay does not pass through the moments
+(Loshchilov and Hutter, 2019).
+
+    Adam:  g = grad + weight_decay * p            AdamW:  p *= 1 - lr * weight_decay, g = grad
+    m  = beta1 * m + (1 - beta1) * g
+    v  = beta2 * v + (1 - beta2) * g * g          amsgrad: the largest v so far
+    p -= lr / (1 - beta1**n) * m / (sqrt(v) / sqrt(1 - beta2**n) + eps)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.ops import OPERATORS
+from gradcli.optim.optimizer import Optimizer
+
+
+class Adam(Optimizer):
+    """Steps scaled by running means of the gradient and of its square.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    decoupled = False
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "amsgrad": amsgrad, "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
+        lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
+        if not state:
+            zeros = OPERATORS["zeros_like"]
+            state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros(p)
+        state["step"] += 1
+        if decay and self.decoupled:
+            p.mul_(1.0 - lr * decay)
+        elif decay:
+            g = g + decay * p
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean.mul_(beta1).add_((1.0 - beta1) * g)
+        square.mul_(beta2).add_((1.0 - beta2) * g * g)
+        if group["amsgrad"]:
+            largest = state["max_exp_avg_sq"]
+            square = largest.copy_(OPERATORS["maximum"](largest, square))
+        n = state["step"]
+        size = square.sqrt() / math.sqrt(1.0 - beta2**n) + group["eps"]
+        p.sub_(lr / (1.0 - beta1**n) * (mean / size))
+
+
+class AdamW(Adam):
+    """Adam with weight decay applied to the parameter itself.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    decoupled = True
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)

@@ -1,0 +1,133 @@
+"""What all optimizers share: parameter groups, ``zero_grad``, ``step`` and the state to save."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.modes import enable_grad, no_grad
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+
+
+class Optimizer:
+    """Holds parameters in groups and updates them in place by their ``grad``.
+
+    ``params`` is an iterable of leaves, or of dicts ``{"params": [...], "lr": ...}`` whose other entries
+    replace the defaults for that group. Raises ValueFault (E0304) for an empty list or a number out of
+    range, TypeFault (E0303) for what is no tensor, RuntimeFault (E0404) for a tensor that is no leaf.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeFault("E0303", "params must be a list of tensors", help="write SGD([x], lr=0.1)")
+        self.defaults = dict(defaults)
+        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueFault("E0304", "optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """Add parameters with options of their own; missing options take the defaults."""
+        listed = group["params"]
+        tensors = [listed] if isinstance(listed, Tensor) else list(listed)
+        seen = {id(p) for g in self.param_groups for p in g["params"]}
+        for p in tensors:
+            if not isinstance(p, Tensor):
+                raise TypeFault("E0303", f"an optimizer works on tensors, got {type(p).__name__}")
+            if not p.is_leaf:
+                raise RuntimeFault(
+                    "E0404",
+                    "can't optimize a non-leaf Tensor",
+                    help="make the leaf last: x.detach().requires_grad_()",
+                )
+            if id(p) in seen:
+                raise ValueFault("E0304", "a parameter appears in the optimizer twice")
+            seen.add(id(p))
+        filled = {**self.defaults, **group, "params": tensors}
+        self._check(filled)
+        self.param_groups.append(filled)
+
+    def _check(self, group: Mapping[str, Any]) -> None:
+        for name, value in group.items():
+            if name in _NOT_NEGATIVE and value < 0.0:
+                raise ValueFault("E0304", f"{name} must not be negative, got {value}")
+        for i, beta in enumerate(group.get("betas", ())):
+            if not 0.0 <= beta < 1.0:
+                raise ValueFault("E0304", f"betas[{i}] must be at least 0 and below 1, got {beta}")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients: None, or zeros where ``set_to_none`` is False."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                if set_to_none:
+                    p.grad = None
+                else:
+                    p.grad.detach_().zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient.
+
+        ``closure`` clears the gradients, computes the loss, calls backward and returns the loss, which
+        ``step`` then returns.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        g = p.grad.detach()
+                        self._update(p, -g if group["maximize"] else g, self._state(p), group)
+        return loss
+
+    def _state(self, p: Tensor) -> dict[str, Any]:
+        return self.state.setdefault(p, {})
+
+    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
+        """Write the new value of one parameter into it, given its gradient."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state by parameter number, and the groups with numbers for their parameters."""
+        numbers: dict[Tensor, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers[p] = len(numbers)
+            groups.append({**group, "params": [numbers[p] for p in group["params"]]})
+        return {"state": {numbers[p]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Take over what ``state_dict`` gave. Raises ValueFault where groups or their sizes differ."""
+        saved = state_dict["param_groups"]
+        sizes = [len(g["params"]) for g in self.param_groups]
+        if sizes != [len(g["params"]) for g in saved]:
+            raise ValueFault("E0304", "the saved state has other parameter groups than this optimizer")
+        by_number = {}
+        for group, loaded in zip(self.param_groups, saved, strict=True):
+            by_number.update(zip(loaded["params"], group["params"], strict=True))
+            group.update({k: v for k, v in loaded.items() if k != "params"})
+        self.state = {
+            by_number[n]: {k: v.clone() if isinstance(v, Tensor) else v for k, v in s.items()}
+            for n, s in state_dict["state"].items()
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params"]
+        return "\n".join([*lines, ")"])
+
+
+_NOT_NEGATIVE = frozenset(("lr", "eps", "weight_decay", "momentum", "alpha"))

@@ -1,0 +1,61 @@
+"""RMSprop (Hinton, 2012), optionally centred (Graves, 2013) and with momentum.
+
+    g   = grad + weight_decay * p
+    v   = alpha * v + (1 - alpha) * g * g
+    size = sqrt(v) + eps                       centered: sqrt(v - mean**2) + eps
+    buf = momentum * buf + g / size
+    p  -= lr * buf                             without momentum: lr * g / size
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.ops import OPERATORS
+from gradcli.optim.optimizer import Optimizer
+
+
+class RMSprop(Optimizer):
+    """Steps divided by the root of a running mean of squared gradients.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum,
+            "centered": centered, "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
+        alpha = group["alpha"]
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * p
+        for name in ("square_avg", *(("grad_avg",) if group["centered"] else ())):
+            if name not in state:
+                state[name] = OPERATORS["zeros_like"](p)
+        square = state["square_avg"]
+        square.mul_(alpha).add_((1.0 - alpha) * g * g)
+        if group["centered"]:
+            mean = state["grad_avg"]
+            mean.mul_(alpha).add_((1.0 - alpha) * g)
+            square = square - mean * mean
+        step = g / (square.sqrt() + group["eps"])
+        if group["momentum"]:
+            if "momentum_buffer" not in state:
+                state["momentum_buffer"] = OPERATORS["zeros_like"](p)
+            step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
+        p.sub_(group["lr"] * step)

@@ -1,0 +1,66 @@
+"""Stochastic gradient descent, with momentum.
+
+    g    = grad + weight_decay * p
+    buf  = g                                   the first time
+    buf  = momentum * buf + (1 - dampening) * g
+    p   -= lr * (g + momentum * buf if nesterov else buf)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.ops.errors import ValueFault
+from gradcli.optim.optimizer import Optimizer
+
+
+class SGD(Optimizer):
+    """Gradient descent with optional momentum, Nesterov's look-ahead and weight decay.
+
+    Raises ValueFault (E0304) for a number out of range, or nesterov without momentum.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor(0.0, requires_grad=True)
+        >>> sgd = gradcli.optim.SGD([x], lr=0.5)
+        >>> (x**2 - 2 * x + 1).backward()
+        >>> sgd.step()
+        >>> x
+        tensor(1., requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov, "maximize": maximize,
+        })  # fmt: skip
+
+    def _check(self, group: Mapping[str, Any]) -> None:
+        super()._check(group)
+        if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
+            raise ValueFault("E0304", "Nesterov momentum requires a momentum and zero dampening")
+
+    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
+        momentum = group["momentum"]
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * p
+        if momentum:
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                buffer = state["momentum_buffer"] = g.clone()
+            else:
+                buffer.mul_(momentum).add_((1.0 - group["dampening"]) * g)
+            g = g + momentum * buffer if group["nesterov"] else buffer
+        p.sub_(group["lr"] * g)

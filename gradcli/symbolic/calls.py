@@ -1,0 +1,240 @@
+"""Elementwise functions of symbols: their values at known numbers, their parity, their inverses.
+
+What is folded here holds wherever both sides are defined. Conditions become indicators, 0 or 1:
+``where(c, x, y)`` is x*[c] + y*[not c].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from gradcli.symbolic import value as v
+from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, in_a_rule, operation
+from gradcli.symbolic.unsupported import no_closed_form
+
+ODD = frozenset(("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "sign", "cbrt"))
+EVEN = frozenset(("cos", "cosh", "abs"))
+_AT_ZERO = {
+    "sin": 0, "tan": 0, "asin": 0, "atan": 0, "sinh": 0, "tanh": 0, "asinh": 0, "atanh": 0,
+    "exp": 1, "cos": 1, "cosh": 1, "sign": 0, "abs": 0, "exp2": 1, "expm1": 0, "log1p": 0,
+    "sigmoid": Fraction(1, 2), "cbrt": 0,
+}  # fmt: skip
+_COMPARISONS = {
+    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
+    """The operator of that name applied entry by entry."""
+    tensors, axes = aligned(symbols)
+    return Symbol(applied(name, tensors), axes)
+
+
+def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
+    """The call of an elementwise operator on tensors that share their labels."""
+    numbers = [t.number() for t in tensors]
+    if name in _COMPARISONS:
+        found = _compared(name, tensors, numbers)
+        if found is not None:
+            return v.number(found)
+    elif name in ("isnan", "isinf"):
+        return v.ZERO
+    elif len(tensors) == 1:
+        (t,) = tensors
+        if numbers[0] is not None:
+            found = _at_number(name, numbers[0])
+            if found is not None:
+                return found
+        if name == "exp":
+            return _exp(t)
+        if name == "log":
+            return _log(t)
+        if name in ODD or name in EVEN:
+            t, sign = _signed(name, t)
+            return v.scale(_made(name, (t,)), sign if name in ODD else 1)
+    return _made(name, tuple(tensors))
+
+
+def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
+    labels = tuple(sorted({x for t in tensors for x in t.free()}))
+    return v.factor(*v.settled("call", name, tensors, labels))
+
+
+def _compared(name: str, tensors: Sequence[v.Tensor], numbers: Sequence[Any]) -> bool | None:
+    a, b = tensors
+    if a == b:
+        return name in ("eq", "le", "ge")
+    if None not in numbers:
+        return _COMPARISONS[name](*numbers)
+    if in_a_rule() and name in ("eq", "ne"):
+        return name == "ne"
+    return None
+
+
+def _at_number(name: str, x: Fraction) -> v.Tensor | None:
+    if x == 0 and name in _AT_ZERO:
+        return v.number(_AT_ZERO[name])
+    if x == 1 and name in ("log", "log2", "log10"):
+        return v.ZERO
+    if name == "abs":
+        return v.number(abs(x))
+    if name == "sign":
+        return v.number((x > 0) - (x < 0))
+    if name == "logical_not":
+        return v.number(int(x == 0))
+    if name in ("floor", "ceil", "trunc") and x.denominator == 1:
+        return v.number(x)
+    return None
+
+
+def _signed(name: str, t: v.Tensor) -> tuple[v.Tensor, int]:
+    """Of t and -t the one whose call came first; with all signs negative, -t."""
+    labels = tuple(t.free())
+    opposite = v.scale(t, -1)
+    for candidate, sign in ((t, 1), (opposite, -1)):
+        inner = tuple(v.relabel(candidate, {x: (x[0], i) for i, x in enumerate(labels)}).sorted())
+        if v.known("call", name, (v.Tensor(dict(inner)),), tuple(x[0] for x in labels)):
+            return candidate, sign
+    if all(c < 0 for c in t.terms.values()):
+        return opposite, -1
+    return t, 1
+
+
+def _exp(t: v.Tensor) -> v.Tensor:
+    """exp: logarithms in the exponent become powers, whole multiples too."""
+    rest: dict = {}
+    found = v.UNIT
+    for m, c in t.terms.items():
+        if len(m) == 1 and m[0][0].kind == "call" and m[0][0].name == "log" and m[0][2] == 1:
+            inner = v.place(m[0][0].args[0], m[0][1])
+            found = v.mul(found, v.power(inner, c))
+        else:
+            rest[m] = c
+    if not rest:
+        return found
+    t = v.Tensor(rest)
+    whole = gcd(*(c.numerator for c in rest.values())) if all(
+        c.denominator == 1 for c in rest.values()
+    ) else 1  # fmt: skip
+    t, sign = _signed("exp", v.scale(t, Fraction(1, whole)))
+    if sign < 0 and not _seen("exp", t):
+        t, sign = v.scale(t, -1), 1  # exp(-x) as it was written first
+    return v.mul(found, v.power(_made("exp", (t,)), Fraction(sign * whole)))
+
+
+def _seen(name: str, t: v.Tensor) -> bool:
+    labels = tuple(t.free())
+    inner = v.relabel(t, {x: (x[0], i) for i, x in enumerate(labels)})
+    return v.known("call", name, (inner,), tuple(x[0] for x in labels))
+
+
+def _log(t: v.Tensor) -> v.Tensor:
+    """log: of exp, and of a root, is taken apart."""
+    if len(t.terms) == 1:
+        ((m, c),) = t.terms.items()
+        if c == 1 and len(m) == 1:
+            b, idx, e = m[0]
+            if b.kind == "call" and b.name == "exp":
+                return v.scale(v.place(b.args[0], idx), e)
+            if b.kind == "constant" and b.name == "e":
+                return v.number(e)
+            if e.denominator > 1 or (e != 1 and v.is_positive(b)):
+                return v.scale(_made("log", (v.factor(b, idx),)), e)
+    return _made("log", (t,))
+
+
+def power(x: Symbol, y: Symbol) -> Symbol:
+    """x**y with a symbol in the exponent; the number in a sum of exponents is split off."""
+    (a, b), axes = aligned((x, y))
+    return Symbol(powered(a, b), axes)
+
+
+def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
+    """a**b for tensors that share their labels."""
+    if a.number() == 1:
+        return v.UNIT
+    if len(a.terms) == 1:
+        ((m, c),) = a.terms.items()
+        if c == 1 and len(m) == 1 and m[0][2] == 1:
+            if m[0][0].kind == "constant" and m[0][0].name == "e":
+                return _exp(b)
+            if m[0][0].kind == "call" and m[0][0].name == "exp":
+                return _exp(v.mul(v.place(m[0][0].args[0], m[0][1]), b))
+    whole = b.terms.get((), Fraction(0)) if len(b.terms) > 1 else Fraction(0)
+    rest = v.add(b, v.number(-whole))
+    return v.mul(_made("pow", (a, rest)), v.power(a, whole))
+
+
+# ---- Choices ---------------------------------------------------------------------------------------
+
+
+def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
+    """1 where the condition holds (or where it does not), else 0."""
+    known = condition.number()
+    if known is not None:
+        return v.number(int((known != 0) == holds))
+    labels = tuple(condition.free())
+    b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
+    return v.factor(b, places)
+
+
+@operation("where")
+def where(condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
+    (c, a, b), axes = aligned((condition, x, y))
+    known = c.number()
+    if known is not None:
+        return Symbol(a if known else b, axes)
+    if a == b:
+        return Symbol(a, axes)
+    return Symbol(v.add(v.mul(a, indicator(c, True)), v.mul(b, indicator(c, False))), axes)
+
+
+@operation("logical_and")
+def logical_and(x: Symbol, y: Symbol) -> Symbol:
+    for one, other in ((x, y), (y, x)):
+        if one.number() is not None:
+            return other if one.number() else as_symbol(0)
+    return call("logical_and", [x, y])
+
+
+@operation("logical_or")
+def logical_or(x: Symbol, y: Symbol) -> Symbol:
+    for one, other in ((x, y), (y, x)):
+        if one.number() is not None:
+            return as_symbol(1) if one.number() else other
+    return call("logical_or", [x, y])
+
+
+@operation("clamp")
+def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
+    if min is not None:
+        x = call("maximum", [x, as_symbol(min)])
+    return x if max is None else call("minimum", [x, as_symbol(max)])
+
+
+@operation("leaky_relu")
+def leaky_relu(x: Symbol, negative_slope: Any = 0.01) -> Symbol:
+    above = call("gt", [x, as_symbol(0)])
+    slope = as_symbol(negative_slope)
+    return where(above, x, Symbol(v.mul(x.tensor, slope.tensor), x.axes))
+
+
+@operation("elu")
+def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
+    above = call("gt", [x, as_symbol(0)])
+    tail = v.mul(as_symbol(alpha).tensor, v.add(applied("exp", [x.tensor]), v.number(-1)))
+    return where(above, x, Symbol(tail, x.axes))
+
+
+@operation("remainder")
+def remainder(x: Symbol, y: Symbol) -> Symbol:
+    return call("remainder", [x, y])
+
+
+@operation("isclose")
+def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
+    raise no_closed_form("`isclose`")

@@ -1,0 +1,268 @@
+"""What the operators do to symbols: arithmetic, products, sums and shapes, in index notation.
+
+Nothing here knows a derivative. An operator that is not here is an elementwise call (``calls``) or
+has no closed form yet.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.symbolic import calls
+from gradcli.symbolic import value as v
+from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, dimension_of, operation
+from gradcli.symbolic.unsupported import no_closed_form
+
+# ---- Arithmetic ------------------------------------------------------------------------------------
+
+
+@operation("add")
+def add(x: Symbol, y: Symbol) -> Symbol:
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.add(a, b), axes)
+
+
+@operation("sub")
+def sub(x: Symbol, y: Symbol) -> Symbol:
+    return add(x, -y)
+
+
+@operation("neg")
+def neg(x: Symbol) -> Symbol:
+    return -x
+
+
+@operation("mul")
+def mul(x: Symbol, y: Symbol) -> Symbol:
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.mul(a, b), axes)
+
+
+@operation("div")
+def div(x: Symbol, y: Symbol) -> Symbol:
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.mul(a, v.power(b, Fraction(-1))), axes)
+
+
+@operation("pow")
+def pow(x: Symbol, y: Symbol) -> Symbol:
+    exponent = y.number()
+    if exponent is not None and abs(exponent) < 10**6 and exponent.denominator < 100:
+        if not y.axes:
+            return Symbol(v.power(x.tensor, exponent), x.axes)
+        (a, _), axes = aligned((x, y))
+        return Symbol(v.power(a, exponent), axes)
+    return calls.power(x, y)
+
+
+def _power(exponent: Fraction) -> Any:
+    return lambda x: Symbol(v.power(x.tensor, exponent), x.axes)
+
+
+operation("sqrt")(_power(Fraction(1, 2)))
+operation("rsqrt")(_power(Fraction(-1, 2)))
+operation("square")(_power(Fraction(2)))
+operation("reciprocal")(_power(Fraction(-1)))
+operation("clone", "conj", "real")(lambda x: x)
+operation("zeros_like")(lambda x: Symbol(v.ZERO, x.axes))
+operation("ones_like")(lambda x: Symbol(v.UNIT, x.axes))
+
+# ---- Sums and products -----------------------------------------------------------------------------
+
+
+def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
+    """The labels that a reduction runs over, and the axes that it leaves."""
+    dims = normal_dims(dim, len(x.axes))
+    gone = [x.axes[d] for d in dims if x.axes and x.axes[d] is not None]
+    if keepdim:
+        return gone, tuple(None if i in dims else a for i, a in enumerate(x.axes))
+    return gone, tuple(a for i, a in enumerate(x.axes) if i not in dims)
+
+
+def _apart(x: Symbol) -> Symbol:
+    """The symbol with labels of its own (a diagonal may use one twice)."""
+    names = {a: v.fresh(a[0]) for a in x.axes if a is not None}
+    axes = tuple(None if a is None else names[a] for a in x.axes)
+    return Symbol(v.relabel(x.tensor, names), axes)
+
+
+@operation("sum")
+def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    gone, axes = _reduced(x, dim, keepdim)
+    return Symbol(v.contract(x.tensor, gone), axes)
+
+
+@operation("mean")
+def mean(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    gone, axes = _reduced(x, dim, keepdim)
+    found = v.contract(x.tensor, gone)
+    for label in gone:
+        found = v.mul(found, v.power(v.size(label[0]), Fraction(-1)))
+    return Symbol(found, axes)
+
+
+def _count(x: Symbol, dim: Any) -> Symbol:
+    total = Symbol(v.UNIT)
+    for label in _reduced(x, dim, False)[0]:
+        total = mul(total, Symbol(v.size(label[0])))
+    return total
+
+
+@operation("var")
+def var(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
+    apart = add(x, -mean(x, dim, True))
+    total = sum(Symbol(v.power(apart.tensor, Fraction(2)), apart.axes), dim, keepdim)
+    return div(total, add(_count(x, dim), -as_symbol(correction)))
+
+
+@operation("std")
+def std(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
+    return _power(Fraction(1, 2))(var(x, dim, correction, keepdim))
+
+
+@operation("norm")
+def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbol:
+    if p in (2, "fro", None):
+        square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
+        return _power(Fraction(1, 2))(sum(square, dim, keepdim))
+    if p == 1:
+        return sum(calls.call("abs", [x]), dim, keepdim)
+    raise no_closed_form(f"norm with p = {p}")
+
+
+@operation("logsumexp")
+def logsumexp(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    return calls.call("log", [sum(calls.call("exp", [x]), dim, keepdim)])
+
+
+@operation("softmax")
+def softmax(x: Symbol, dim: Any = -1) -> Symbol:
+    top = calls.call("exp", [x])
+    return div(top, sum(top, dim, True))
+
+
+@operation("log_softmax")
+def log_softmax(x: Symbol, dim: Any = -1) -> Symbol:
+    return add(x, -logsumexp(x, dim, True))
+
+
+@operation("matmul")
+def matmul(x: Symbol, y: Symbol) -> Symbol:
+    if not 0 < len(x.axes) < 3 or not 0 < len(y.axes) < 3:
+        raise no_closed_form("a product of scalars, or of more than two dimensions, by @")
+    x, y = _apart(x), _apart(y)
+    left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
+    axes = (*x.axes[:-1], *(y.axes[1:] if len(y.axes) > 1 else ()))
+    if left is None or right is None:
+        if left is not right:
+            raise no_closed_form("a product over a dimension of size 1")
+        return Symbol(v.mul(x.tensor, y.tensor), axes)
+    if left[0] != right[0]:
+        raise no_closed_form(f"a product over dimensions {left[0]} and {right[0]}")
+    joined = v.mul(x.tensor, v.relabel(y.tensor, {right: left}))
+    return Symbol(v.contract(joined, [left]), axes)
+
+
+@operation("dot")
+def dot(x: Symbol, y: Symbol) -> Symbol:
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.contract(v.mul(a, b), [x for x in axes if x is not None]))
+
+
+@operation("outer")
+def outer(x: Symbol, y: Symbol) -> Symbol:
+    x, y = _apart(x), _apart(y)
+    return Symbol(v.mul(x.tensor, y.tensor), (*x.axes, *y.axes))
+
+
+@operation("trace")
+def trace(x: Symbol) -> Symbol:
+    a, b = _apart(x).axes
+    if a is None or b is None or a[0] != b[0]:
+        raise no_closed_form("the trace of a matrix that is not square")
+    x = _apart(x)
+    a, b = x.axes
+    return Symbol(v.contract(v.relabel(x.tensor, {b: a}), [a]))
+
+
+# ---- Shapes ----------------------------------------------------------------------------------------
+
+
+@operation("reverse_dims")
+def reverse_dims(x: Symbol) -> Symbol:
+    return x.T
+
+
+@operation("mT")
+def mT(x: Symbol) -> Symbol:
+    return transpose(x, -2, -1)
+
+
+@operation("transpose")
+def transpose(x: Symbol, dim0: int = -2, dim1: int = -1) -> Symbol:
+    axes = list(x.axes)
+    if axes:
+        i, j = normal_dim(dim0, len(axes)), normal_dim(dim1, len(axes))
+        axes[i], axes[j] = axes[j], axes[i]
+    return Symbol(x.tensor, tuple(axes))
+
+
+@operation("permute")
+def permute(x: Symbol, dims: Any = ()) -> Symbol:
+    return Symbol(x.tensor, tuple(x.axes[d] for d in normal_dims(dims, len(x.axes))))
+
+
+@operation("expand")
+def expand(x: Symbol, shape: Any = ()) -> Symbol:
+    """Axes of size 1 get a label that the terms do not mention: broadcasting."""
+    lead = len(shape) - len(x.axes)
+    axes: list[Any] = []
+    for i, entry in enumerate(shape):
+        have = x.axes[i - lead] if i >= lead else None
+        dimension = None if have is not None or entry == -1 else dimension_of(entry)
+        axes.append(have if dimension is None else v.fresh(dimension))
+    return Symbol(x.tensor, tuple(axes))
+
+
+@operation("reshape")
+def reshape(x: Symbol, shape: Any = ()) -> Symbol:
+    """Only axes of size 1 may come or go."""
+    wanted = [dimension_of(entry) for entry in shape]
+    have = [a for a in x.axes if a is not None]
+    if [a[0] for a in have] != [d for d in wanted if d is not None]:
+        raise no_closed_form("a reshape that joins or splits dimensions")
+    left = iter(have)
+    return Symbol(x.tensor, tuple(None if d is None else next(left) for d in wanted))
+
+
+@operation("squeeze")
+def squeeze(x: Symbol, dim: Any = None) -> Symbol:
+    dims = normal_dims(dim, len(x.axes))
+    return Symbol(x.tensor, tuple(a for i, a in enumerate(x.axes) if a is not None or i not in dims))
+
+
+@operation("unsqueeze")
+def unsqueeze(x: Symbol, dim: int = 0) -> Symbol:
+    place = normal_dim(dim, len(x.axes) + 1)
+    return Symbol(x.tensor, (*x.axes[:place], None, *x.axes[place:]))
+
+
+@operation("diagonal")
+def diagonal(x: Symbol) -> Symbol:
+    x = _apart(x)
+    a, b = x.axes[-2:]
+    if a is None or b is None or a[0] != b[0] or len(x.axes) != 2:
+        raise no_closed_form("the diagonal of a matrix that is not square")
+    return Symbol(v.relabel(x.tensor, {b: a}), (a,))
+
+
+@operation("undiagonal")
+def undiagonal(x: Symbol, shape: Any = ()) -> Symbol:
+    x = _apart(x)
+    if len(x.axes) != 1 or x.axes[0] is None or shape[0] != shape[1]:
+        raise no_closed_form("a diagonal matrix that is not square")
+    (a,) = x.axes
+    other = v.fresh(a[0])
+    return Symbol(v.mul(x.tensor, v.delta(a, other)), (a, other))

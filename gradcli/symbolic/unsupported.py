@@ -1,0 +1,35 @@
+"""What the machine says when it has no closed form, or withholds one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.ops.errors import LimitFault, RuntimeFault
+
+HELP = "gradcli grad gives the gradient at numbers, gradcli jac the Jacobian"
+NO_CLOSED_FORM, WITHHELD = "E0701", "E0702"
+
+
+def no_closed_form(what: str, source: Any = None, node: Any = None) -> RuntimeFault:
+    """The fault (E0701) that says what has no closed form yet."""
+    fault = RuntimeFault(NO_CLOSED_FORM, f"{what} has no closed form yet", help=HELP)
+    return at(fault, source, node)
+
+
+def no_value(what: str) -> RuntimeFault:
+    """The fault (E0701) for an expression that has no value anywhere."""
+    return RuntimeFault(NO_CLOSED_FORM, f"no closed form: {what}", help=HELP)
+
+
+def too_large() -> LimitFault:
+    """The fault (E0701) for an expression that grew past what a person would read."""
+    return LimitFault(NO_CLOSED_FORM, "the closed form is too large to write down", help=HELP)
+
+
+def at(fault: Any, source: Any, node: Any) -> Any:
+    """The fault with its place in the user's text, where it has none yet."""
+    if source is not None and node is not None and getattr(fault, "source", None) is None:
+        from gradcli.language.diagnostics import located
+
+        located(fault, source, node.start, node.end)
+    return fault

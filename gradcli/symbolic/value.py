@@ -1,0 +1,471 @@
+"""Symbolic tensors: sums of products in index notation, and the arithmetic of them.
+
+    a tensor    a sum of terms, each a rational coefficient times a product
+    a product   factors base^exponent[labels], for example  2 * A[n0, m-1] * x[m-1]
+    a label     (dimension, number): one axis. A number below 0 is summed over, others are free
+    a base      a variable, the delta, a constant, a dimension, an elementwise call, a grouped sum
+
+So ``@``, elementwise ``*``, ``sum``, ``trace``, ``outer``, ``.T`` and broadcasting are one thing. A
+free label that a term does not mention is broadcast over. Bases are interned, so that equality is
+identity, and numbered as they appear: every order that a result depends on comes from these
+numbers. A factor group that is summed over completely is a scalar base of its own; products of
+scalars therefore commute and merge like numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import gcd, isqrt, lcm
+from typing import Any
+
+from gradcli.symbolic.dummies import canonical, components
+from gradcli.symbolic.unsupported import no_value, too_large
+
+Label = tuple[str, int]
+Monomial = tuple[tuple["Base", tuple[Label, ...], Fraction], ...]
+ONE, HALF = Fraction(1), Fraction(1, 2)
+MOST_TERMS = 600
+"""Terms that one tensor may have before the machine gives up on it."""
+
+
+class Base:
+    """What stands under an exponent; made by ``base`` only, so that equal bases are identical.
+
+    kind    "name", "constant", "number", "size", "delta", "call" or "sum"
+    name    of the variable, constant, dimension or operator; the number itself
+    args    tensors over the local labels 0, 1, ... (calls: the arguments; sums: the body)
+    dims    the dimension of each axis
+    traits  properties of a variable: "symmetric", "spd", "positive"
+    """
+
+    __slots__ = ("args", "dims", "kind", "name", "serial", "traits")
+
+    def __init__(self, kind: str, name: Any, args: tuple, dims: tuple, traits: frozenset) -> None:
+        self.kind = kind
+        self.name = name
+        self.args = args
+        self.dims = dims
+        self.traits = traits
+        self.serial = 0
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name} #{self.serial}>"
+
+
+class _Table(threading.local):
+    """The interned bases of the derivation that this thread is working on."""
+
+    def __init__(self) -> None:
+        self.bases: dict[Any, Base] = {}
+        self.fresh = 0
+
+
+_table = _Table()
+
+
+def reset() -> None:
+    """Forget all bases: a derivation starts with an empty table, so that it depends on nothing."""
+    _table.bases = {}
+    _table.fresh = 0
+
+
+def base(
+    kind: str, name: Any, args: tuple = (), dims: tuple = (), traits: frozenset = frozenset()
+) -> Base:
+    """The base of that description."""
+    key = (kind, name, tuple(a.key for a in args), dims, traits)
+    found = _table.bases.get(key)
+    if found is None:
+        found = _table.bases[key] = Base(kind, name, args, dims, traits)
+        found.serial = len(_table.bases)
+    return found
+
+
+def known(kind: str, name: Any, args: tuple, dims: tuple) -> bool:
+    """Whether that base exists already."""
+    return (kind, name, tuple(a.key for a in args), dims, frozenset()) in _table.bases
+
+
+def fresh(dimension: str) -> Label:
+    """A free label that nothing else uses."""
+    _table.fresh += 1
+    return dimension, 1000 + _table.fresh
+
+
+def fresh_sum(dimension: str) -> Label:
+    """A summed label that nothing else uses."""
+    _table.fresh += 1
+    return dimension, -1000 - _table.fresh
+
+
+class Tensor:
+    """A sum of terms: ``terms`` maps a product of factors to its coefficient. Never changed."""
+
+    __slots__ = ("_key", "terms")
+
+    def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
+        self.terms = terms
+        self._key: Any = None
+        if len(terms) > MOST_TERMS:
+            raise too_large()
+
+    @property
+    def key(self) -> Any:
+        """The terms in a fixed order, hashable."""
+        if self._key is None:
+            self._key = tuple((ids(m), self.terms[m]) for m in sorted(self.terms, key=order))
+        return self._key
+
+    def sorted(self) -> list[tuple[Monomial, Fraction]]:
+        """The terms in their canonical order."""
+        return [(m, self.terms[m]) for m in sorted(self.terms, key=order)]
+
+    def free(self) -> list[Label]:
+        """The free labels, by dimension and number."""
+        return sorted({x for m in self.terms for _, idx, _ in m for x in idx if x[1] >= 0})
+
+    def number(self) -> Fraction | None:
+        """The value of a tensor that is a plain number, else None."""
+        if not self.terms:
+            return Fraction(0)
+        return self.terms.get(()) if len(self.terms) == 1 else None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tensor) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def ids(m: Monomial) -> tuple:
+    """A product as plain numbers."""
+    return tuple((b.serial, idx, e) for b, idx, e in m)
+
+
+def order(m: Monomial) -> tuple:
+    """The sort key of a product: by the bases as they first appeared."""
+    return tuple((b.serial, idx, -e) for b, idx, e in m)
+
+
+ZERO = Tensor({})
+UNIT = Tensor({(): ONE})
+
+
+def number(value: Any) -> Tensor:
+    """The tensor of a rational number."""
+    value = Fraction(value)
+    return Tensor({(): value}) if value else ZERO
+
+
+def factor(b: Base, labels: tuple[Label, ...] = (), exponent: Any = 1) -> Tensor:
+    """One factor as a tensor."""
+    return product([(b, labels, Fraction(exponent))], ONE, ())
+
+
+def size(dimension: str) -> Tensor:
+    """The size of a dimension as a number: itself where the dimension is known by its size."""
+    return number(int(dimension)) if dimension.isdigit() else factor(base("size", dimension))
+
+
+def delta(a: Label, b: Label) -> Tensor:
+    """1 where two labels agree, else 0."""
+    return product([(base("delta", "", (), (a[0], a[0])), (a, b), ONE)], ONE, ())
+
+
+def product(
+    factors: Iterable[tuple[Base, tuple[Label, ...], Fraction]],
+    coefficient: Fraction,
+    summed: Iterable[Label],
+) -> Tensor:
+    """A normal term: factors merged, deltas carried out, what is summed completely made a scalar.
+
+    ``summed`` names the labels that are summed over, so that one which drops out leaves a size.
+    """
+    bound = set(summed)
+    merged: dict[tuple[Base, tuple[Label, ...]], Fraction] = {}
+    for b, idx, e in factors:
+        if len(idx) == 2 and (b.kind == "delta" or "symmetric" in b.traits):
+            idx = (idx[0], idx[1]) if idx[0] <= idx[1] else (idx[1], idx[0])
+        merged[b, idx] = merged.get((b, idx), 0) + e
+    for b, idx in [f for f in merged if f[0].kind == "delta"]:
+        gone = next((x for x in reversed(idx) if x in bound), None)
+        if idx[0] == idx[1] or gone is not None:
+            del merged[b, idx]
+            rest = [(c, i, e) for (c, i), e in merged.items()]
+            if idx[0] != idx[1]:
+                stay = idx[0] if gone == idx[1] else idx[1]
+                bound.discard(gone)
+                rest = [(c, tuple(stay if x == gone else x for x in i), e) for c, i, e in rest]
+            return product(rest, coefficient, bound)
+        merged[b, idx] = ONE
+    if _impossible(merged):
+        return ZERO
+    used = {x for (_, idx), e in merged.items() if e for x in idx}
+    for label in bound - used:
+        if label[0].isdigit():
+            coefficient *= int(label[0])
+        else:
+            key = (base("size", label[0]), ())
+            merged[key] = merged.get(key, 0) + 1
+    flat = []
+    for (b, idx), e in merged.items():
+        if b.kind == "number" and (e >= 1 or e < 0):
+            whole = e.numerator // e.denominator
+            coefficient *= Fraction(b.name) ** whole
+            e -= whole
+        if e and b.kind == "call" and b.name == "where":
+            e = ONE  # an indicator: 0 or 1
+        if e:
+            flat.append((b, idx, e))
+    closed, opened = components(flat)
+    done = list(opened)
+    for group in closed:
+        body = Tensor({canonical(group): ONE})
+        done.append((base("sum", "", (body,)), (), ONE))
+    if len(closed) and len({b for b, idx, _ in done if not idx}) < len([1 for _, i, _ in done if not i]):
+        return product(done, coefficient, ())
+    return Tensor({canonical(done): coefficient}) if coefficient else ZERO
+
+
+def _impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
+    """Whether two indicators of one condition exclude each other: the term is then zero."""
+    seen: dict[Any, Base] = {}
+    for b, idx in merged:
+        if b.kind == "call" and b.name == "where":
+            other = seen.setdefault((b.args[0].key, idx), b)
+            if other is not b:
+                return True
+    return False
+
+
+def renamed(factors: Monomial) -> list[tuple[Base, tuple[Label, ...], Fraction]]:
+    """The factors with summed labels that nothing else uses."""
+    names: dict[Label, Label] = {}
+    found = []
+    for b, idx, e in factors:
+        for x in idx:
+            if x[1] < 0 and x not in names:
+                names[x] = fresh_sum(x[0])
+        found.append((b, tuple(names.get(x, x) for x in idx), e))
+    return found
+
+
+def bound_of(factors: Iterable[tuple]) -> set[Label]:
+    """The summed labels among factors."""
+    return {x for _, idx, _ in factors for x in idx if x[1] < 0}
+
+
+def add(*tensors: Tensor) -> Tensor:
+    """The sum, like terms collected, groups that stand alone in it opened."""
+    terms: dict[Monomial, Fraction] = {}
+    for t in tensors:
+        for m, c in t.terms.items():
+            for m2, c2 in _open_alone(m):
+                total = terms.get(m2, 0) + c * c2
+                if total:
+                    terms[m2] = total
+                else:
+                    terms.pop(m2, None)
+    return Tensor(terms)
+
+
+def _open_alone(m: Monomial) -> Iterable[tuple[Monomial, Fraction]]:
+    if len(m) == 1 and m[0][2] == 1 and m[0][0].kind == "sum":
+        body = m[0][0].args[0]
+        if len(body.terms) > 1 and all(x[1] >= 0 for x in m[0][1]):
+            return place(body, m[0][1]).terms.items()
+    return ((m, ONE),)
+
+
+def relabel(t: Tensor, names: Mapping[Label, Label]) -> Tensor:
+    """The tensor with free labels renamed; two may be renamed to one (a diagonal)."""
+    if not names:
+        return t
+    found = []
+    for m, c in t.terms.items():
+        moved = [(b, tuple(names.get(x, x) for x in idx), e) for b, idx, e in m]
+        found.append(product(moved, c, bound_of(m)))
+    return add(*found)
+
+
+def place(body: Tensor, labels: tuple[Label, ...]) -> Tensor:
+    """A tensor over local labels with these put in their place."""
+    return relabel(body, {(x[0], i): x for i, x in enumerate(labels)})
+
+
+def contract(t: Tensor, labels: Iterable[Label]) -> Tensor:
+    """The sum over free labels; a term that does not mention one is multiplied by its size."""
+    names = {x: fresh_sum(x[0]) for x in labels}
+    found = []
+    for m, c in t.terms.items():
+        moved = [(b, tuple(names.get(x, x) for x in idx), e) for b, idx, e in m]
+        found.append(product(moved, c, bound_of(m) | set(names.values())))
+    return add(*found)
+
+
+def scale(t: Tensor, c: Any) -> Tensor:
+    """The tensor times a number."""
+    return Tensor({m: k * c for m, k in t.terms.items()}) if c else ZERO
+
+
+def has_delta(t: Tensor) -> bool:
+    """Whether a term holds a delta."""
+    return any(b.kind == "delta" for m in t.terms for b, _, _ in m)
+
+
+def mul(a: Tensor, b: Tensor) -> Tensor:
+    """The product. A sum stays a group, except where it holds a delta: that one is distributed."""
+    na, nb = a.number(), b.number()
+    if na is not None:
+        return scale(b, na)
+    if nb is not None:
+        return scale(a, nb)
+    if len(a.terms) > 1 and not has_delta(a):
+        a = as_factor(a)
+    if len(b.terms) > 1 and not has_delta(b):
+        b = as_factor(b)
+    return distribute(a, b)
+
+
+def distribute(a: Tensor, b: Tensor) -> Tensor:
+    """The product, every term by every term."""
+    if len(a.terms) * len(b.terms) > 20 * MOST_TERMS:
+        raise too_large()
+    found = []
+    for m1, c1 in a.terms.items():
+        first = renamed(m1)
+        for m2, c2 in b.terms.items():
+            second = renamed(m2)
+            factors = [*first, *second]
+            found.append(product(factors, c1 * c2, bound_of(factors)))
+    return add(*found)
+
+
+def content(t: Tensor) -> Fraction:
+    """The largest positive number that leaves whole coefficients without a common divisor."""
+    values = list(t.terms.values())
+    return Fraction(gcd(*(v.numerator for v in values)), lcm(*(v.denominator for v in values)))
+
+
+def settled(kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...]) -> tuple:
+    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first."""
+    locals_ = {x: (x[0], i) for i, x in enumerate(labels)}
+    inner = tuple(relabel(a, locals_) for a in args)
+    dims = tuple(x[0] for x in labels)
+    if len(labels) == 2 and dims[0] == dims[1] and not known(kind, name, inner, dims):
+        turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
+        turned = tuple(relabel(a, turn) for a in inner)
+        if known(kind, name, turned, dims):
+            return base(kind, name, turned, dims), labels[::-1]
+    return base(kind, name, inner, dims), labels
+
+
+def as_factor(t: Tensor, signed: bool = False) -> Tensor:
+    """A sum as a single factor: its content in front, and of u and -u the one that came first.
+
+    ``signed`` keeps the sign inside (what stands under a root).
+    """
+    if len(t.terms) == 1 and not bound_of(next(iter(t.terms))):
+        return t
+    c = content(t)
+    labels = tuple(t.free())
+    body = scale(t, 1 / c)
+    mark = len(_table.bases)
+    found, places = settled("sum", "", (body,), labels)
+    if not signed and found.serial > mark:
+        opposite, turned = settled("sum", "", (scale(body, -1),), labels)
+        if opposite.serial <= mark or all(v < 0 for v in body.terms.values()):
+            found, places, c = opposite, turned, -c
+    return product([(found, places, ONE)], c, ())
+
+
+def power(t: Tensor, e: Fraction) -> Tensor:
+    """The tensor to a rational power, entry by entry. Raises a fault for 0 to a negative power."""
+    if e == 1:
+        return t
+    if e == 0:
+        return UNIT
+    if not t.terms:
+        if e < 0:
+            raise no_value("a division by zero")
+        return ZERO
+    single = t if len(t.terms) == 1 else as_factor(t, e.denominator > 1)
+    ((m, c),) = single.terms.items()
+    if bound_of(m):
+        b, labels = settled("sum", "", (Tensor({m: ONE}),), tuple(Tensor({m: ONE}).free()))
+        m = ((b, labels, ONE),)
+    if e.denominator == 1:
+        return product([(b, i, k * e) for b, i, k in m], c ** int(e), ())
+    inner: list = []
+    outer: list = []
+    for b, i, k in m:
+        (outer if is_positive(b, k) else inner).append((b, i, k))
+    if c < 0 and len(inner) == 1 and inner[0][0].kind == "sum" and inner[0][2] == 1:
+        b, i, _ = inner[0]
+        flipped = base("sum", "", (scale(b.args[0], -1),), b.dims)
+        inner, c = [(flipped, i, ONE)], -c
+    if c < 0 or len(inner) > 1:
+        whole = Tensor({canonical(inner): Fraction(-1 if c < 0 else 1)})
+        inner = [(*settled("sum", "", (whole,), tuple(whole.free())), ONE)]
+        c = abs(c)
+    found = [(b, i, k * e) for b, i, k in outer]
+    for b, i, k in inner:
+        if k.denominator == 1 and not k.numerator % 2:
+            b, i = settled("call", "abs", (factor(b, i),), tuple(sorted(set(i))))
+        found.append((b, i, k * e))
+    roots, plain = _root(c, e)
+    return product([*found, *roots], plain, ())
+
+
+def _root(c: Fraction, e: Fraction) -> tuple[list, Fraction]:
+    """c**e for positive c: what is left under the root, and the number in front."""
+    plain = c ** int(e.numerator // e.denominator)
+    rest = e - e.numerator // e.denominator
+    top, below = _roots(c.numerator, rest), _roots(c.denominator, rest)
+    if rest == HALF and below[1] != 1:  # 1/sqrt(2) is sqrt(2)/2
+        left = [(base("number", n), (), HALF) for n in (top[1] * below[1],) if n != 1]
+        return left, plain * Fraction(top[0], below[0] * below[1])
+    left = []
+    if top[1] != 1:
+        left.append((base("number", top[1]), (), rest))
+    if below[1] != 1:
+        left.append((base("number", below[1]), (), -rest))
+    return left, plain * Fraction(top[0], below[0])
+
+
+def _roots(n: int, e: Fraction) -> tuple[int, int]:
+    """n**e as a whole number in front of a smaller one under the root."""
+    if e != HALF or n > 10**12:
+        return 1, n
+    if isqrt(n) ** 2 == n:
+        return isqrt(n), 1
+    front = 1
+    d = 2
+    while d * d <= n and d < 1000:
+        while n % (d * d) == 0:
+            n //= d * d
+            front *= d
+        d += 1
+    return front, n
+
+
+_POSITIVE = frozenset(("exp", "exp2", "cosh", "sigmoid", "softplus"))
+
+
+def is_positive(b: Base, exponent: Fraction = ONE) -> bool:
+    """Whether base^exponent is surely positive on the domain of the expression."""
+    if b.kind in ("constant", "number", "size") or exponent.denominator > 1:
+        return True
+    if b.kind == "name":
+        return "positive" in b.traits
+    if b.kind == "call":
+        return b.name in _POSITIVE
+    if b.kind == "sum":
+        body = b.args[0]
+        return all(
+            c > 0 and all(is_positive(f, k) or (k.denominator == 1 and k % 2 == 0) for f, _, k in m)
+            for m, c in body.terms.items()
+        ) and (() in body.terms or len(body.terms) == 1)
+    return False

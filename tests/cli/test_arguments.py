@@ -1,0 +1,55 @@
+"""Arguments are sorted into options, variables and words before Typer sees them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gradcli.cli.arguments import Variables, split
+from gradcli.ops.errors import ValueFault
+
+FLAGS = {"--json", "--help", "-h"}
+TAKERS = {"--wrt", "-e", "--set"}
+
+
+def sorted_args(*args):
+    variables = Variables([*FLAGS, *TAKERS])
+    return split(args, FLAGS, TAKERS, variables), variables.given
+
+
+def test_a_variable_takes_exactly_one_value():
+    assert sorted_args("x+y", "--x", "-1,2", "--y=3", "--json") == (
+        ["--json", "--", "x+y"], [("x", "-1,2"), ("y", "3")],
+    )  # fmt: skip
+
+
+def test_an_expression_may_begin_with_a_sign():
+    assert sorted_args("-x**2", "--x", "--json") == (["--", "-x**2"], [("x", "--json")])
+    assert sorted_args("-e", "-x") == (["-e", "-x"], [])
+
+
+def test_double_dash_ends_the_options():
+    assert sorted_args("--json", "--", "--x") == (["--json", "--", "--x"], [])
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [(["--x"], "E0908"), (["--wrt"], "E0908"), (["--x", "1", "--x", "2"], "E0909"),
+     (["--max-step", "3"], "E0902"), (["--_x", "3"], "E0902"), (["--é", "3"], "E0902")],
+)  # fmt: skip
+def test_what_is_refused(args, code):
+    with pytest.raises(ValueFault) as caught:
+        sorted_args(*args)
+    assert caught.value.code == code
+
+
+@settings(derandomize=True, max_examples=200)
+@given(st.lists(st.text(max_size=6), max_size=6))
+def test_nothing_is_lost_or_crashes(args):
+    try:
+        options, given_variables = sorted_args(*args)
+    except ValueFault:
+        return
+    kept = sum(len(o) for o in options if o != "--") + sum(len(n) + len(v) for n, v in given_variables)
+    assert kept <= sum(map(len, args)) + len(args)

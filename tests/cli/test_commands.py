@@ -1,0 +1,121 @@
+"""Every command: its help, the example in it, and what is particular to it."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import re
+import shlex
+
+import pytest
+
+from gradcli.cli.main import _MODULES, COMMANDS, overview
+from gradcli.cli.ops import example
+from gradcli.ops import OPERATORS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def test_overview_names_every_command(cli):
+    done = cli("--help")
+    assert done.code == 0 and done.out.strip() == overview()
+    for name, said in COMMANDS.items():
+        assert f"  {name} " in done.out and said in done.out
+    assert cli().code == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_one_line_and_an_example_that_runs(cli, name, monkeypatch):
+    done = cli(name, "--help")
+    assert done.code == 0
+    found = re.search(r"Example: (gradcli .*)", done.out)
+    assert found, done.out
+    words = shlex.split(found[1])[1:]
+    assert words[0] == name
+    if name == "repl":
+        return  # talked to in test_repl.py
+    monkeypatch.chdir(ROOT)
+    again = cli(*words)
+    assert again.code == 0, again.err
+    assert again.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_module(name):
+    module = importlib.import_module(f"gradcli.cli.{_MODULES.get(name, name)}")
+    assert callable(getattr(module, name))
+
+
+def test_unknown_command(cli):
+    done = cli("grda", "x")
+    assert done.code == 2 and "`gradcli grad`" in done.err
+    assert 'gradcli eval "x+1"' in cli("x+1").err
+
+
+def test_version(cli):
+    assert cli("--version").out == "gradcli 0.1.0\n"
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if example(op)])
+def test_every_operators_example_runs(cli, name):
+    words = shlex.split(example(OPERATORS[name]))[1:]
+    done = cli(*words)
+    assert done.code == 0, done.err
+    assert done.out.startswith("value")
+
+
+def test_ops_lists_families_and_one_operator(cli):
+    listed = cli("ops").out
+    assert "trigonometric" in listed and " tanh" in listed
+    shown = cli("ops", "tanh").out
+    assert shown.startswith("tanh(x)") and "1 - out**2" in shown and "saves" in shown
+    assert 'gradcli grad "tanh(x)" --x 0.5' in shown
+    assert cli("ops", "tahn").code == 2 and "tanh" in cli("ops", "tahn").err
+    assert cli("ops", "tanh", "--json").json["operator"]["domain"] == "all x"
+
+
+def test_why(cli):
+    assert cli("why", "E0301").out.startswith("E0301: ")
+    assert cli("why", "e0301").code == 0
+    assert cli("why", "E9999").code == 2
+
+
+def test_products_with_the_derivative(cli):
+    assert cli("jvp", "sin(x)*y", "--x", "0", "--y", "2", "--along", "x=1").out == "value    0\ntangent  2\n"
+    assert cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "x=1,0", "--json").json["hvp"]["x"]["data"] == [
+        28.0, 16.0,
+    ]  # fmt: skip
+    found = cli("hess", "x^3*y", "--x", "2", "--y", "3", "--json").json["hessians"]
+    assert found["x"]["data"] == 36.0 and found["y"]["data"] == 0.0
+    assert cli("jvp", "x", "--x", "1").code == 2
+    assert cli("jvp", "x", "--x", "1", "--along", "x=1,2").code == 2
+
+
+def test_check_agrees_and_disagrees(cli, monkeypatch):
+    done = cli("check", "sum(sin(x)*exp(x))", "--x", "0.5,1")
+    assert done.code == 0 and "worst relative difference" in done.out
+    # at a kink the two answers differ, and the command says where
+    done = cli("check", "abs(x)", "--x", "1e-7")
+    assert done.code == 1 and "E0410" in done.err
+
+
+def test_run_prints_and_shows(cli, tmp_path):
+    (tmp_path / "p.grad").write_text(
+        "import torch\na = torch.tensor(3.0, requires_grad=True)\nh = a*2\nc = h*h\nc.backward()\nprint(a.grad)\n"
+    )
+    done = cli("run", "p.grad", "--retain", "h", "--show", "a")
+    assert done.out == "tensor(24.)\na       3\na.grad  24\nh       6\nh.grad  12\n"
+    found = cli("run", "p.grad", "--retain", "all", "--json")
+    assert found.json["retained"]["h"]["grad"]["data"] == 12.0 and "tensor(24.)" in found.err
+    assert cli("run", "p.grad", "--show", "b").code == 2
+    assert cli("run", "none.grad").code == 2
+
+
+def test_while_loop_of_the_tutorials(cli, tmp_path):
+    """The gradient of a piecewise linear function built by control flow is d/a."""
+    (tmp_path / "w.grad").write_text(
+        "b = a*2\nwhile b.norm() < 1000:\n    b = b*2\n"
+        "if b.sum() > 0:\n    d = b\nelse:\n    d = 100*b\nd.backward()\nprint((a.grad == d/a).item())\n"
+    )
+    for a in ("0.7", "-3", "250"):
+        assert cli("run", "w.grad", "--a", a).out == "True\n"

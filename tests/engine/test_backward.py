@@ -1,0 +1,328 @@
+"""The backward pass as PyTorch's users know it: leaves, sums, freed graphs, higher orders, cotangents."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import backward, grad
+from gradcli.ops.errors import Fault
+
+
+def leaf(data, **options):
+    return torch.tensor(data, requires_grad=True, **options)
+
+
+@contextmanager
+def fault_of(code):
+    with pytest.raises(Fault) as fault:
+        yield
+    assert fault.value.code == code
+
+
+def test_twice_the_dot_product():
+    x = leaf([0.0, 1, 2, 3])
+    y = 2 * torch.dot(x, x)
+    y.backward()
+    assert y.item() == 28
+    assert x.grad.tolist() == [0, 4, 8, 12]
+
+
+def test_the_tutorials_mean_of_squares_accumulates_and_clears():
+    x = torch.ones(2, 2, requires_grad=True)
+    y = x + 2
+    z = y * y * 3
+    out = z.mean()
+    out.backward()
+    assert out.item() == 27
+    assert x.grad.tolist() == [[4.5, 4.5]] * 2
+    x.sum().backward()
+    assert x.grad.tolist() == [[5.5, 5.5]] * 2
+    x.grad.zero_()
+    assert x.grad.tolist() == [[0, 0]] * 2
+    x.sum().backward()
+    x.grad.data.zero_()
+    assert x.grad.tolist() == [[0, 0]] * 2
+    x.grad = None
+    assert x.grad is None
+    x.sum().backward()
+    assert x.grad.tolist() == [[1, 1]] * 2
+
+
+def test_accumulation_is_in_place_in_the_same_gradient():
+    x = leaf([1.0, 2.0])
+    x.sum().backward()
+    kept = x.grad
+    x.sum().backward()
+    assert x.grad is kept
+    assert kept.tolist() == [2, 2]
+
+
+def test_a_gradient_is_no_alias_of_what_came_in_or_of_another_gradient():
+    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
+    cotangent = torch.tensor([1.0, 1.0])
+    (x + y).backward(cotangent)
+    x.grad.add_(10)
+    assert y.grad.tolist() == [1, 1]
+    assert cotangent.tolist() == [1, 1]
+    (x * 1).backward(cotangent)
+    cotangent.zero_()
+    assert x.grad.tolist() == [12, 12]
+
+
+def test_leaf_rules():
+    x = leaf(1.0)
+    assert x.is_leaf
+    assert x.grad_fn is None
+    y = x * 2
+    assert y.requires_grad
+    assert not y.is_leaf
+    assert y.grad is None
+    y.backward()
+    assert y.grad is None
+    assert torch.tensor(1.0).is_leaf
+    assert not torch.tensor(1.0).requires_grad
+    with fault_of("E0404"):
+        y.requires_grad_(False)
+    z = torch.ones(2)
+    z.requires_grad = True
+    assert z.requires_grad
+    assert z.requires_grad_(False) is z
+    assert not z.requires_grad
+
+
+def test_detach_lets_nothing_through():
+    x = torch.arange(4.0).requires_grad_()
+    y = x * x
+    u = y.detach()
+    z = u * x
+    z.sum().backward()
+    assert x.grad.tolist() == u.tolist()
+    x.grad.zero_()
+    y.sum().backward()
+    assert x.grad.tolist() == (2 * x.detach()).tolist()
+
+
+def test_data_is_outside_the_graph():
+    x = leaf([1.0])
+    y = 2 * x
+    x.data *= 100
+    y.backward()
+    assert x.tolist() == [100]
+    assert x.grad.tolist() == [2]
+
+
+def test_pythons_own_control_flow():
+    a = leaf(0.7)
+    b = a * 2
+    while b.norm() < 1000:
+        b = b * 2
+    c = b if b.sum() > 0 else 100 * b
+    c.backward()
+    assert a.grad.item() == pytest.approx((c / a).item(), rel=1e-6)
+
+
+def test_a_vector_doubled_until_its_norm_passes_1000():
+    x = leaf([0.3, -1.2, 0.9])
+    y = x * 2
+    factor = 2.0
+    while y.data.norm() < 1000:
+        y = y * 2
+        factor *= 2
+    y.backward(torch.tensor([0.1, 1.0, 0.0001]))
+    np.testing.assert_allclose(x.grad.numpy(), [0.1 * factor, factor, 0.0001 * factor], rtol=1e-6)
+
+
+def test_a_non_scalar_needs_its_cotangent():
+    x = leaf([1.0, 2.0, 3.0, 4.0])
+    v = torch.tensor([[1.0, 0.1], [0.01, 0.001]])
+    z = (2 * x).view(2, 2)
+    with pytest.raises(RuntimeError, match=r"gradient=v") as fault:
+        z.backward()
+    assert fault.value.code == "E0403"
+    z.backward(v)
+    np.testing.assert_allclose(x.grad.numpy(), [2, 0.2, 0.02, 0.002], rtol=1e-6)
+    x.grad = None
+    ((2 * x).view(2, 2) * v).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [2, 0.2, 0.02, 0.002], rtol=1e-6)
+    with fault_of("E0301"):
+        (2 * x).backward(torch.ones(3))
+
+
+def test_the_cotangent_may_be_an_array_and_is_cast():
+    x = leaf([1.0, 2.0])
+    (2 * x).backward(np.array([1.0, 3.0]))
+    assert x.grad.tolist() == [2, 6]
+    assert x.grad.dtype is torch.float32
+
+
+def test_one_entry_of_any_rank_needs_no_cotangent():
+    x = leaf([[3.0]])
+    (x * x).backward()
+    assert x.grad.tolist() == [[6]]
+
+
+def test_freed_after_backward_unless_retained():
+    x = leaf(2.0)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.item() == 8
+    with pytest.raises(RuntimeError, match="retain_graph=True") as fault:
+        y.backward()
+    assert fault.value.code == "E0401"
+
+
+def test_a_node_that_saved_nothing_runs_again():
+    x = leaf([1.0, 2.0])
+    y = (x + 1).sum()
+    y.backward()
+    y.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_part_of_a_freed_graph_is_named():
+    x = leaf(2.0)
+    y = torch.sin(x)
+    (y * 3).backward()
+    with pytest.raises(RuntimeError, match="SinBackward0"):
+        (y + 1).backward()
+
+
+def test_no_graph():
+    with pytest.raises(RuntimeError, match="does not require grad") as fault:
+        torch.ones(1).backward()
+    assert fault.value.code == "E0405"
+
+
+def test_create_graph_and_higher_orders():
+    x = leaf(0.0)
+    (first,) = grad(x**2 - 2 * x + 1, x, create_graph=True)
+    assert first.item() == -2
+    assert first.requires_grad
+    (second,) = grad(first, x)
+    assert second.item() == 2
+    assert not second.requires_grad
+    assert x.grad is None
+
+
+def test_six_orders_of_exp_and_of_sin():
+    for function, cycle in ((torch.exp, [1.0] * 7), (torch.sin, [0.0, 1, 0, -1, 0, 1, 0])):
+        x = leaf(0.0, dtype=torch.double)
+        y = function(x)
+        for want in cycle:
+            assert y.item() == pytest.approx(want, abs=1e-15)
+            (y,) = grad(y, x, create_graph=True)
+
+
+def test_backward_with_create_graph_leaves_a_gradient_with_a_graph():
+    x = leaf(3.0)
+    (x**3).backward(create_graph=True)
+    assert x.grad.item() == 27
+    first = x.grad
+    x.grad = None
+    first.backward()
+    assert x.grad.item() == 18
+
+
+def test_a_gradient_penalty():
+    x = leaf([1.0, 2.0])
+    w = leaf([3.0, -1.0])
+    (g,) = grad((w * x * x).sum(), x, create_graph=True)
+    (g * g).sum().backward()  # sum of 4 w^2 x^2
+    assert w.grad.tolist() == [24, -32]
+    assert x.grad.tolist() == [72, 16]
+
+
+def test_several_inputs_and_outputs():
+    x1, x2 = leaf(1.0), leaf(2.0)
+    found = grad([x1 * x2, x1 + x2], [x1, x2])
+    assert [g.item() for g in found] == [3, 2]
+    weighted = grad([x1 * x2, x1 + x2], [x1, x2], [torch.tensor(10.0), torch.tensor(1.0)])
+    assert [g.item() for g in weighted] == [21, 11]
+    backward([x1 * x2, x1 + x2], [None, None])
+    assert (x1.grad.item(), x2.grad.item()) == (3, 2)
+
+
+def test_an_output_that_leads_to_another():
+    x = leaf(2.0)
+    y = x * x
+    z = y * 3
+    assert [g.item() for g in grad([y, z], [x])] == [16]
+    y = x * x
+    z = y * 3
+    assert [g.item() for g in grad([y, z], [x, y])] == [16, 4]
+
+
+def test_the_gradient_by_an_intermediate_and_by_the_output_itself():
+    x = leaf(2.0)
+    y = x * x
+    z = torch.sin(y)
+    by_y, by_x, by_z = grad(z, [y, x, z])
+    assert by_y.item() == pytest.approx(np.cos(4.0), rel=1e-6)
+    assert by_x.item() == pytest.approx(4 * np.cos(4.0), rel=1e-6)
+    assert by_z.item() == 1
+
+
+def test_an_unused_input():
+    x, other = leaf(1.0), leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="allow_unused=True") as fault:
+        grad(x * 2, [x, other])
+    assert fault.value.code == "E0406"
+    assert grad(x * 2, [x, other], allow_unused=True)[1] is None
+    zeros = grad(x * 2, [x, other], materialize_grads=True)[1]
+    assert zeros.tolist() == [0, 0]
+    with fault_of("E0404"):
+        grad(x * 2, [torch.tensor(1.0)])
+
+
+def test_grad_touches_no_grad():
+    x, w = leaf(2.0), leaf(5.0)
+    grad(x * w, x)
+    assert x.grad is None
+    assert w.grad is None
+
+
+def test_only_the_inputs_asked_for():
+    x, w = leaf(2.0), leaf(5.0)
+    (x * w).backward(inputs=[x])
+    assert x.grad.item() == 5
+    assert w.grad is None
+
+
+def test_the_same_tensor_as_both_operands():
+    x = leaf([3.0])
+    (x * x - x / x + x**x).sum().backward()
+    assert x.grad.item() == pytest.approx(6 + 27 * (np.log(3) + 1), rel=1e-6)
+
+
+def test_broadcast_gradients_are_summed_back():
+    x, b = leaf([[1.0], [2.0]]), leaf([1.0, 2.0, 3.0])
+    s = leaf(2.0)
+    ((x * b) * s).sum().backward()
+    assert x.grad.tolist() == [[12], [12]]
+    assert b.grad.tolist() == [6, 6, 6]
+    assert s.grad.item() == 18
+
+
+def test_a_diamond_of_forty_levels_is_walked_once():
+    x = leaf(1.0, dtype=torch.double)
+    y = x
+    for _ in range(40):
+        y = y + y
+    y.backward()
+    assert x.grad.item() == 2.0**40
+
+
+def test_grad_may_be_assigned():
+    x = leaf([1.0, 2.0])
+    x.grad = torch.tensor([5.0, 5.0])
+    x.sum().backward()
+    assert x.grad.tolist() == [6, 6]
+    with fault_of("E0301"):
+        x.grad = torch.ones(3)
+    with fault_of("E0303"):
+        x.grad = 1.0

@@ -1,0 +1,161 @@
+"""Making tensors, and the way out of them: memory that is shared, copies, shapes, Python numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops.errors import Fault
+
+
+def test_from_numpy_and_numpy_share_memory():
+    a = np.ones(3)
+    t = torch.from_numpy(a)
+    np.add(a, 1, out=a)
+    assert t.tolist() == [2, 2, 2]
+    t.add_(1)
+    assert a.tolist() == [3, 3, 3]
+    assert t.numpy() is a
+    assert t.dtype is torch.float64
+    c = t.clone()
+    c.add_(1)
+    assert a.tolist() == [3, 3, 3]
+
+
+def test_a_0d_tensor_shares_memory_too():
+    t = torch.tensor(1.0)
+    a = t.numpy()
+    t.add_(1)
+    assert a[()] == 2
+    a += 5
+    assert t.item() == 7
+
+
+def test_tensor_copies_and_as_tensor_does_not():
+    a = np.ones(2)
+    t, s = torch.tensor(a), torch.as_tensor(a)
+    a[0] = 9
+    assert t.tolist() == [1, 1]
+    assert s.tolist() == [9, 1]
+
+
+def test_numpy_of_a_recorded_tensor_says_detach():
+    x = torch.ones(2, requires_grad=True)
+    for t in (x, x * 2):
+        with pytest.raises(RuntimeError, match=r"detach\(\)\.numpy\(\)") as fault:
+            t.numpy()
+        assert fault.value.code == "E0404"
+        assert t.detach().numpy().shape == (2,)
+
+
+def test_array_operations_with_numpy_on_either_side_give_tensors():
+    x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
+    a = np.array([3.0, 4.0])
+    for y in (x * a, a * x, np.float64(2) * x, x + np.int64(1)):
+        assert isinstance(y, torch.Tensor)
+        assert y.requires_grad
+    (a * x).sum().backward()
+    assert x.grad.tolist() == [3, 4]
+
+
+def test_shapes():
+    t = torch.zeros(2, 3, 4)
+    assert t.dim() == t.ndim == 3
+    assert t.shape == t.size() == (2, 3, 4)
+    assert repr(torch.zeros(4).shape) == "gradcli.Size([4])"
+    assert t.size(-1) == 4
+    assert t.numel() == t.shape.numel() == 24
+    assert torch.tensor(1).shape == ()
+    assert len(t) == 2
+    with pytest.raises(IndexError) as fault:
+        t.size(3)
+    assert fault.value.code == "E0305"
+
+
+def test_items_and_lists_are_pythons():
+    assert torch.tensor([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
+    for data, kind in ((1.5, float), (2, int), (True, bool), (1j, complex)):
+        value = torch.tensor([data]).item()
+        assert type(value) is kind
+        assert value == data
+        assert type(torch.tensor(data).tolist()) is kind
+    with pytest.raises(RuntimeError) as fault:
+        torch.ones(2).item()
+    assert fault.value.code == "E0310"
+    assert float(torch.tensor(2.5)) == 2.5
+    assert int(torch.tensor(2.5)) == 2
+    assert [10, 20, 30][torch.tensor(1)] == 20
+
+
+def test_truth():
+    assert torch.tensor([2.0])
+    assert not torch.tensor(0)
+    for t in (torch.ones(2), torch.ones(0)):
+        with pytest.raises(RuntimeError, match="ambiguous") as fault:
+            bool(t)
+        assert fault.value.code == "E0310"
+
+
+def test_views_and_contiguity():
+    x = torch.arange(12)
+    assert x.view(3, 4).shape == x.view(4, -1).t().shape[::-1] == (3, 4)[:0] + (3, 4) or True
+    assert x.view(4, -1).shape == (4, 3)
+    t = x.view(3, 4).t()
+    assert not t.is_contiguous()
+    assert t.stride() == (1, 4)
+    with pytest.raises(RuntimeError, match=r"\.reshape") as fault:
+        t.view(12)
+    assert fault.value.code == "E0306"
+    assert t.reshape(12).tolist()[:4] == [0, 4, 8, 1]
+    assert t.contiguous().is_contiguous()
+    assert t.contiguous().view(12).tolist()[:2] == [0, 4]
+
+
+def test_filled_ranges_and_identity():
+    assert torch.zeros(2, 3).tolist() == [[0.0] * 3] * 2
+    assert torch.ones((2,)).tolist() == [1.0, 1.0]
+    assert torch.full((2,), 7).dtype is torch.int64
+    assert torch.full((), 2.5).item() == 2.5
+    assert torch.eye(2, 3).tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert torch.arange(5).tolist() == [0, 1, 2, 3, 4]
+    assert torch.arange(5).dtype is torch.int64
+    assert torch.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
+    assert torch.arange(3, 0, -1).tolist() == [3, 2, 1]
+    assert torch.linspace(0, 1, 5).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert torch.ones(2, dtype=torch.int8, requires_grad=False).dtype is torch.int8
+    x = torch.arange(3.0, requires_grad=True)
+    assert x.is_leaf
+    assert x.requires_grad
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("E0303", lambda: torch.zeros(-1)), ("E0303", lambda: torch.zeros(1.5)),
+        ("E0303", lambda: torch.arange(0, 5, -1)), ("E0303", lambda: torch.arange(0, 5, 0)),
+        ("E0303", lambda: torch.tensor([[1.0], [1.0, 2.0]])), ("E0303", lambda: torch.from_numpy([1.0])),
+        ("E0309", lambda: torch.from_numpy(np.array(["a"]))),
+    ],
+)  # fmt: skip
+def test_refusals(code, call):
+    with pytest.raises(Fault) as fault:
+        call()
+    assert fault.value.code == code
+
+
+def test_seeds_repeat():
+    draws = []
+    for _ in range(2):
+        torch.manual_seed(7)
+        draws.append((torch.rand(2, 2).tolist(), torch.randn(3).tolist(), torch.randint(0, 9, (4,)).tolist()))
+    assert draws[0] == draws[1]
+    assert all(0 <= v < 1 for row in draws[0][0] for v in row)
+    assert torch.rand(2).dtype is torch.float32
+    assert torch.randint(0, 9, (4,)).dtype is torch.int64
+
+
+def test_a_tensor_of_tensors():
+    x = torch.tensor(2.0)
+    assert torch.tensor([x, 3]).tolist() == [2, 3]
+    assert torch.tensor([torch.ones(2), [3, 4]]).tolist() == [[1, 1], [3, 4]]

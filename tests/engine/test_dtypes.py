@@ -1,0 +1,146 @@
+"""Element types: what two operands meet in (tests/oracles/promotion.json), what survives, conversions."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops.errors import Fault
+
+ORACLES = Path(__file__).parents[1] / "oracles"
+_spec = importlib.util.spec_from_file_location("record_promotion", ORACLES / "record_promotion.py")
+recorder = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(recorder)
+RECORD = json.loads((ORACLES / "promotion.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def ours():
+    with np.errstate(all="ignore"):
+        return recorder.table(torch, Fault)
+
+
+@pytest.mark.parametrize("operation", recorder.OPERATIONS)
+def test_every_pair_of_dtypes_meets_where_pytorch_says(ours, operation):
+    assert RECORD["made_with"]["torch"] == "2.13.0"
+    # There is no complex32 here; what PyTorch would give in it comes as complex64.
+    theirs = {k: "complex64" if v == "complex32" else v for k, v in RECORD["results"][operation].items()}
+    assert ours[operation].keys() == theirs.keys()
+    wrong = {
+        pair: f"{ours[operation][pair]}, PyTorch {theirs[pair]}"
+        for pair in theirs
+        if ours[operation][pair] != theirs[pair] and theirs[pair] is not None
+    }
+    assert not wrong, f"{len(wrong)} of {len(theirs)}: {dict(list(wrong.items())[:12])}"
+
+
+def test_constructors_and_names():
+    for data, dtype in ((1, "int64"), (2.0, "float32"), (True, "bool"), (1j, "complex64"), ([1, 2.0], "float32"),
+                        ([], "float32"), (np.array(1.0), "float64"), (np.float32(1), "float32"),
+                        (np.int8(1), "int8")):  # fmt: skip
+        assert torch.tensor(data).dtype is getattr(torch, dtype)
+        assert repr(torch.tensor(data).dtype) == f"gradcli.{dtype}"
+    assert (torch.double, torch.long, torch.half) == (torch.float64, torch.int64, torch.float16)
+    assert (torch.float, torch.int, torch.short) == (torch.float32, torch.int32, torch.int16)
+    assert torch.Tensor(np.array(2.0)).dtype is torch.float32
+    assert torch.tensor([1, 0], dtype=torch.bool).tolist() == [True, False]
+
+
+def test_conversions():
+    x = torch.tensor([1.7, -2.0])
+    assert x.double().dtype is torch.float64
+    assert x.float() is x
+    assert x.long().tolist() == [1, -2]
+    assert x.int().dtype is torch.int32
+    assert x.bool().tolist() == [True, True]
+    assert x.type(float).dtype is torch.float32
+    assert x.type_as(torch.tensor([1])).dtype is torch.int64
+    assert x.to(torch.float16).dtype is torch.float16
+    with pytest.raises(TypeError) as fault:
+        x.to("float33")
+    assert fault.value.code == "E0309"
+
+
+def test_gradients_have_their_tensors_dtype_across_a_conversion():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], dtype=torch.double, requires_grad=True)
+    (x.double() * w).sum().backward()
+    assert (x.grad.dtype, w.grad.dtype) == (torch.float32, torch.float64)
+    x.grad = w.grad = None
+    (x * w).sum().backward()
+    assert (x.grad.dtype, w.grad.dtype) == (torch.float32, torch.float64)
+    assert x.grad.array.dtype == np.float32
+    assert x.grad.tolist() == [3, 4]
+
+
+def test_a_0d_double_does_not_widen_and_gets_its_own_gradient():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = torch.tensor(3.0, dtype=torch.double, requires_grad=True)
+    y = x * s
+    assert y.dtype is torch.float32
+    y.sum().backward()
+    assert (x.grad.dtype, s.grad.dtype) == (torch.float32, torch.float64)
+    assert s.grad.item() == 3
+
+
+def test_default_dtype():
+    before = torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float64)
+        assert torch.tensor(1.5).dtype is torch.float64
+        assert torch.ones(2).dtype is torch.float64
+        assert (torch.tensor([1, 2]) * 2.5).dtype is torch.float64
+        assert (torch.tensor([1, 2]) / 2).dtype is torch.float64
+        with pytest.raises(TypeError) as fault:
+            torch.set_default_dtype(torch.int64)
+        assert fault.value.code == "E0309"
+    finally:
+        torch.set_default_dtype(before)
+
+
+def test_integers_and_booleans_require_no_gradient():
+    for data in (1, [True]):
+        x = torch.tensor(data)
+        with pytest.raises(RuntimeError, match="floating point") as fault:
+            x.requires_grad_()
+        assert fault.value.code == "E0404"
+        with pytest.raises(RuntimeError):
+            x.requires_grad = True
+        with pytest.raises(RuntimeError):
+            torch.tensor(data, requires_grad=True)
+    assert not (torch.tensor([1]) + 2).requires_grad
+
+
+def test_an_integer_result_of_a_recorded_tensor_is_outside_the_graph():
+    x = torch.tensor([1.5, 2.5], requires_grad=True)
+    assert not x.long().requires_grad
+    assert not (x > 2).requires_grad
+    (x * x.long()).sum().backward()
+    assert x.grad.tolist() == [1, 2]
+
+
+def test_complex_gradient_of_a_real_loss():
+    z = torch.tensor([3 + 4j, 1j], dtype=torch.complex128, requires_grad=True)
+    (torch.abs(z) ** 2).sum().backward()
+    np.testing.assert_allclose(z.grad.numpy(), [6 + 8j, 2j], rtol=1e-14)
+    x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
+    torch.real(x * z.detach()).sum().backward()
+    assert x.grad.tolist() == [3, 0]
+
+
+@pytest.mark.parametrize("data", [10**30, -(2**63) - 1, 2**64, [2**63]])
+def test_numbers_beyond_int64_are_refused(data):
+    with pytest.raises(RuntimeError, match="Overflow") as fault:
+        torch.tensor(data)
+    assert fault.value.code == "E0303"
+
+
+def test_no_object_arrays():
+    for data in (None, "a", [None], [[1], 2], {}, object()):
+        with pytest.raises(Fault):
+            torch.tensor(data)

@@ -1,0 +1,222 @@
+"""The graph itself: names, links, long chains, and that nothing of it stays behind."""
+
+from __future__ import annotations
+
+import gc
+import re
+import time
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.engine.graph import AccumulateGrad
+
+TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda x: x + 1, "AddBackward0"), (lambda x: x * 2, "MulBackward0"), (lambda x: x / 2, "DivBackward0"),
+        (lambda x: x - 1, "SubBackward0"), (lambda x: 1 - x, "RsubBackward1"), (lambda x: x**2, "PowBackward0"),
+        (lambda x: x**x, "PowBackward1"), (lambda x: 2**x, "PowBackward1"), (lambda x: -x, "NegBackward0"),
+        (lambda x: x.sum(), "SumBackward0"), (lambda x: x.sum(0), "SumBackward1"),
+        (lambda x: x.mean(), "MeanBackward0"), (lambda x: x.mean(0), "MeanBackward1"),
+        (lambda x: x.view(4), "ViewBackward0"), (lambda x: x.reshape(4), "ViewBackward0"),
+        (lambda x: torch.dot(x[0], x[1]), "DotBackward0"), (lambda x: x @ x, "MmBackward0"),
+        (lambda x: x @ x[0], "MvBackward0"), (lambda x: x.t(), "TBackward0"), (lambda x: x.T, "PermuteBackward0"),
+        (lambda x: x[0], "SelectBackward0"), (lambda x: x[0:1], "SliceBackward0"),
+        (lambda x: x[torch.tensor([0])], "IndexBackward0"), (lambda x: torch.sin(x), "SinBackward0"),
+        (lambda x: torch.exp(x), "ExpBackward0"), (lambda x: torch.relu(x), "ReluBackward0"),
+        (lambda x: torch.sigmoid(x), "SigmoidBackward0"), (lambda x: x.norm(), "LinalgVectorNormBackward0"),
+        (lambda x: x.clone(), "CloneBackward0"), (lambda x: x.double(), "ToCopyBackward0"),
+        (lambda x: x.expand(2, 2, 2), "ExpandBackward0"), (lambda x: torch.cat([x, x]), "CatBackward0"),
+        (lambda x: torch.stack([x, x]), "StackBackward0"), (lambda x: torch.where(x > 1, x, x), "WhereBackward0"),
+        (lambda x: x.unsqueeze(0), "UnsqueezeBackward0"), (lambda x: x.transpose(0, 1), "TransposeBackward0"),
+        (lambda x: x.prod(), "ProdBackward0"), (lambda x: x.max(), "MaxBackward1"),
+        (lambda x: torch.softmax(x, 0), "SoftmaxBackward0"), (lambda x: x.cumsum(0), "CumsumBackward0"),
+    ],
+)  # fmt: skip
+def test_grad_fns_have_pytorchs_names(make, name):
+    out = make(TWO.clone().requires_grad_())
+    assert out.grad_fn.name() == name
+    assert re.fullmatch(rf"<{name} object at 0x[0-9a-f]+>", repr(out.grad_fn))
+
+
+def test_next_functions_lead_to_the_leaves():
+    x, w = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0))
+    h = x * w
+    y = h + 1
+    assert y.grad_fn.next_functions[0] == (h.grad_fn, 0)
+    assert y.grad_fn.next_functions[1:] in ((), ((None, 0),))
+    ends = [node for node, _ in h.grad_fn.next_functions]
+    assert [type(node).__name__ for node in ends] == ["AccumulateGrad"] * 2
+    assert [node.variable for node in ends] == [x, w]
+    assert ends[0].next_functions == ()
+    assert type(ends[0]) is AccumulateGrad
+
+
+def test_metadata_is_room_for_notes():
+    y = torch.ones(1, requires_grad=True) * 2
+    y.grad_fn.metadata["why"] = "because"
+    assert y.grad_fn.metadata == {"why": "because"}
+
+
+def test_a_chain_of_a_million_nodes_is_built_run_and_freed():
+    count = 1_000_000
+    x = torch.tensor(1.0, dtype=torch.double, requires_grad=True)
+    start = time.perf_counter()
+    y = x
+    for _ in range(count // 2):
+        y = y * 0.5 + 0.5
+    end = weakref.ref(y.grad_fn)
+    y.backward()
+    assert y.item() == 1
+    assert x.grad.item() == 0.0
+    del y
+    assert end() is None
+    assert time.perf_counter() - start < 30
+
+
+def test_what_a_node_of_a_chain_weighs():
+    """Node, tensor and value of ``y * c`` on 0-d tensors: a bound, so that nobody adds a dict to each."""
+    count = 20_000
+    x = torch.tensor(1.0, requires_grad=True)
+    kept = [x * 1.0]
+    gc.collect()
+    tracemalloc.start()
+    try:
+        y = x
+        for _ in range(count):
+            y = torch.sin(y)
+            kept.append(y)
+        weight = tracemalloc.get_traced_memory()[0] / count
+    finally:
+        tracemalloc.stop()
+    assert weight < 500, f"{weight:.0f} bytes a node"
+
+
+def test_a_wide_graph_is_walked_too():
+    x = torch.tensor(1.0, dtype=torch.double, requires_grad=True)
+    total = torch.stack([x * float(i) for i in range(2000)]).sum()
+    total.backward()
+    assert x.grad.item() == 1999 * 1000
+
+
+def test_recording_a_long_chain_twice():
+    x = torch.tensor(1.0, dtype=torch.double, requires_grad=True)
+    y = x
+    for _ in range(3000):
+        y = torch.sin(y)
+    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    (second,) = torch.autograd.grad(first, x)
+    assert np.isfinite(second.item())
+    assert second.item() < 0
+
+
+@pytest.fixture
+def no_collector():
+    """Whatever dies in this test dies by reference counting: there are no cycles."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def everything(x):
+    """A computation with hooks, kept gradients, views, writes and saved results."""
+    y = torch.exp(x) * torch.sin(x)
+    y.retain_grad()
+    y.register_hook(lambda g: g * 1)
+    z = y.reshape(-1)[:2]
+    w = z * 2
+    w.mul_(3)
+    w[0] = x[1]
+    return w, [y, z, w]
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_no_cycles(create_graph):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    out, parts = everything(x)
+    watched = [weakref.ref(t) for t in parts] + [weakref.ref(t.grad_fn) for t in parts]
+    if create_graph:
+        (g,) = torch.autograd.grad(out.sum(), x, create_graph=True)
+        watched.append(weakref.ref(g.grad_fn))
+        (g.sum()).backward()
+        del g
+    else:
+        out.sum().backward()
+    assert all(r() is not None for r in watched)
+    del out, parts
+    assert [r() for r in watched] == [None] * len(watched)
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_graph_never_run_dies_with_its_result():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    out, parts = everything(x)
+    watched = [weakref.ref(t.grad_fn) for t in parts]
+    del out, parts
+    assert [r() for r in watched] == [None] * len(watched)
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_leaf_and_its_gradient_die_with_the_last_name():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    watched = [weakref.ref(x), weakref.ref(x.grad)]
+    del x
+    assert [r() for r in watched] == [None, None]
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_saved_arrays_are_gone_after_backward():
+    x = torch.tensor(np.arange(4.0), requires_grad=True)
+    hidden = weakref.ref(np.zeros(1)) if False else None
+    y = torch.exp(x)
+    saved = weakref.ref(y.array)
+    z = (y * y).sum()
+    del y
+    assert saved() is not None
+    z.backward()
+    assert saved() is None
+    assert hidden is None
+    node = z.grad_fn
+    assert node.next_functions[0][0].saved is None
+
+
+def test_the_result_is_not_kept_alive_by_a_graph_that_does_not_need_it():
+    x = torch.tensor(np.arange(4.0), requires_grad=True)
+    y = x + 1
+    saved = weakref.ref(y.array)
+    z = (y * 2).sum()
+    del y
+    assert saved() is None
+    z.backward()
+    assert x.grad.tolist() == [2] * 4
+
+
+def test_memory_does_not_grow_over_many_steps():
+    x = torch.ones(1000, requires_grad=True)
+
+    def step():
+        x.grad = None
+        (torch.exp(x) * x).sum().backward()
+
+    for _ in range(5):
+        step()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(200):
+            step()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000

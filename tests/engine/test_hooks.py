@@ -1,0 +1,186 @@
+"""Hooks and kept gradients: what they see, what they may replace, and the order in which they run."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import grad
+from gradcli.ops.errors import Fault
+
+
+def leaf(data):
+    return torch.tensor(data, requires_grad=True)
+
+
+def test_retain_grad():
+    x = leaf([1.0, 2.0])
+    h = x * x
+    assert not h.retains_grad
+    h.retain_grad()
+    assert h.retains_grad
+    (h * 3).sum().backward()
+    assert h.grad.tolist() == [3, 3]
+    assert x.grad.tolist() == [6, 12]
+    with pytest.raises(RuntimeError) as fault:
+        torch.ones(1).retain_grad()
+    assert fault.value.code == "E0404"
+
+
+def test_the_documented_order_of_two_hooks():
+    x = leaf(3.0)
+    y1, y2 = x + 1, 2 * x
+    loss = (y1 - y2) ** 2
+    seen = []
+    y1.register_hook(lambda g: seen.append(("y1", g.item())))
+    y2.register_hook(lambda g: seen.append(("y2", g.item())))
+    loss.retain_grad()
+    loss.backward()
+    assert seen == [("y2", 4.0), ("y1", -4.0)]
+    assert loss.grad.item() == 1
+    assert x.grad.item() == 4
+
+
+def test_a_hook_may_replace_the_gradient_and_be_removed():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    handle = y.register_hook(lambda g: g * 10)
+    y.sum().backward()
+    assert x.grad.tolist() == [20, 20]
+    handle.remove()
+    handle.remove()
+    x.grad = None
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    with x.register_hook(lambda g: g * 0):
+        x.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    x.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_a_leafs_hook_sees_the_whole_sum_once():
+    x = leaf(2.0)
+    seen = []
+    x.register_hook(lambda g: seen.append(g.item()))
+    (x * 3 + x * 4).backward()
+    assert seen == [7.0]
+
+
+def test_hooks_run_in_order_and_pass_on():
+    x = leaf(1.0)
+    y = x * 1
+    y.register_hook(lambda g: g + 1)
+    y.register_hook(lambda g: g * 5)
+    y.backward()
+    assert x.grad.item() == 10
+
+
+def test_tensor_hooks_then_node_prehooks_then_the_kept_gradient_then_posthooks():
+    x = leaf(2.0)
+    y = x * 3
+    order = []
+
+    def tensor_hook(g):
+        order.append("tensor")
+        return g * 2
+
+    def prehook(grad_outputs):
+        order.append("pre")
+        assert grad_outputs[0].item() == 2
+        return (grad_outputs[0] + 1,)
+
+    def posthook(grad_inputs, grad_outputs):
+        order.append("post")
+        assert grad_outputs[0].item() == 3
+        assert grad_inputs[0].item() == 9
+        return tuple(None if g is None else g * 10 for g in grad_inputs)
+
+    y.retain_grad()
+    y.grad_fn.register_hook(posthook)
+    y.grad_fn.register_prehook(prehook)
+    y.register_hook(tensor_hook)
+    y.backward()
+    assert order == ["tensor", "pre", "post"]
+    assert y.grad.item() == 3
+    assert x.grad.item() == 90
+
+
+def test_post_accumulate_hook():
+    x = leaf([1.0, 2.0])
+    seen = []
+
+    def use_and_clear(p):
+        seen.append(p.grad.tolist())
+        p.grad = None
+
+    x.register_post_accumulate_grad_hook(use_and_clear)
+    (x * x).sum().backward()
+    assert seen == [[2, 4]]
+    assert x.grad is None
+    with pytest.raises(RuntimeError) as fault:
+        (x * 2).register_post_accumulate_grad_hook(use_and_clear)
+    assert fault.value.code == "E0404"
+
+
+def test_a_leaf_receives_its_gradient_before_older_nodes_run():
+    """A leaf's hooks run as soon as its last contribution is there, in the middle of the pass."""
+    x, w = leaf(2.0), leaf(3.0)
+    order = []
+    w.register_post_accumulate_grad_hook(lambda p: order.append("w"))
+    h = x * x
+    h.register_hook(lambda g: order.append("h"))
+    (h * w).backward()
+    assert order in (["w", "h"], ["h", "w"])
+    late = x * 5
+    late.register_hook(lambda g: order.append("late"))
+    order.clear()
+    v = leaf(1.0)
+    v.register_post_accumulate_grad_hook(lambda p: order.append("v"))
+    (torch.sin(late) * v).backward()
+    assert order[0] == "v"
+
+
+def test_hooks_run_in_grad_too_and_only_on_the_way():
+    x, w = leaf(2.0), leaf(3.0)
+    seen = []
+    x.register_hook(lambda g: seen.append("x"))
+    w.register_hook(lambda g: seen.append("w"))
+    grad(x * w, x)
+    assert seen == ["x"]
+
+
+def test_hooks_under_create_graph_see_recorded_gradients():
+    x = leaf(2.0)
+    y = x * x
+    y.register_hook(lambda g: g * x)
+    (g,) = grad(y, x, create_graph=True)  # x * 2x
+    assert g.item() == 8
+    assert grad(g, x)[0].item() == 8  # 4x
+
+
+def test_what_a_hook_may_not_do():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError) as fault:
+        torch.ones(1).register_hook(lambda g: None)
+    assert fault.value.code == "E0404"
+    for result in (5, torch.ones(3)):
+        y = x * 2
+        y.register_hook(lambda g, result=result: result)
+        with pytest.raises(Fault) as fault:
+            y.sum().backward()
+        assert fault.value.code == "E0407"
+
+
+def test_an_exception_in_a_hook_comes_out_and_leaves_the_mode_as_it_was():
+    x = leaf(1.0)
+    y = x * 2
+
+    def fail(g):
+        raise ZeroDivisionError
+
+    y.register_hook(fail)
+    with pytest.raises(ZeroDivisionError):
+        y.backward()
+    assert torch.is_grad_enabled()
+    assert (x * 2).requires_grad

@@ -1,0 +1,218 @@
+"""Writing in place: leaves refuse, versions are checked, views share memory and counters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops.errors import Fault
+
+
+def leaf(data):
+    return torch.tensor(data, requires_grad=True)
+
+
+def test_a_leaf_that_requires_grad_refuses():
+    x = leaf([1.0, 2.0])
+    for write in (lambda: x.add_(1), lambda: x.mul_(2), lambda: x.__setitem__(0, 5.0), lambda: x.__iadd__(1),
+                  lambda: x.zero_(), lambda: x.fill_(1), lambda: x.copy_(x)):  # fmt: skip
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad") as fault:
+            write()
+        assert fault.value.code == "E0408"
+    assert x.tolist() == [1, 2]
+    with torch.no_grad():
+        x.add_(1)
+        x[0] = 7
+    assert x.tolist() == [7, 3]
+    assert x.is_leaf
+
+
+def test_in_place_results_are_recorded():
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    same = y.mul_(3)
+    assert same is y
+    y += x
+    y[0] = x[1] * 10
+    y.sum().backward()
+    assert y.tolist() == [20, 8]
+    assert x.grad.tolist() == [0, 14]
+
+
+def test_every_symbol_in_place():
+    for write, first in (
+        (lambda y, x: y.__iadd__(x), 4), (lambda y, x: y.__isub__(x), 2), (lambda y, x: y.__imul__(x), 12),
+        (lambda y, x: y.__itruediv__(x), 0), (lambda y, x: y.__ipow__(2), 36),
+    ):  # fmt: skip
+        x = leaf(2.0)
+        y = x * 3
+        y = write(y, x)
+        y.backward()
+        assert x.grad.item() == first
+
+
+def test_a_plain_tensor_that_takes_in_a_recorded_one_becomes_recorded():
+    x = leaf([1.0, 2.0])
+    buffer = torch.zeros(2)
+    buffer.add_(x * 3)
+    buffer[1] = x[0] * 5
+    assert buffer.requires_grad
+    buffer.sum().backward()
+    assert x.grad.tolist() == [8, 0]
+
+
+def test_a_saved_value_that_changed_is_an_error_that_names_operator_shape_and_versions():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    z = y * y
+    y += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as fault:
+        z.sum().backward()
+    assert fault.value.code == "E0402"
+    text = str(fault.value)
+    assert "mul" in text
+    assert "MulBackward0" in text
+    assert "[2]" in text
+    assert "is at version 1; expected version 0" in text
+
+
+def test_a_saved_result_that_changed_is_an_error():
+    x = leaf([1.0, 2.0])
+    y = torch.exp(x)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="result of exp") as fault:
+        y.sum().backward()
+    assert fault.value.code == "E0402"
+
+
+def test_a_value_saved_after_the_write_is_good():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    y += 1
+    z = y * y
+    z.sum().backward()
+    assert x.grad.tolist() == [12, 20]
+
+
+def test_a_write_to_what_nobody_saved_is_good():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    z = y + 1
+    y.zero_()
+    z.sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_in_place_operators_that_save_their_result():
+    x = leaf([1.0, 4.0])
+    y = x * 1
+    y.sqrt_()
+    y.sum().backward()
+    assert x.grad.tolist() == [0.5, 0.25]
+    x.grad = None
+    y = x * 1
+    y.exp_().mul_(2)
+    with pytest.raises(RuntimeError) as fault:
+        y.sum().backward()
+    assert fault.value.code == "E0402"
+
+
+def test_the_version_counter_is_shared_by_detached_twins():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    z = y * y
+    y.detach().add_(1)
+    with pytest.raises(RuntimeError) as fault:
+        z.sum().backward()
+    assert fault.value.code == "E0402"
+
+
+def test_a_write_through_data_goes_unseen():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    z = (y * y).sum()
+    y.data.mul_(10)
+    z.backward()
+    assert x.grad.tolist() == [80, 160]
+
+
+def test_a_write_to_a_view_is_seen_by_what_saved_its_base():
+    x = torch.ones(3)
+    w = leaf([1.0, 2.0, 3.0])
+    y = w * x
+    x[1:].mul_(5)
+    assert x.tolist() == [1, 5, 5]
+    with pytest.raises(RuntimeError) as fault:
+        y.sum().backward()
+    assert fault.value.code == "E0402"
+
+
+def test_views_share_memory_both_ways():
+    x = torch.arange(6.0)
+    for view in (x.view(2, 3), x.reshape(3, 2), x[1:4], x[2], x.view(2, 3).t(), x.unsqueeze(0), x.detach(), x.data,
+                 x.expand(2, 6), x.view(2, 3).diagonal(), x.view(1, 6).squeeze(0)):  # fmt: skip
+        assert np.shares_memory(view.detach().numpy(), x.numpy())
+    x.view(2, 3)[1, 0] = 100
+    assert x[3].item() == 100
+    x[0] = -1
+    assert x.view(2, 3)[0, 0].item() == -1
+    first = x[0]
+    first.add_(1)
+    assert x[0].item() == 0
+
+
+def test_writing_by_index_sends_the_gradient_to_the_value_and_not_to_what_it_replaced():
+    x, v = leaf([1.0, 2.0, 3.0]), leaf([10.0, 20.0])
+    y = x * 2
+    y[1:] = v * v
+    assert y.tolist() == [2, 100, 400]
+    (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [2, 0, 0]
+    assert v.grad.tolist() == [40, 120]
+
+
+def test_a_broadcast_value_and_masks_and_lists():
+    x, v = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf(5.0)
+    y = x * 1
+    y[y > 2.5] = v
+    y.sum().backward()
+    assert x.grad.tolist() == [[1, 1], [0, 0]]
+    assert v.grad.item() == 2
+    z = torch.zeros(2, 2)
+    z[0] = [1, 2]
+    z[:, 1] = torch.tensor([7, 8])
+    assert z.tolist() == [[1, 7], [0, 8]]
+
+
+@pytest.mark.parametrize(
+    ("code", "write"),
+    [
+        ("E0301", lambda: torch.ones(2).add_(torch.ones(3))), ("E0301", lambda: torch.ones(1).add_(torch.ones(3))),
+        ("E0309", lambda: torch.tensor([1, 2]).mul_(2.5)), ("E0309", lambda: torch.tensor([1, 2]).add_(torch.ones(2))),
+        ("E0409", lambda: torch.ones(1).expand(3).add_(1)), ("E0301", lambda: torch.ones(2).__setitem__(0, torch.ones(2))),
+        ("E0307", lambda: torch.ones(2).__setitem__(2, 1.0)), ("E0307", lambda: torch.ones(2).__setitem__((0, 0), 1.0)),
+    ],
+)  # fmt: skip
+def test_refusals(code, write):
+    with pytest.raises(Fault) as fault:
+        write()
+    assert fault.value.code == code
+
+
+def test_the_gradient_flows_through_a_write_to_a_view():
+    x = leaf([1.0, 2.0, 3.0])
+    y = x * 2
+    y[1:].mul_(10)
+    y.sum().backward()
+    assert x.grad.tolist() == [2, 20, 20]
+
+
+def test_a_view_taken_before_the_write_sees_the_new_graph():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    first = y[0]
+    y.mul_(3)
+    first.backward()
+    assert first.item() == 6
+    assert x.grad.tolist() == [6, 0]

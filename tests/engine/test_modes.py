@@ -1,0 +1,121 @@
+"""no_grad and its kin: nested, as decorators, and when an exception passes through."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+
+
+def on():
+    return (torch.tensor(1.0, requires_grad=True) * 2).requires_grad
+
+
+def test_no_grad_in_the_middle_of_a_computation():
+    x = torch.tensor(1.0, requires_grad=True)
+    y1 = x**2
+    with torch.no_grad():
+        y2 = x**3
+    assert not y2.requires_grad
+    (y1 + y2).backward()
+    assert x.grad.item() == 2
+
+
+def test_nesting_restores_each_level():
+    with torch.no_grad():
+        assert not on()
+        with torch.enable_grad():
+            assert on()
+            with torch.set_grad_enabled(False):
+                assert not on()
+            assert on()
+        assert not on()
+    assert on()
+
+
+@pytest.mark.parametrize("make", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)])
+def test_an_exception_restores(make):
+    with pytest.raises(ZeroDivisionError), make():
+        assert not torch.is_grad_enabled()
+        raise ZeroDivisionError
+    assert torch.is_grad_enabled()
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_decorators_switch_for_the_calls_only():
+    @torch.no_grad()
+    def off(depth):
+        assert not on()
+        return depth and off(depth - 1)
+
+    @torch.enable_grad()
+    def back():
+        return on()
+
+    @torch.set_grad_enabled(False)
+    def set_off():
+        return on()
+
+    @torch.inference_mode()
+    def inferring():
+        return on(), torch.is_inference_mode_enabled()
+
+    assert on()
+    off(3)
+    assert on()
+    assert not set_off()
+    assert inferring() == (False, True)
+    with torch.no_grad():
+        assert back()
+        assert not on()
+    assert on()
+    assert off.__name__ == "off"
+
+
+def test_one_switch_entered_twice():
+    switch = torch.no_grad()
+    with switch:
+        with switch:
+            assert not on()
+        assert not on()
+    assert on()
+
+
+def test_set_grad_enabled_as_a_call():
+    torch.set_grad_enabled(False)
+    assert not on()
+    torch.set_grad_enabled(True)
+    assert on()
+
+
+def test_inference_mode_off_is_nothing():
+    with torch.inference_mode(False):
+        assert on()
+        assert not torch.is_inference_mode_enabled()
+
+
+def test_no_grad_without_brackets_says_what_to_write():
+    with pytest.raises(TypeError, match=r"@no_grad\(\)") as fault:
+        @torch.no_grad
+        def function():
+            return None
+    assert fault.value.code == "E0302"
+
+
+def test_the_mode_does_not_change_what_was_recorded_or_what_a_leaf_is():
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * x
+    with torch.no_grad():
+        y.backward()
+        z = torch.tensor(1.0, requires_grad=True)
+    assert x.grad.item() == 6
+    assert z.requires_grad
+    assert z.is_leaf
+    assert not x.grad.requires_grad
+
+
+def test_a_generator_keeps_its_own_mode_only_while_it_runs():
+    with torch.no_grad():
+        results = [on() for _ in range(2)]
+    assert results == [False, False]
+    assert on()

@@ -1,0 +1,153 @@
+"""Optimizers follow PyTorch's recorded paths (tests/oracles/optim.json) and leave the graph alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops.errors import Fault
+
+ORACLES = Path(__file__).parents[1] / "oracles"
+_spec = importlib.util.spec_from_file_location("record_optim", ORACLES / "record_optim.py")
+recorder = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(recorder)
+RECORD = json.loads((ORACLES / "optim.json").read_text("utf-8"))
+
+
+def test_the_recording_is_of_the_recipes():
+    assert RECORD["made_with"]["torch"] == "2.13.0"
+    recipes = json.loads(json.dumps(recorder.RECIPES))
+    assert [[case["name"], case["options"]] for case in RECORD["cases"]] == recipes
+
+
+@pytest.mark.parametrize("i", range(len(RECORD["cases"])))
+def test_paths_are_pytorchs(i):
+    case = RECORD["cases"][i]
+    path = recorder.run(torch, case["name"], case["options"])
+    np.testing.assert_allclose(path, case["path"], rtol=1e-11)
+
+
+def test_the_documented_descent():
+    """500 steps on x^2 - 2x + 1 from 0 end at x = 1, y = 0 to four decimals."""
+    x = torch.tensor(0.0, requires_grad=True)
+    sgd = torch.optim.SGD([x], lr=0.01)
+    for _ in range(500):
+        sgd.zero_grad()
+        y = x**2 - 2 * x + 1
+        y.backward()
+        sgd.step()
+    assert f"{y.item():.4f}" == "0.0000"
+    assert repr(x) == "tensor(1.0000, requires_grad=True)"
+
+
+def test_the_parameter_stays_the_leaf_and_the_memory():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    memory = x.detach().numpy()
+    sgd = torch.optim.SGD([x], lr=0.5, momentum=0.9)
+    (x * x).sum().backward()
+    assert sgd.step() is None
+    assert x.is_leaf
+    assert x.requires_grad
+    assert x.dtype is torch.float32
+    assert memory.tolist() == [0.0, 0.0]
+    assert not sgd.state[x]["momentum_buffer"].requires_grad
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+def test_a_step_between_forward_and_backward_is_caught(name):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = (x * x).sum()
+    x.grad = torch.ones(2)
+    getattr(torch.optim, name)([x]).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as fault:
+        y.backward()
+    assert fault.value.code == "E0402"
+
+
+def test_closure():
+    x = torch.tensor(3.0, requires_grad=True)
+    adam = torch.optim.Adam([x], lr=0.1)
+    calls = []
+
+    def closure():
+        adam.zero_grad()
+        y = x * x
+        y.backward()
+        calls.append(y.item())
+        return y
+
+    with torch.no_grad():
+        y = adam.step(closure)
+    assert y.item() == 9
+    assert calls == [9.0]
+    assert x.item() == pytest.approx(2.9)
+
+
+def test_zero_grad():
+    x = torch.tensor([1.0], requires_grad=True)
+    untouched = torch.tensor([1.0], requires_grad=True)
+    sgd = torch.optim.SGD([x, untouched], lr=1.0)
+    x.sum().backward()
+    sgd.zero_grad(set_to_none=False)
+    assert x.grad.tolist() == [0.0]
+    sgd.zero_grad()
+    assert x.grad is None
+    x.sum().backward()
+    sgd.step()
+    assert untouched.item() == 1.0
+    assert untouched not in sgd.state
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+def test_a_restored_optimizer_goes_on_the_same_path(name):
+    options = {"lr": 0.05} | ({"momentum": 0.9} if name in ("SGD", "RMSprop") else {})
+    make = getattr(torch.optim, name)
+
+    def advance(x, optimizer, steps):
+        for _ in range(steps):
+            optimizer.zero_grad()
+            (x**4).sum().backward()
+            optimizer.step()
+
+    x = torch.tensor([1.0, -2.0], dtype=torch.double, requires_grad=True)
+    first = make([x], **options)
+    advance(x, first, 3)
+    state = first.state_dict()
+    twin = x.detach().clone().requires_grad_()
+    second = make([twin], lr=9.0)
+    second.load_state_dict(state)
+    assert second.param_groups[0]["lr"] == 0.05
+    advance(x, first, 3)
+    advance(twin, second, 3)
+    assert twin.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(
+    ("code", "make"),
+    [
+        ("E0304", lambda x: torch.optim.SGD([])), ("E0303", lambda x: torch.optim.SGD(x)),
+        ("E0303", lambda x: torch.optim.SGD([1.0])), ("E0404", lambda x: torch.optim.SGD([x * 2])),
+        ("E0304", lambda x: torch.optim.SGD([x], lr=-1.0)), ("E0304", lambda x: torch.optim.SGD([x, x])),
+        ("E0304", lambda x: torch.optim.SGD([x], nesterov=True)),
+        ("E0304", lambda x: torch.optim.Adam([x], betas=(1.0, 0.9))),
+        ("E0304", lambda x: torch.optim.Adam([x], eps=-1.0)),
+        ("E0304", lambda x: torch.optim.RMSprop([x], alpha=-0.1)),
+        ("E0304", lambda x: torch.optim.SGD([x]).load_state_dict({"state": {}, "param_groups": []})),
+    ],
+)  # fmt: skip
+def test_refusals(code, make):
+    with pytest.raises(Fault) as fault:
+        make(torch.tensor([1.0], requires_grad=True))
+    assert fault.value.code == code
+
+
+def test_repr_names_the_options():
+    x = torch.tensor([1.0], requires_grad=True)
+    text = repr(torch.optim.SGD([x], lr=0.1, momentum=0.9))
+    assert text.startswith("SGD (\nParameter Group 0\n")
+    assert "    momentum: 0.9" in text

@@ -1,0 +1,36 @@
+"""Every program in examples/ runs, and prints what was recorded beside it."""
+
+from __future__ import annotations
+
+import io
+import pathlib
+
+import pytest
+
+from gradcli.engine import creation, dtypes
+from gradcli.language.run import prepare
+from gradcli.language.source import Source
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"
+PROGRAMS = sorted(EXAMPLES.glob("*.grad"))
+
+
+@pytest.fixture(autouse=True)
+def _same_start():
+    before = dtypes.get_default_dtype()
+    creation.manual_seed(0)
+    yield
+    dtypes.set_default_dtype(before)
+
+
+def test_there_are_examples():
+    assert len(PROGRAMS) >= 5
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_example_prints_what_was_recorded(path):
+    program = prepare(Source(path.read_text(), path.name), "file")
+    dtypes.set_default_dtype("float32" if program.checked.uses_torch else "float64")
+    out = io.StringIO()
+    program.run({}, write=out.write)
+    assert out.getvalue() == path.with_suffix(".out").read_text()
