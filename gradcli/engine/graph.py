@@ -21,6 +21,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.modes import mode
+from gradcli.engine.names import shown_name
 from gradcli.ops.core import Operator, is_number
 from gradcli.ops.errors import RuntimeFault
 
@@ -76,7 +77,7 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, for example ``"MulBackward0"``."""
-        return type(self).__name__
+        return shown_name(self)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
@@ -102,7 +103,7 @@ class Node:
         return Handle(extra.pre_hooks, hook)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {id(self):#x}>"
+        return f"<{self.name()} object at {id(self):#x}>"
 
 
 class AccumulateGrad(Node):

@@ -47,6 +47,10 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             f"{target.dtype.name}",
             help="write x = x * y, or make x a float tensor first",
         )
+    if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
+        # The rule reads what the target was: keep that, outside the memory written to.
+        old.array = old.array.copy()
+        old.meta = None
     np.copyto(target.array, result.array, casting="unsafe")
     return _after_write(target, result)
 

@@ -26,7 +26,7 @@ _LOGIC = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 # Methods whose operator does not read as a method of its first input.
 _NO_METHOD = frozenset(
     ("cat", "stack", "put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal",
-     "getitem", "where", "cast", "mT")
+     "getitem", "where", "cast", "mT", "real", "imag")
 )  # fmt: skip
 
 

@@ -178,6 +178,16 @@ class Tensor:
         return OPERATORS["mT"](self)
 
     @property
+    def real(self) -> Tensor:
+        """The real part; a real tensor itself."""
+        return OPERATORS["real"](self) if self.dtype.is_complex else self
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part of a complex tensor."""
+        return OPERATORS["imag"](self)
+
+    @property
     def _version(self) -> int:
         return 0 if self.meta is None else self.meta.version.number
 

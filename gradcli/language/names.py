@@ -109,7 +109,7 @@ def namespace(module: str) -> dict[str, Any] | None:
 # ---- Attributes ----------------------------------------------------------------------------------
 
 _TENSOR_READ = (
-    "shape ndim dtype device requires_grad is_leaf grad_fn grad data T mT retains_grad"
+    "shape ndim dtype device requires_grad is_leaf grad_fn grad data T mT real imag retains_grad"
 ).split()
 _TENSOR_CALL = (
     "size dim numel element_size is_floating_point is_contiguous stride requires_grad_ backward detach "
@@ -125,7 +125,7 @@ def _tensor_methods() -> dict[str, Any]:
         for name in (op.name, *op.aliases):
             for spelled in (name, f"{name}_"):
                 method = getattr(Tensor, spelled, None)
-                if method is not None and not spelled.startswith("_"):
+                if callable(method) and not spelled.startswith("_"):
                     table.setdefault(spelled, method)
     return table
 

@@ -122,7 +122,9 @@ cbrt = elementwise(
     "cbrt", np.cbrt, lambda t, out: t / (3.0 * out * out), doc="The real cube root.",
     edges="infinite slope at 0", example="cbrt(x) --x 8",
 )
-square = elementwise("square", np.square, lambda x: 2.0 * x, doc="x times x.", dtypes="promote")
+square = elementwise("square", np.square, lambda x: 2.0 * x, doc="x times x.", dtypes="promote",
+    grad_name="PowBackward0",
+)
 reciprocal = elementwise(
     "reciprocal", lambda x: 1.0 / x, lambda out: -out * out, doc="One over x.", domain="x != 0",
     example="reciprocal(x) --x 4",

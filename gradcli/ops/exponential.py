@@ -29,6 +29,7 @@ log10 = elementwise(
 )
 log1p = elementwise(
     "log1p", np.log1p, lambda t, x: t / (1.0 + x), doc="log(1 + x), exact near 0.", domain="x > -1",
+    grad_name="Log1PBackward0",
 )
 
 

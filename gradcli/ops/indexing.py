@@ -139,6 +139,6 @@ gather = linear(
 )
 ungather = linear(
     "ungather", _ungather, lambda g, indices, dim: gather(g, indices, dim), inputs=("x",),
-    params={"indices": (), "shape": (), "dim": 0}, dtypes="keep", grad_name="GatherBackward0",
+    params={"indices": (), "shape": (), "dim": 0}, dtypes="keep", grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",
 )

@@ -84,7 +84,7 @@ def _inside(t: Any, x: Any, min: Any, max: Any) -> Any:
 
 clamp = elementwise(
     "clamp", _clamp, lambda t, x, min, max: _inside(t, x, min, max), params={"min": None, "max": None},
-    aliases=("clip",), dtypes="promote", doc="x held between two bounds (numbers).",
+    aliases=("clip",), dtypes="promote", grad_name="ClampBackward1", doc="x held between two bounds (numbers).",
     edges="slope 1 at a bound", example="clamp(x, -1, 1) --x 0.5",
 )
 relu = elementwise(

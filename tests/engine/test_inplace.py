@@ -40,6 +40,35 @@ def test_in_place_results_are_recorded():
     assert x.grad.tolist() == [0, 14]
 
 
+def test_a_tensor_times_itself_in_place_is_refused_at_backward_as_in_pytorch():
+    x = leaf(2.0)
+    y = x * 3
+    y *= y
+    with pytest.raises(RuntimeError) as fault:
+        y.backward()
+    assert fault.value.code == "E0402"
+
+
+def test_functions_in_place_read_what_was_there_before():
+    x = leaf([0.5, 1.0])
+    y = x * 3
+    y.sin_()
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 3 * np.cos([1.5, 3.0]), rtol=1e-6)
+
+
+def test_a_wider_operand_in_place_keeps_both_dtypes():
+    x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
+    y = torch.zeros(2)
+    y += x
+    y.mul_(x)
+    assert y.dtype is torch.float32
+    y.sum().backward()
+    assert x.grad.dtype is torch.float64
+    assert x.grad.array.dtype == np.float64
+    assert x.grad.tolist() == [2, 4]
+
+
 def test_every_symbol_in_place():
     for write, first in (
         (lambda y, x: y.__iadd__(x), 4), (lambda y, x: y.__isub__(x), 2), (lambda y, x: y.__imul__(x), 12),

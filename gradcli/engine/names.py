@@ -1,0 +1,69 @@
+"""What a node is called where PyTorch has several names for one operator.
+
+Looked up only when a name is shown, so that recording pays nothing: the operator, its parameters and
+the shapes around the node say which of the names it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def shown_name(node: Any) -> str:
+    """PyTorch's name of a node, for example ``"SumBackward1"`` for a sum along a dimension."""
+    op = getattr(node, "op", None)  # a leaf's AccumulateGrad has none
+    special = None if op is None else _SPECIAL.get(op.name)
+    return type(node).__name__ if special is None else special(node)
+
+
+def _params(node: Any) -> dict:
+    return node.extra.params if node.extra is not None else {}
+
+
+def _by_dim(plain: str, along: str, several: str | None = None) -> Callable[[Any], str]:
+    def name(node: Any) -> str:
+        dim = _params(node).get("dim")
+        if dim is None:
+            return plain
+        return several if several is not None and isinstance(dim, tuple | list) else along
+
+    return name
+
+
+def _matmul(node: Any) -> str:
+    if len(node.shape) == 2:
+        return "MmBackward0"
+    if not node.shape:
+        return "DotBackward0"
+    return "MvBackward0" if len(node.shape) == 1 else "BmmBackward0"
+
+
+def _index(node: Any) -> str:
+    index = _params(node).get("index", ())
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(hasattr(p, "dtype") for p in parts):
+        return "IndexBackward0"
+    # Each part is an operation of its own in PyTorch; the last one that does something names the result.
+    for part in reversed(parts):
+        if isinstance(part, int):
+            return "SelectBackward0"
+        if isinstance(part, slice) and part != slice(None):
+            return "SliceBackward0"
+        if part is None:
+            return "UnsqueezeBackward0"
+    return "AliasBackward0"
+
+
+_SPECIAL: dict[str, Callable[[Any], str]] = {
+    "sum": _by_dim("SumBackward0", "SumBackward1"),
+    "mean": _by_dim("MeanBackward0", "MeanBackward1"),
+    "prod": _by_dim("ProdBackward0", "ProdBackward1"),
+    "squeeze": _by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
+    # ``only`` is the one input that is a tensor where the other is a number.
+    "sub": lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
+    "pow": lambda node: f"PowBackward{ {0: 0, None: 1, 1: 2}[node.only] }",
+    "remainder": lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
+    "matmul": _matmul,
+    "getitem": _index,
+}
