@@ -19,11 +19,13 @@ from gradcli.display.records import tensor_record
 from gradcli.engine.backward import backward
 from gradcli.engine.creation import tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype, to_dtype
+from gradcli.engine.functions import stack
 from gradcli.engine.modes import mode
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.language.diagnostics import Diagnostic
 from gradcli.language.faults import placed
 from gradcli.language.names import NAMES
+from gradcli.language.nodes import Assign, Name
 from gradcli.language.run import MAX_MEMORY, Limits, Program
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
@@ -35,6 +37,8 @@ FLOATS = ("float64", "float32", "float16")
 
 class Evaluator:
     """A program, and what is asked of it for every row.
+
+    A program's value is its last expression, or the variable that its last line assigns.
 
     program    from ``gradcli.language.run.prepare``
     wrt        the variables to differentiate by; all of the row's that can be when left out
@@ -86,6 +90,7 @@ class Evaluator:
         self._dtype = to_dtype(dtype)
         torch = program.checked.uses_torch and dtype == "float64"
         self._default = to_dtype("float32") if torch else self._dtype
+        self._last = _last_assigned(program)
         self._known: set[tuple[str, ...]] = set()
 
     def takes(self, name: str) -> bool:
@@ -122,7 +127,8 @@ class Evaluator:
         if given not in self._known:
             self._require(given)
         leaves = {name: self._leaf(name, values[name]) for name in given}
-        value = self.program.run(leaves, limits=self.limits).value
+        outcome = self.program.run(leaves, limits=self.limits)
+        value = _result(outcome.value, outcome.variables.get(self._last))
         result = _number_of(value)
         if not self.grad:
             return {"value": self._shown(result, [])}
@@ -208,6 +214,28 @@ class Evaluator:
         return _record(result)
 
 
+def _last_assigned(program: Program) -> str:
+    """The variable that the last line assigns, or "": a text that ends so means that variable."""
+    body = program.checked.module.body
+    if body and isinstance(body[-1], Assign) and isinstance(body[-1].targets[0], Name):
+        return body[-1].targets[0].id
+    return ""
+
+
+def _result(value: Any, assigned: Any) -> Any:
+    """What a program gives; several results in a list are one with a row for each."""
+    if value is None:
+        value = assigned
+    if isinstance(value, list | tuple):
+        if any(isinstance(item, Tensor) for item in value):
+            return stack(value)
+        try:
+            return tensor(value)
+        except Fault:
+            return value
+    return value
+
+
 def _number_of(value: Any) -> Any:
     """What a program's result is as an array or number. Raises TypeFault (E0314)."""
     if isinstance(value, Tensor):
@@ -221,7 +249,7 @@ def _number_of(value: Any) -> Any:
     what = "nothing" if value is None else f"a {type(value).__name__}"
     raise TypeFault(
         "E0314", f"the program gives {what}; a row needs a number or a tensor",
-        help="end the program with an expression, such as loss; join lists with stack([a, b])",
+        help="end the program with an expression that has a numeric value",
     )  # fmt: skip
 
 

@@ -22,17 +22,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, TextIO
 
-import numpy as np
-
-from gradcli.language.diagnostics import inert
-from gradcli.language.values import MAX_BYTES, MAX_NESTING, read_value
+from gradcli.batch.fields import Fields, shown
+from gradcli.language.values import MAX_BYTES
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 LINE_LIMIT = 16 << 20
 """The longest line that is read, in characters without its newline."""
-
-NAME_LIMIT = 40
-"""How much of a field's name or of a cell an error message repeats."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -97,7 +92,7 @@ def read_rows(
     readers = {"jsonl": _json_rows, "csv": _csv_rows}
     if form not in readers:
         raise ValueFault("E0905", f"batch rows cannot be read as {form!r}", help="jsonl or csv")
-    return readers[form](stream, _Values(wanted or _any_name, dtype, max_bytes))
+    return readers[form](stream, Fields(wanted or _any_name, dtype, max_bytes))
 
 
 def _any_name(name: str) -> bool:
@@ -168,117 +163,6 @@ def _bad_characters(line: str) -> Fault | None:
     return ValueFault("E0921", f"the line holds {what} at character {place}", help=_UTF8)
 
 
-# ---- values --------------------------------------------------------------------------------------
-
-
-class _Values:
-    """How fields become values."""
-
-    __slots__ = ("dtype", "max_bytes", "numpy", "wanted")
-
-    def __init__(self, wanted: Callable[[str], bool], dtype: str, max_bytes: int) -> None:
-        self.wanted = wanted
-        self.dtype = dtype
-        self.max_bytes = max_bytes
-        self.numpy = np.dtype(dtype)
-
-    def text(self, name: str, text: str) -> object:
-        """The value that a text describes. Raises Fault that names the variable."""
-        try:
-            return read_value(text, dtype=self.dtype, allow_files=False, max_bytes=self.max_bytes)
-        except Fault as fault:
-            shown = "" if len(text) > NAME_LIMIT or not text.strip() else f": {_shown(text)}"
-            notes = () if isinstance(fault, LimitFault) else fault.notes
-            kind = LimitFault if isinstance(fault, LimitFault) else ValueFault
-            raise kind(
-                fault.code, f"{name}: {fault.message}{shown}", help=fault.help, notes=notes
-            ) from None
-
-    def json(self, name: str, value: object) -> object:
-        """The value that a JSON field holds. Raises Fault."""
-        kind = value.__class__
-        if kind is float or kind is int:
-            return self.number(name, value)
-        if kind is str:
-            return self.text(name, value)
-        if kind is bool:
-            return np.bool_(value)
-        if kind is list:
-            return self.array(name, value)
-        what = "null" if value is None else "an object"
-        raise ValueFault(
-            "E0923", f"{name}: {what} is not a value",
-            help='write a number, nested lists, or a string such as "1,2;3,4"',
-        )  # fmt: skip
-
-    def number(self, name: str, value: Any) -> object:
-        try:
-            value = float(value)
-        except OverflowError:
-            value = float("inf")
-        if value - value == 0 and self.dtype == "float64":
-            return np.float64(value)
-        with np.errstate(over="ignore"):
-            found = self.numpy.type(value)
-        if not np.isfinite(found):  # JSON has no infinity, so the digits were too many
-            raise self.too_large(name)
-        return found
-
-    def too_large(self, name: str) -> Fault:
-        return ValueFault(
-            "E0923", f"{name}: a number is too large for {self.dtype}",
-            help='write "Infinity" for infinity',
-        )  # fmt: skip
-
-    def array(self, name: str, value: list) -> object:
-        """Nested lists as an array, a level at a time."""
-        shape = []
-        items: list[Any] = [value]
-        while items and items[0].__class__ is list:
-            size = len(items[0])
-            if any(item.__class__ is not list or len(item) != size for item in items):
-                raise self.wrong_list(name, "has rows that differ in length")
-            shape.append(size)
-            if len(shape) > MAX_NESTING:
-                raise self.wrong_list(name, f"nests deeper than {MAX_NESTING}")
-            items = [inner for item in items for inner in item]
-        kinds = set(map(type, items))
-        if kinds == {bool}:
-            return np.array(items).reshape(shape)
-        if list in kinds:
-            raise self.wrong_list(name, "has rows that differ in length")
-        if not kinds <= {int, float, str}:
-            raise self.wrong_list(name, "holds more than numbers")
-        try:
-            numbers = [_WORDS[item] if item.__class__ is str else float(item) for item in items]
-        except KeyError:
-            raise self.wrong_list(name, "holds text that is no number") from None
-        except OverflowError:
-            raise self.too_large(name) from None
-        found = np.array(numbers, dtype=np.float64)
-        with np.errstate(over="ignore"):
-            result = found.astype(self.numpy)
-        # An infinity that no word asked for had too many digits.
-        asked = sum(item in ("Infinity", "-Infinity") for item in items) if str in kinds else 0
-        if np.count_nonzero(np.isinf(result)) > asked:
-            raise self.too_large(name)
-        return result.reshape(shape)
-
-    def wrong_list(self, name: str, what: str) -> Fault:
-        return ValueFault(
-            "E0923", f"{name}: the list {what}",
-            help='like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed',
-        )  # fmt: skip
-
-
-_WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
-
-
-def _shown(text: str) -> str:
-    """A name or text of the row's, cut and made harmless, for a message."""
-    return f"`{inert(text[:NAME_LIMIT])}{'...' if len(text) > NAME_LIMIT else ''}`"
-
-
 # ---- JSON lines ----------------------------------------------------------------------------------
 
 
@@ -301,7 +185,7 @@ def _constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _json_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
+def _json_rows(stream: TextIO, values: Fields) -> Iterator[Row]:
     import json
 
     decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
@@ -314,14 +198,14 @@ def _json_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
                 row.problem = fault
             except _Twice as twice:
                 row.problem = ValueFault(
-                    "E0924", f"the field {_shown(str(twice))} stands twice", help="keep one of them"
+                    "E0924", f"the field {shown(str(twice))} stands twice", help="keep one of them"
                 )
             except (ValueError, RecursionError, MemoryError) as fault:
                 row.problem = _not_json(fault, line)
         yield row
 
 
-def _fill_from_json(row: Row, found: Any, values: _Values) -> None:
+def _fill_from_json(row: Row, found: Any, values: Fields) -> None:
     if found.__class__ is not dict:
         raise ValueFault(
             "E0920", "the line is JSON, but not an object", help='write {"x": 1.5, "id": "first"}'
@@ -362,7 +246,7 @@ def _not_json(fault: Exception, line: str) -> Fault:
 # ---- CSV -----------------------------------------------------------------------------------------
 
 
-def _csv_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
+def _csv_rows(stream: TextIO, values: Fields) -> Iterator[Row]:
     lines = _lines(stream)
     head, problem = next(lines, ("", None))
     columns: list[str] = []
@@ -384,12 +268,12 @@ def _csv_rows(stream: TextIO, values: _Values) -> Iterator[Row]:
         yield row
 
 
-def _check_header(columns: list[str], values: _Values) -> None:
+def _check_header(columns: list[str], values: Fields) -> None:
     seen: set[str] = set()
     for name in columns:
         if name in seen and (name == "id" or values.wanted(name)):
             raise ValueFault(
-                "E0924", f"the column {_shown(name)} stands twice", help="keep one of them"
+                "E0924", f"the column {shown(name)} stands twice", help="keep one of them"
             )
         seen.add(name)
     if not any(_NAME.match(name) for name in columns):
@@ -418,7 +302,7 @@ def _cells(line: str) -> list[str]:
         raise ValueFault("E0925", message, help='quote a list: "1,2,3"') from None
 
 
-def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: _Values) -> None:
+def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: Fields) -> None:
     if "id" in columns[: len(cells)]:
         row.id = cells[columns.index("id")]
     if len(cells) != len(columns):

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import AccumulateGrad, Handle, Node, more, verify
+from ..engine.graph import AccumulateGrad, Handle, Node, more
 from ..engine.tensor import Tensor
 from ..language.diagnostics import inert
 from ..ops.core import is_number
-from ..ops.errors import Fault
+from .graph_values import constant, raw, values_of
 from .records import tensor_record
 from .values import show_value
 
@@ -197,30 +197,19 @@ def graph_of(
             if node.extra is not None:
                 shown.params = _params(node)
         if grads is not None:
-            shown.grad = _raw(grads.get(node))
+            shown.grad = raw(grads.get(node))
         nodes.append(shown)
     if values is not False:
         given = {} if values is True else values
-        known = _values(order, tensors, given)
+        known = values_of(order, tensors, given)
         for shown, node in zip(nodes, order, strict=True):
             shown.value = known.get(node)
     return Graph(nodes)
 
 
-def _raw(value: Any) -> Any:
-    return value.array if isinstance(value, Tensor) else value
-
-
-def _constant(node: Node, place: int) -> Any:
-    """An input that no gradient flows to, where the node kept it."""
-    if not node.saved or place >= len(node.saved) - 1:
-        return None
-    return _raw(node.saved[place])
-
-
 def _shown_constant(node: Node, place: int, called: Mapping[int, str]) -> Any:
     name = called.get(id(node.saved[place])) if node.saved and place < len(node.saved) else None
-    return name or _constant(node, place)
+    return name or constant(node, place)
 
 
 def _params(node: Node) -> dict[str, Any]:
@@ -231,73 +220,8 @@ def _params(node: Node) -> dict[str, Any]:
             default = defaults[name]
             numbers = is_number(value) and is_number(default)
             if value is not default and not (numbers and value == default):
-                found[name] = _raw(value)
+                found[name] = raw(value)
     return found
-
-
-def _values(order: list[Node], tensors: Mapping[Node, Tensor], given: Mapping[Node, Any]) -> dict:
-    """Values by node: given, named, saved by a user of the node or by itself, or computed again."""
-    known = {node: _raw(value) for node, value in given.items()}
-    for node in order:
-        if node in known:
-            continue
-        owner = tensors.get(node)
-        if owner is None and node.__class__ is AccumulateGrad:
-            owner = node.variable
-        if owner is not None:
-            known[node] = owner.array
-        elif node.saved and node.saved[-1] is not None and _unchanged(node, -1):
-            known[node] = node.saved[-1]
-    for node in order:
-        for place, edge in enumerate(node.edges):
-            if edge is None or edge in known or not node.saved or place >= len(node.saved) - 1:
-                continue
-            kept = node.saved[place]
-            if isinstance(kept, Tensor) and kept.edge is edge and _unchanged(node, place):
-                known[edge] = kept.array
-    for node in order:
-        if node not in known and node.edges:
-            value = _again(node, known)
-            if value is not None:
-                known[node] = value
-    return known
-
-
-def _unchanged(node: Node, place: int) -> bool:
-    """Whether a saved value is still what it was when it was saved."""
-    if place == -1:
-        value = node.extra.out_meta if node.extra is not None else None
-        if value is None:
-            return True
-    else:
-        value = node.saved[place]
-        if value.meta is None:
-            return True
-    try:
-        verify(node, place, value)
-    except Fault:
-        return False
-    return True
-
-
-def _again(node: Node, known: Mapping[Node, Any]) -> Any:
-    """The value of a node from its inputs' values, where all of them are there."""
-    inputs = []
-    for place, edge in enumerate(node.edges):
-        value = _constant(node, place) if edge is None else known.get(edge)
-        if value is None:
-            return None
-        inputs.append(value)
-    op = node.op
-    params = dict(op.params)
-    if node.extra is not None:
-        params.update((k, v) for k, v in node.extra.params.items() if k in params)
-    try:
-        with np.errstate(all="ignore"):
-            value = op.compute(*inputs, **params)
-    except Exception:  # whatever it is: a value that cannot be shown, not an error of the user's
-        return None
-    return value if np.shape(value) == tuple(node.shape) else None
 
 
 # ---- Text ----------------------------------------------------------------------------------------
@@ -359,7 +283,7 @@ def _argument(value: Any) -> str:
         return ":".join("" if end is None else str(end) for end in ends)
     if value is Ellipsis:
         return "..."
-    if value is None or is_number(value) or isinstance(value, np.generic | str):
+    if value is None or is_number(value) or isinstance(value, np.generic | np.dtype | str):
         return inert(str(value))[:WIDTH]
     return type(value).__name__
 

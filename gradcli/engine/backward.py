@@ -115,7 +115,8 @@ def _start(
                     f"{tuple(shape)}",
                     help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
                 )
-            g = np.ones(shape, t.dtype.numpy)[()]
+            on_host = isinstance(t.array, np.ndarray | np.generic)
+            g = np.ones(shape, t.dtype.numpy)[()] if on_host else np.ones_like(t.array)
         else:
             given = g.array.shape if isinstance(g, Tensor) else np.shape(g)
             if given != shape:
@@ -427,7 +428,7 @@ def _accumulate(leaf: Any, total: Any, recorded: bool) -> None:
         leaf.grad = total if have is None else have + total
         return
     if have is None:
-        if isinstance(total, np.ndarray):
+        if not isinstance(total, np.generic):
             total = total.copy()
         leaf.grad = wrap(total, leaf.dtype)
     elif isinstance(have.array, np.ndarray):

@@ -140,7 +140,8 @@ def public_operators() -> dict[str, Any]:
         if op.name not in HIDDEN:
             # The short way where there is one: it serves as method and as function.
             short = getattr(Tensor, op.name, op)
-            function = short if not op.params and op.kind != "constant" and op.arity < 3 else op
+            usable = callable(short) and not op.params and op.kind != "constant" and op.arity < 3
+            function = short if usable else op
             for name in (op.name, *op.aliases):
                 names[name] = function
     for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind):

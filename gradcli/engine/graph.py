@@ -22,7 +22,7 @@ import numpy as np
 from gradcli.engine.dtypes import DType
 from gradcli.engine.modes import mode
 from gradcli.engine.names import shown_name
-from gradcli.ops.core import Operator, is_number
+from gradcli.ops.core import Operator, is_number, on_arrays
 from gradcli.ops.errors import RuntimeFault
 
 next_number = itertools.count().__next__
@@ -223,7 +223,7 @@ def _assemble_pull(op: Operator, numbers: tuple[bool, ...], is_complex: bool) ->
         if rule is None:
             terms.append("None")
             continue
-        scope[f"r{i}"] = rule
+        scope[f"r{i}"] = on_arrays(rule)
         words = []
         for n in op.reads[i]:
             if n in ("g", "t"):

@@ -25,7 +25,7 @@ from gradcli.ops.indexing import write
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
     """``target`` becomes ``op(target, *others, **params)``, in its own memory; returns ``target``.
 
-    Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (a view inside the graph), E0301 and
+    Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301 and
     E0309 (the result does not fit the target).
     """
     _may_write(target, others)
@@ -79,15 +79,17 @@ def _may_write(target: Tensor, others: tuple) -> None:
             help="write x = x + 1, or change it inside no_grad()",
         )
     base = target.meta.base if target.meta is not None else None
-    if base is not None and (
-        base.edge is not None
-        or target.edge is not None
-        or any(isinstance(o, Tensor) and o.edge is not None for o in others)
-    ):
+    if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
         raise RuntimeFault(
             "E0409",
-            "an in-place write to a view of a tensor in the graph is not recorded",
+            "on this device an in-place write to a view of a tensor in the graph is not recorded",
             help="write to the base by index (x[0] = v), or build the new tensor with where or cat",
+        )
+    if base is not None and base.edge.__class__ is AccumulateGrad:
+        raise RuntimeFault(
+            "E0408",
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            help="write to a clone() of the leaf, or change it inside no_grad()",
         )
 
 
@@ -117,4 +119,53 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
             extra = more(edge)
             extra.out_meta = meta
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
+    if mode.grad and (meta.base is not None or meta.views):
+        _rebase(target, target if meta.base is None else meta.base)
     return target
+
+
+def _rebase(target: Tensor, base: Tensor) -> None:
+    """After a write, the base takes in the view that was written, and all views read from it anew.
+
+        before  base --> A              after  base --> put --> A
+                view --> getitem --> A                    `---> mul --> getitem --> A
+                view.mul_(2)                   view --> getitem --> put
+    """
+    if base.edge is None and target.edge is None:
+        return
+    old = wrap(base.array, base.dtype, base.edge)
+    if target is not base:
+        old = wrap(base.array, base.dtype)
+        written = wrap(target.array, target.dtype, target.edge)
+        before = wrap(base.array, base.dtype, base.edge)
+        _record(OPERATORS["put"], [before, written], {"index": _places(target, base)}, old)
+        base.edge = old.edge
+    for reference in list((base.meta.views or {}).values()):
+        view = reference()
+        if view is not None:
+            again = wrap(view.array, view.dtype)
+            _record(OPERATORS["getitem"], [old], {"index": _places(view, base)}, again)
+            view.edge = again.edge
+
+
+def _places(view: Tensor, base: Tensor) -> tuple:
+    """The index that reads the entries of ``view`` from ``base``."""
+    if not base.array.ndim:
+        return (None,) * view.array.ndim
+    return np.unravel_index(_positions(view.array, base.array), base.array.shape)
+
+
+def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """For each entry of ``view`` its place in the flattened ``base``, by their addresses."""
+
+    def addresses(array: np.ndarray) -> np.ndarray:
+        start = array.__array_interface__["data"][0]
+        steps = np.indices(array.shape, sparse=True)
+        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.int64(start))
+
+    here = np.asarray(addresses(view))
+    if base.flags.c_contiguous:
+        return (here - base.__array_interface__["data"][0]) // base.itemsize
+    there = addresses(base).ravel()
+    order = np.argsort(there)
+    return order[np.searchsorted(there, here, sorter=order)]

@@ -227,7 +227,7 @@ def install() -> None:
             method = binary_method(op)
         else:
             method = _method(op)
-        method.__name__ = op.name
+        method.__name__ = method.__qualname__ = op.name
         method.__doc__ = op.doc
         for name in (op.name, *op.aliases):
             setattr(Tensor, name, method)

@@ -1,7 +1,7 @@
 """What a node is called where PyTorch has several names for one operator.
 
-Looked up only when a name is shown, so that recording pays nothing: the operator, its parameters and
-the shapes around the node say which of the names it is.
+Looked up only when a name is shown, so that recording pays nothing: the operator, its parameters
+and the shapes around the node say which of the names it is.
 """
 
 from __future__ import annotations
@@ -41,10 +41,13 @@ def _matmul(node: Any) -> str:
 
 def _index(node: Any) -> str:
     index = _params(node).get("index", ())
+    if isinstance(index, slice):
+        return "SliceBackward0"
     parts = index if isinstance(index, tuple) else (index,)
     if any(hasattr(p, "dtype") for p in parts):
         return "IndexBackward0"
-    # Each part is an operation of its own in PyTorch; the last one that does something names the result.
+    # Each part is an operation of its own in PyTorch; the last one that does something names the
+    # result.
     for part in reversed(parts):
         if isinstance(part, int):
             return "SelectBackward0"

@@ -8,6 +8,7 @@ here: each line of a short way is there because measuring said so.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.graph import EMPTY, Node, more, next_number, node_class
 from gradcli.engine.modes import mode
-from gradcli.engine.tensor import Tensor, wrap
+from gradcli.engine.tensor import Meta, Tensor, wrap
 from gradcli.ops import limits
 from gradcli.ops.core import Operator, is_number
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault
@@ -48,9 +49,24 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as fault:
         raise explained(op, raw, fault) from None
     out = wrap(array, dtypes.dtype_of(array))
+    if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
+        _note_view(out, inputs[0])
     if mode.grad and op.kind != "constant" and out.dtype.kind >= 2:
         _record(op, inputs, params, out)
     return out
+
+
+def _note_view(out: Tensor, source: Any) -> None:
+    """Where a result shares its input's memory: one version counter, and the base for writes."""
+    if isinstance(source, Tensor) and np.may_share_memory(out.array, source.array):
+        meta = source._meta()
+        out.meta = Meta(meta.version)
+        base = out.meta.base = source if meta.base is None else meta.base
+        views = base.meta.views
+        if views is None:
+            views = base.meta.views = {}
+        key = id(out)
+        views[key] = weakref.ref(out, lambda _: views.pop(key, None))
 
 
 def _as_input(op: Operator, value: Any) -> Any:

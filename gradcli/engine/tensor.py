@@ -55,13 +55,14 @@ class Version:
 class Meta:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "kept", "version")
+    __slots__ = ("base", "grad", "kept", "version", "views")
 
     def __init__(self, version: Version | None = None) -> None:
         self.version = version or Version()
         self.base: Tensor | None = None
         self.grad: Tensor | None = None
         self.kept: Kept | None = None
+        self.views: dict[int, Any] | None = None  # weak references to the tensors that share memory
 
 
 class Tensor:

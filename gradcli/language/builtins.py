@@ -155,7 +155,8 @@ def extend(target: list, more: Any) -> None:
     """``target.extend(more)``, bounded."""
     if hasattr(more, "__len__"):
         grown(len(target) + len(more))
-        target.extend(iterate(more))
+        # list.extend copes with a list that extends itself, an iterator over it would never end.
+        target.extend(more if isinstance(more, list | tuple | range | str) else iterate(more))
         return
     for item in iterate(more):
         target.append(item)

@@ -13,22 +13,22 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0402": (
         "a saved value was changed in place",
-        "A derivative needs a value as it was, and a += or an assignment to x[i] has overwritten it. "
-        "Write a = a + 1, which makes a new tensor, or change a clone().",
+        "A derivative needs a value as it was, and a += or an assignment to x[i] has overwritten "
+        "it. Write a = a + 1, which makes a new tensor, or change a clone().",
         "x = tensor([2.0], requires_grad=True)\na = 1*x\nb = a**2\na += 1\nb.backward()\n",
     ),
     "E0403": (
         "a gradient of more than one number",
-        "The gradient is defined for a single number. Reduce the result with sum() or mean(), weight "
-        "its entries with a cotangent (backward(gradient=v), --cotangent), or ask for all derivatives "
-        "with gradcli jac.",
+        "The gradient is defined for a single number. Reduce the result with sum() or mean(), "
+        "weight its entries with a cotangent (backward(gradient=v), --cotangent), or ask for all "
+        "derivatives with gradcli jac.",
         "x = tensor([2.0, 3.0], requires_grad=True)\ny = x*x\ny.backward()\n",
     ),
     "E0404": (
         "this tensor cannot have a gradient",
-        "Only floats and complex numbers can be differentiated by, only leaves can be switched on and "
-        "off, and hooks need a tensor that is in the graph. Give the numbers a decimal point, or "
-        "start from a leaf with requires_grad=True.",
+        "Only floats and complex numbers can be differentiated by, only leaves can be switched "
+        "on and off, and hooks need a tensor that is in the graph. Give the numbers a decimal "
+        "point, or start from a leaf with requires_grad=True.",
         "x = tensor([1, 2], requires_grad=True)",
     ),
     "E0405": (
@@ -39,8 +39,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0406": (
         "the result does not depend on this input",
-        "grad() was asked for a derivative by a tensor that the result was not computed from; often "
-        "it is a copy of the one that was. With allow_unused=True the answer is None, with "
+        "grad() was asked for a derivative by a tensor that the result was not computed from; "
+        "often it is a copy of the one that was. With allow_unused=True the answer is None, with "
         "materialize_grads=True zero.",
         ">>> import gradcli\n"
         ">>> x = gradcli.tensor(2.0, requires_grad=True)\n"
@@ -57,15 +57,16 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0408": (
         "a leaf is changed in place",
-        "The gradient belongs to the leaf as it is, so a leaf in the graph may not be overwritten. "
-        "Write x = x + 1 for a new tensor, or change it inside with no_grad(): as an optimiser does.",
+        "The gradient belongs to the leaf as it is, so a leaf in the graph may not be "
+        "overwritten. Write x = x + 1 for a new tensor, or change it inside with no_grad(): as "
+        "an optimiser does.",
         "x = tensor([2.0], requires_grad=True)\nx += 1\n",
     ),
     "E0409": (
         "memory that cannot be written to here",
         "The tensor is a view of a recorded tensor, or several of its entries are one place in "
-        "memory, as after expand. Write to the base by index, build the new tensor with where or cat, "
-        "or write to a clone().",
+        "memory, as after expand. Write to the base by index, build the new tensor with where or "
+        "cat, or write to a clone().",
         "x = zeros(1).expand(3)\nx += 1\n",
     ),
     "E0410": (
@@ -80,15 +81,15 @@ CODES: dict[str, tuple[str, str, str]] = {
     # ---- limits ----
     "E0601": (
         "too many steps",
-        "A step is a turn of a loop or a call of a function. Either the loop never ends, because its "
-        "condition does not change, or it needs more: --max-steps N raises the limit.",
+        "A step is a turn of a loop or a call of a function. Either the loop never ends, because "
+        "its condition does not change, or it needs more: --max-steps N raises the limit.",
         "while True:\n    pass\n",
     ),
     "E0602": (
         "too much memory",
-        "What an operation will need is known from the shapes, and refused before anything is taken. "
-        "Often a product of two vectors broadcasts to a matrix nobody wanted; else --max-mem 8G "
-        "raises the limit.",
+        "What an operation will need is known from the shapes, and refused before anything is "
+        "taken. Often a product of two vectors broadcasts to a matrix nobody wanted; else "
+        "--max-mem 8G raises the limit.",
         "x = ones(100000, 100000)",
     ),
     "E0603": (
@@ -111,20 +112,20 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0606": (
         "functions call each other too deeply",
-        "About 900 calls may be open at a time. A function that calls itself needs a case in which it "
-        "does not; for long repetitions write a loop.",
+        "About 900 calls may be open at a time. A function that calls itself needs a case in "
+        "which it does not; for long repetitions write a loop.",
         "def f(x):\n    return f(x) + 1\n\ny = f(1)\n",
     ),
     "E0607": (
         "too much output",
-        "A program prints at most 16 MiB. Print every hundredth turn, if i % 100 == 0:, or only the "
-        "result.",
+        "A program prints at most 16 MiB. Print every hundredth turn, if i % 100 == 0:, or only "
+        "the result.",
         "s = 'a' * 100000\nfor i in range(1000):\n    print(s)\n",
     ),
     "E0608": (
         "too much time",
-        "The evaluation took longer than the wall clock allows. --timeout SECONDS raises the limit; "
-        "0 removes it.",
+        "The evaluation took longer than the wall clock allows. --timeout SECONDS raises the "
+        "limit; 0 removes it.",
         '$ gradcli eval "[sum(ones(1000)) for i in range(1000000)]" --timeout 0.05',
     ),
     "E0609": (
@@ -136,16 +137,16 @@ CODES: dict[str, tuple[str, str, str]] = {
     # ---- closed forms ----
     "E0701": (
         "no closed form",
-        "The derivative cannot be written down as a formula, or not yet: some operator, loop or shape "
-        "has no symbolic rule, or the formula would be too long to read. gradcli grad gives the "
-        "gradient at numbers, gradcli jac the Jacobian.",
+        "The derivative cannot be written down as a formula, or not yet: some operator, loop or "
+        "shape has no symbolic rule, or the formula would be too long to read. gradcli grad "
+        "gives the gradient at numbers, gradcli jac the Jacobian.",
         "",
     ),
     "E0702": (
         "a closed form was withheld",
         "The formula was found, but evaluated at random points it did not agree with the numeric "
-        "derivative, so it is not shown. Please report the expression; gradcli grad is right in the "
-        "meantime.",
+        "derivative, so it is not shown. Please report the expression; gradcli grad is right in "
+        "the meantime.",
         "",
     ),
 }

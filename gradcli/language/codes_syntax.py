@@ -229,8 +229,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0160": (
         "return outside a function",
-        "return gives back the value of a function, so it stands inside a def. The value of a program "
-        "is its last expression: write that alone on the last line.",
+        "return gives back the value of a function, so it stands inside a def. The value of a "
+        "program is its last expression: write that alone on the last line.",
         "x = 2\nreturn x\n",
     ),
     "E0161": (
@@ -261,8 +261,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "E0164": (
         "with something else than a gradient switch",
         "with turns recording on or off for a block: with no_grad():, enable_grad(), "
-        "set_grad_enabled(False) or inference_mode(). Files and other context managers are not part "
-        "of the language.",
+        "set_grad_enabled(False) or inference_mode(). Files and other context managers are not "
+        "part of the language.",
         "with sin(2):\n    pass\n",
     ),
 }

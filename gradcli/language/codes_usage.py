@@ -1,7 +1,7 @@
 """What goes wrong with commands, flag values and batch rows: E09xx of ``codes.CODES``.
 
-An example that begins with ``$`` is a command; one for E0920 to E0925 is a row of a batch: a line of
-JSON, or CSV with its header.
+An example that begins with ``$`` is a command; one for E0920 to E0925 is a row of a batch: a line
+of JSON, or CSV with its header.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 CODES: dict[str, tuple[str, str, str]] = {
     "E0901": (
         "a value that cannot be read",
-        "A value is a number, a list 0,1,2, rows 1,2;3,4, a range 0:10:0.1, or nested brackets, with "
-        "int: or another type in front where it is no float. The marks show the part that is wrong.",
+        "A value is a number, a list 0,1,2, rows 1,2;3,4, a range 0:10:0.1, or nested brackets, "
+        "with int: or another type in front where it is no float. The marks show the part that "
+        "is wrong.",
         '$ gradcli eval "x+1" --x 0,1,2o,3',
     ),
     "E0902": (
@@ -18,7 +19,7 @@ CODES: dict[str, tuple[str, str, str]] = {
         "An option --name is either one that the command knows, see --help, or a variable that "
         "stands in the expression. Look for a slip of the finger; to set a variable that has the "
         "name of an option, write --set name=3.",
-        '$ gradcli grad "x^2" --x 3 --jsn',
+        '$ gradcli grad "x^2" --x 3 --y 4',
     ),
     "E0903": (
         "rows or shapes that do not fit",
@@ -28,8 +29,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0904": (
         "a file that cannot be read",
-        "The file is missing, is no file, holds something else than numbers, or may not be read here: "
-        "rows of a batch cannot name files. Pickled and compressed Python objects are never read.",
+        "The file is missing, is no file, holds something else than numbers, or may not be read "
+        "here: rows of a batch cannot name files. Pickled and compressed Python objects are "
+        "never read.",
         '$ gradcli eval "x" --x @missing.npy',
     ),
     "E0905": (
@@ -63,9 +65,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0910": (
         "a name that the program does not have",
-        "An option such as --wrt, --of, --show or --retain names a variable that has no value, that "
-        "the program does not make, or by which nothing can be differentiated. Whole numbers and "
-        "truth values have no derivative.",
+        "An option such as --wrt, --of, --show or --retain names a variable that has no value, "
+        "that the program does not make, or by which nothing can be differentiated. Whole "
+        "numbers and truth values have no derivative.",
         '$ gradcli grad "x^2" --x 3 --wrt y',
     ),
     "E0912": (
@@ -76,14 +78,14 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0920": (
         "a row that is not JSON",
-        "Each line of the input is one JSON object. Names stand in double quotes, there is no comma "
-        'before the closing brace, and NaN and Infinity are written in quotes: "NaN".',
+        "Each line of the input is one JSON object. Names stand in double quotes, there is no "
+        'comma before the closing brace, and NaN and Infinity are written in quotes: "NaN".',
         "{x: 1.5}",
     ),
     "E0921": (
         "a row with characters that cannot be read",
-        "The line holds bytes that are not UTF-8, or a NUL byte. The file may be damaged, or saved in "
-        "another encoding such as UTF-16; save it as UTF-8.",
+        "The line holds bytes that are not UTF-8, or a NUL byte. The file may be damaged, or "
+        "saved in another encoding such as UTF-16; save it as UTF-8.",
         '{"x": 1.5\0}',
     ),
     "E0922": (
@@ -93,9 +95,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0923": (
         "a field that is no value",
-        "A variable's field holds a number, nested lists of numbers with rows of one length, or a "
-        'text such as "1,2;3,4". Objects, null and truth values among numbers are not values; an id '
-        "is a text or a number.",
+        "A variable's field holds a number, nested lists of numbers with rows of one length, or "
+        'a text such as "1,2;3,4". Objects, null and truth values among numbers are not values; '
+        "an id is a text or a number.",
         '{"x": [[1, 2], [3]]}',
     ),
     "E0924": (
@@ -106,8 +108,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0925": (
         "a CSV row that does not fit its header",
-        "The first line names the columns and each row has a cell for each. A list that holds commas "
-        'stands in quotes, "1,2,3", which close on the same line.',
+        "The first line names the columns and each row has a cell for each. A list that holds "
+        'commas stands in quotes, "1,2,3", which close on the same line.',
         "id,x\nfirst,1,2\n",
     ),
     "E0999": (

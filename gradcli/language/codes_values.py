@@ -6,9 +6,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     # ---- names ----
     "E0201": (
         "an unknown function",
-        "Nothing of this name can be called: the language has no such function and the program does "
-        "not define one. Look for a slip of the finger, or for the name that PyTorch or NumPy gives "
-        "it; gradcli ops lists all.",
+        "Nothing of this name can be called: the language has no such function and the program "
+        "does not define one. Look for a slip of the finger, or for the name that PyTorch or "
+        "NumPy gives it; gradcli ops lists all.",
         "y = sni(2)",
     ),
     "E0202": (
@@ -20,20 +20,20 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0203": (
         "a variable used before it has a value",
-        "The program assigns this name somewhere, but not on the path that was taken, or only later. "
-        "Assign it once before the branch or the loop.",
+        "The program assigns this name somewhere, but not on the path that was taken, or only "
+        "later. Assign it once before the branch or the loop.",
         "if 1 > 2:\n    y = 1\nz = y\n",
     ),
     "E0204": (
         "an unknown method or attribute",
-        "The value, or the module, has nothing of this name. Only the names of a fixed table can be "
-        "reached; tensors have PyTorch's, such as x.sum() and x.shape.",
+        "The value, or the module, has nothing of this name. Only the names of a fixed table can "
+        "be reached; tensors have PyTorch's, such as x.sum() and x.shape.",
         "x = ones(3)\ny = x.sise\n",
     ),
     "E0205": (
         "an assignment to a module's name",
-        "The name stands for an imported module, such as torch, and stays that. Choose another name "
-        "for the variable.",
+        "The name stands for an imported module, such as torch, and stays that. Choose another "
+        "name for the variable.",
         "import torch\ntorch = 3\n",
     ),
     "E0206": (
@@ -45,9 +45,9 @@ CODES: dict[str, tuple[str, str, str]] = {
     # ---- shapes, types and values ----
     "E0301": (
         "shapes that do not fit",
-        "Two shapes are compared from the right: sizes must be equal, or one of them 1. For a @ b the "
-        "last size of a is the first of b; for joining, all other sizes agree. Print x.shape, then "
-        "transpose with x.T or change the shape with reshape.",
+        "Two shapes are compared from the right: sizes must be equal, or one of them 1. For a @ "
+        "b the last size of a is the first of b; for joining, all other sizes agree. Print "
+        "x.shape, then transpose with x.T or change the shape with reshape.",
         "y = ones(3) + ones(4)",
     ),
     "E0302": (
@@ -58,28 +58,28 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0303": (
         "a value of the wrong kind",
-        "The operation does not take this kind of value: text where a number belongs, lists of uneven "
-        "length, a negative size. The message says what was given; tensor([...]) makes a tensor of a "
-        "list.",
+        "The operation does not take this kind of value: text where a number belongs, lists of "
+        "uneven length, a negative size. The message says what was given; tensor([...]) makes a "
+        "tensor of a list.",
         "x = tensor([[1.0], [2.0, 3.0]])",
     ),
     "E0304": (
         "a value that the function does not take",
-        "The kind is right, the value is not: a bound is missing, a list is empty, a format does not "
-        "fit the number. The message names the argument.",
+        "The kind is right, the value is not: a bound is missing, a list is empty, a format does "
+        "not fit the number. The message names the argument.",
         "y = clamp(ones(3))",
     ),
     "E0305": (
         "no such dimension",
-        "Dimensions count from 0; -1 is the last. A tensor of shape (2, 3) has the dimensions 0 and "
-        "1, and no dimension may be named twice.",
+        "Dimensions count from 0; -1 is the last. A tensor of shape (2, 3) has the dimensions 0 "
+        "and 1, and no dimension may be named twice.",
         "y = sum(ones(2, 3), dim=2)",
     ),
     "E0306": (
         "a shape that the numbers do not fill",
-        "reshape keeps every number, so the product of the sizes must stay the same; one size may be "
-        "-1 and is worked out. expand repeats only dimensions of size 1. A view that is not possible "
-        "is possible with reshape, which copies.",
+        "reshape keeps every number, so the product of the sizes must stay the same; one size "
+        "may be -1 and is worked out. expand repeats only dimensions of size 1. A view that is "
+        "not possible is possible with reshape, which copies.",
         "y = ones(2, 3).reshape(4)",
     ),
     "E0307": (
@@ -108,8 +108,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0311": (
         "division by zero",
-        "Plain numbers divide as in Python, where a division by zero is an error. A tensor divided by "
-        "zero gives inf or nan instead.",
+        "Plain numbers divide as in Python, where a division by zero is an error. A tensor "
+        "divided by zero gives inf or nan instead.",
         "y = 1 / 0",
     ),
     "E0312": (
@@ -125,8 +125,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0314": (
         "a result that is no number",
-        "What is to be shown or differentiated has to be a number, a tensor, or a list of these. End "
-        "the program with such an expression, or name a variable that holds one with --of.",
+        "What is to be shown or differentiated has to be a number, a tensor, or a list of these. "
+        "End the program with such an expression, or name a variable that holds one with --of.",
         "$ gradcli eval \"print('done')\"",
     ),
 }

@@ -111,6 +111,8 @@ def _translated(fault: Exception) -> Fault:
     for kind in type(fault).__mro__:
         if kind in _CODES:
             code, made = _CODES[kind]
+            if kind is TypeError and "argument" in message:
+                code = "E0302"
             return made(code, _said(kind, message), help=_MENDS.get(kind))
     return RuntimeFault("E0303", message or type(fault).__name__)
 
@@ -118,6 +120,8 @@ def _translated(fault: Exception) -> Fault:
 def _said(kind: type, message: str) -> str:
     if kind is ZeroDivisionError:
         return "division by zero"
+    if kind is OverflowError:
+        return "the number is too large for a float"
     if kind is AssertionError:
         return f"assertion failed: {message}" if message else "assertion failed"
     if kind in (NameError, UnboundLocalError):

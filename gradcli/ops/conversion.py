@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import linear
+from gradcli.ops.core import is_complex, linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import LARGE, charge
 
@@ -24,7 +24,7 @@ def _clone(x: Any) -> Any:
 
 
 def _imag(x: Any) -> Any:
-    if np.asarray(x).dtype.kind != "c":
+    if not is_complex(x):
         raise RuntimeFault("E0309", "imag is for complex tensors", help="a real tensor has none")
     return np.imag(x)
 

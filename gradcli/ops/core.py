@@ -26,6 +26,7 @@ A type that is not an array takes part by two attributes, see ``Operator.__call_
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -108,6 +109,11 @@ class Operator:
             for n in names:
                 if n not in known:
                     raise TypeError(f"{name}: its rule asks for {n!r}: no input or parameter")
+        if self.params and not variadic:
+            code = compute.__code__
+            order = code.co_varnames[self.arity : code.co_argcount]
+            if order != tuple(self.params):
+                raise TypeError(f"{name}: parameters {order} computed, {tuple(self.params)} declared")
         if name in OPERATORS:
             raise TypeError(f"operator {name} is declared twice")
         OPERATORS[name] = self
@@ -294,3 +300,45 @@ def push_forward(
             term = tangent * partial(op, i, given)
         total = term if total is None else total + term
     return total
+
+
+_array_scopes: dict[int, dict[str, Any]] = {}
+
+
+def on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The same rule for arrays alone: in its globals each operator is the bare computation.
+
+    The code is shared, so there is still one rule; only the names it looks up differ. A rule that
+    says ``cos(x)`` then calls NumPy's function without asking what ``x`` is, which on small arrays
+    costs as much as the cosine.
+    """
+    scope = _array_scope(rule.__globals__)
+    return types.FunctionType(
+        rule.__code__, scope, rule.__name__, rule.__defaults__, rule.__closure__
+    )
+
+
+def _array_scope(names: dict[str, Any]) -> dict[str, Any]:
+    scope = _array_scopes.get(id(names))
+    if scope is None:
+        scope = _array_scopes[id(names)] = dict(names)  # before filling: modules name each other
+        for name, value in names.items():
+            if isinstance(value, Operator):
+                scope[name] = _computation(value)
+            elif isinstance(value, types.FunctionType) and value.__module__.startswith(__package__):
+                scope[name] = on_arrays(value)
+    return scope
+
+
+def _computation(op: Operator) -> Callable[..., Any]:
+    """What an operator computes, callable as the operator is: its parameters have their defaults."""
+    compute = op.compute
+    if not op.params:
+        return compute
+    defaults = tuple(op.params.values())
+    made = types.FunctionType(
+        compute.__code__, compute.__globals__, op.name, defaults, compute.__closure__
+    )
+    if op.variadic:
+        made.__defaults__, made.__kwdefaults__ = None, op.params
+    return made

@@ -12,12 +12,15 @@ Dims = int | Sequence[int] | None
 
 
 def normal_dim(dim: int, ndim: int) -> int:
-    """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such one."""
+    """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
+    one.
+    """
     rank = max(ndim, 1)
     if not -rank <= dim < rank:
         raise IndexFault(
             "E0305",
-            f"dimension {dim} is out of range for a tensor with {ndim} dimension{'s' * (ndim != 1)}",
+            f"dimension {dim} is out of range for a tensor with {ndim} "
+            f"dimension{'s' * (ndim != 1)}",
             help=f"use {-rank} to {rank - 1}",
         )
     return dim % rank

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.core import linear
+from gradcli.ops.device import add_at, grid, writable_copy
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.shape import sum_to
 
@@ -75,7 +76,7 @@ def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
     if is_basic(index) or _is_mask(index):
         out[index] = x
     else:
-        np.add.at(out, index, x)  # an entry may be named more than once
+        add_at(out, index, x)  # an entry may be named more than once
     return out
 
 
@@ -91,7 +92,7 @@ scatter = linear(
 
 
 def _put(x: Any, value: Any, index: Any) -> Any:
-    out = np.array(x)
+    out = writable_copy(x)
     write(out, index, value)
     return out
 
@@ -125,9 +126,9 @@ def _gather(x: Any, indices: Any, dim: int) -> Any:
 
 def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int) -> Any:
     out = np.zeros_like(x, shape=tuple(shape))
-    places = list(np.indices(indices.shape, sparse=True))
+    places = grid(indices.shape, indices)
     places[dim] = indices
-    np.add.at(out, tuple(places), x)
+    add_at(out, tuple(places), x)
     return out
 
 

@@ -37,7 +37,7 @@ def set_budget(total: int | None) -> None:
     budget.total = total or 0
     budget.spent = 0
     budget.next_look = budget.total // 4
-    budget.base = _resident() if budget.on else 0
+    budget.base = -1
 
 
 def charge(nbytes: int) -> None:
@@ -50,6 +50,8 @@ def charge(nbytes: int) -> None:
             f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(budget.total)}",
             help=f"--max-mem {_rounded_up(nbytes)} allows it",
         )
+    if budget.base < 0:
+        budget.base = _resident()  # what the process held before its first large request
     budget.spent += nbytes
     if budget.spent >= budget.next_look:
         used = max(0, _resident() - budget.base)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isnan, zeros_like
+from gradcli.ops.comparison import isnan, ones_like, zeros_like
 from gradcli.ops.core import general, linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
@@ -24,6 +24,8 @@ from gradcli.ops.shape import (
     normal_dims,
     permute,
     reshape,
+    tril,
+    triu,
     unreduce,
     unsqueeze,
 )
@@ -84,8 +86,8 @@ def _others(x: Any) -> Any:
 def _without_each(x: Any) -> tuple[Any, Any]:
     """Rows of x in which entry i of row i is 1, and the mask of those places."""
     n = x.shape[-1]
-    own = np.eye(n, dtype=bool)
     rows = expand(unsqueeze(x, -2), (*x.shape[:-1], n, n))
+    own = tril(triu(ones_like(rows))) == 1
     return where(own, 1.0, rows), own
 
 
@@ -249,7 +251,8 @@ amin = general(
 
 
 def _shifted_exp(x: Any, axes: Any) -> tuple[Any, Any]:
-    top = np.max(x, axis=axes, keepdims=True, initial=-np.inf)
+    some = count(np.shape(x), axes)
+    top = (np.max if some else np.sum)(x, axis=axes, keepdims=True)  # nothing has no maximum
     top = np.where(np.isfinite(top), top, 0.0).astype(x.dtype)
     return np.exp(x - top), top
 

@@ -211,8 +211,10 @@ diagonal = linear(
 def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
     charge_shape(shape, x.itemsize)
     out = np.zeros_like(x, shape=tuple(shape))
-    i = np.arange(min(shape[-2:]))
-    out[..., i, i] = x
+    # In a flattened matrix the diagonal is every (columns + 1)-th entry.
+    rows, columns = shape[-2:]
+    step = columns + 1
+    out.reshape((*shape[:-2], rows * columns))[..., : min(rows, columns) * step : step] = x
     return out
 
 

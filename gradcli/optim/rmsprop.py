@@ -36,11 +36,13 @@ class RMSprop(Optimizer):
         maximize: bool = False,
     ) -> None:
         super().__init__(params, {
-            "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay, "momentum": momentum,
+            "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
+                "momentum": momentum,
             "centered": centered, "maximize": maximize,
         })  # fmt: skip
 
-    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any],
+        group: Mapping[str, Any]) -> None:
         alpha = group["alpha"]
         if group["weight_decay"]:
             g = g + group["weight_decay"] * p

@@ -52,7 +52,8 @@ class SGD(Optimizer):
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueFault("E0304", "Nesterov momentum requires a momentum and zero dampening")
 
-    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]) -> None:
+    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any],
+        group: Mapping[str, Any]) -> None:
         momentum = group["momentum"]
         if group["weight_decay"]:
             g = g + group["weight_decay"] * p

@@ -1,0 +1,36 @@
+"""Closed forms: ``diff`` writes a derivative as an expression, traced from the operators' own rules.
+
+    program     a text as a flat list of steps
+    shapes      declared and inferred shapes (unify: their sizes)
+    symbol      values that build formulas; operations, calls: what operators do to them
+    value       symbolic tensors in index notation (dummies: summed labels)
+    trace       the derivative, by the rules of gradcli.ops
+    algebra, recognise, simplify    shorter forms of equal value
+    write       back to the language (contraction: matrix products, collect: common factors, text: cost)
+    derive      diff itself
+    check       every answer against the numeric engine
+    rules       an operator's rule as text
+
+Nothing here is loaded before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_HOMES = {
+    "diff": "derive", "Result": "derive", "rule_text": "rules", "parse_declaration": "shapes",
+    "Declaration": "shapes",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part when it is first used."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(f"gradcli.symbolic.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'gradcli.symbolic' has no attribute {name!r}")
+
+
+__all__ = ["Declaration", "Result", "diff", "parse_declaration", "rule_text"]  # noqa: F822

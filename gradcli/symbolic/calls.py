@@ -61,6 +61,8 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
 
 def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
     labels = tuple(sorted({x for t in tensors for x in t.free()}))
+    if any(v.is_hidden(x) for x in labels):
+        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
     return v.factor(*v.settled("call", name, tensors, labels))
 
 
@@ -109,7 +111,7 @@ def _exp(t: v.Tensor) -> v.Tensor:
     rest: dict = {}
     found = v.UNIT
     for m, c in t.terms.items():
-        if len(m) == 1 and m[0][0].kind == "call" and m[0][0].name == "log" and m[0][2] == 1:
+        if _alone(m, "log"):
             inner = v.place(m[0][0].args[0], m[0][1])
             found = v.mul(found, v.power(inner, c))
         else:
@@ -126,6 +128,14 @@ def _exp(t: v.Tensor) -> v.Tensor:
     return v.mul(found, v.power(_made("exp", (t,)), Fraction(sign * whole)))
 
 
+def _alone(m: v.Monomial, name: str) -> bool:
+    """Whether a product is one call of an operator, not summed over."""
+    return (
+        len(m) == 1 and m[0][0].kind == "call" and m[0][0].name == name and m[0][2] == 1
+        and not v.bound_of(m)
+    )  # fmt: skip
+
+
 def _seen(name: str, t: v.Tensor) -> bool:
     labels = tuple(t.free())
     inner = v.relabel(t, {x: (x[0], i) for i, x in enumerate(labels)})
@@ -136,7 +146,7 @@ def _log(t: v.Tensor) -> v.Tensor:
     """log: of exp, and of a root, is taken apart."""
     if len(t.terms) == 1:
         ((m, c),) = t.terms.items()
-        if c == 1 and len(m) == 1:
+        if c == 1 and len(m) == 1 and not v.bound_of(m):
             b, idx, e = m[0]
             if b.kind == "call" and b.name == "exp":
                 return v.scale(v.place(b.args[0], idx), e)
@@ -162,7 +172,7 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
         if c == 1 and len(m) == 1 and m[0][2] == 1:
             if m[0][0].kind == "constant" and m[0][0].name == "e":
                 return _exp(b)
-            if m[0][0].kind == "call" and m[0][0].name == "exp":
+            if _alone(m, "exp"):
                 return _exp(v.mul(v.place(m[0][0].args[0], m[0][1]), b))
     whole = b.terms.get((), Fraction(0)) if len(b.terms) > 1 else Fraction(0)
     rest = v.add(b, v.number(-whole))

@@ -30,6 +30,16 @@ MOST_TERMS = 600
 """Terms that one tensor may have before the machine gives up on it."""
 
 
+def hidden(dimension: str, place: int) -> Label:
+    """The label of an axis of the variable by which is differentiated."""
+    return dimension, 500 + place
+
+
+def is_hidden(label: Label) -> bool:
+    """Whether a label belongs to the variable by which is differentiated."""
+    return 500 <= label[1] < 600
+
+
 class Base:
     """What stands under an exponent; made by ``base`` only, so that equal bases are identical.
 

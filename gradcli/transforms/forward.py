@@ -125,6 +125,7 @@ def _install() -> None:
     Dual.where = lambda self, condition, other: OPERATORS["where"](condition, self, other)
     Dual.t = lambda self: OPERATORS["mT"](self) if self.ndim == 2 else self
     Dual.dim = lambda self: self.ndim
+    Dual.numel = lambda self: self.primal.numel()
     Dual.size = lambda self, dim=None: self.shape if dim is None else self.shape[dim]
     Dual.max, Dual.min = extreme_method("max"), extreme_method("min")
 

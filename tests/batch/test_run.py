@@ -154,8 +154,14 @@ def test_dtype():
 
 
 def test_results_that_are_no_numbers():
-    for program in ("[x, x]", "'text'", "y = x", "2**70"):
+    for program in ("'text'", "print(x)", "2**70", "[None]", "y = 'text'"):
         assert codes(batch(program, '{"x": 1}')) == ["E0314"]
+    (record,) = batch("[1, 2]", '{"x": 3}', grad=False)
+    assert record["value"] == {"data": [1, 2], "shape": [2], "dtype": "int64"}
+    (record,) = batch("y = x*x", '{"x": 3}')
+    assert record["value"]["data"] == 9 and record["grads"]["x"]["data"] == 6
+    (record,) = batch("[x, 2*x]", '{"x": 3}', cotangent=[1, 10])
+    assert record["value"]["data"] == [3, 6] and record["grads"]["x"]["data"] == 21
     (record,) = batch("x > 1", '{"x": 2}')
     assert record["value"] == {"data": True, "shape": [], "dtype": "bool"}
 

@@ -62,6 +62,18 @@ def test_names_constants_and_parameters():
     assert [line[4] for line in lines][:2] == ["grad [[-2, 2], [-1, 1]]", "grad [-2, -1]"]
 
 
+def test_operators_with_many_inputs_indices_and_types():
+    x = leaf([1.0, 2])
+    ops = [
+        re.split(r"  +", line)[1]
+        for line in to_text(ran("y = cat([x, x*2])[1:3]; sum(y.float() * x[1])", x=x)).split("\n")
+    ]
+    assert ops == [
+        "x = leaf", "= mul %0 2", "= cat %0 %1", "y = getitem %2 index=1:3",
+        "= cast %3 dtype=float32", "= getitem %0 index=1", "= mul %4 %5", "= sum %6",
+    ]  # fmt: skip
+
+
 def test_every_value_and_gradient_equals_the_engines():
     x = leaf([0.5, 1.5])
     a = x.sin()

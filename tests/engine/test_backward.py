@@ -1,4 +1,6 @@
-"""The backward pass as PyTorch's users know it: leaves, sums, freed graphs, higher orders, cotangents."""
+"""The backward pass as PyTorch's users know it: leaves, sums, freed graphs, higher orders,
+cotangents.
+"""
 
 from __future__ import annotations
 

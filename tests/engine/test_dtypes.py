@@ -1,4 +1,6 @@
-"""Element types: what two operands meet in (tests/oracles/promotion.json), what survives, conversions."""
+"""Element types: what two operands meet in (tests/oracles/promotion.json), what survives,
+conversions.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def ours():
 def test_every_pair_of_dtypes_meets_where_pytorch_says(ours, operation):
     assert RECORD["made_with"]["torch"] == "2.13.0"
     # There is no complex32 here; what PyTorch would give in it comes as complex64.
-    theirs = {k: "complex64" if v == "complex32" else v for k, v in RECORD["results"][operation].items()}
+    theirs = {k: "complex64" if v == "complex32" else v for k,
+        v in RECORD["results"][operation].items()}
     assert ours[operation].keys() == theirs.keys()
     wrong = {
         pair: f"{ours[operation][pair]}, PyTorch {theirs[pair]}"
@@ -40,7 +43,8 @@ def test_every_pair_of_dtypes_meets_where_pytorch_says(ours, operation):
 
 
 def test_constructors_and_names():
-    for data, dtype in ((1, "int64"), (2.0, "float32"), (True, "bool"), (1j, "complex64"), ([1, 2.0], "float32"),
+    for data, dtype in ((1, "int64"), (2.0, "float32"), (True, "bool"), (1j, "complex64"),
+        ([1, 2.0], "float32"),
                         ([], "float32"), (np.array(1.0), "float64"), (np.float32(1), "float32"),
                         (np.int8(1), "int8")):  # fmt: skip
         assert torch.tensor(data).dtype is getattr(torch, dtype)

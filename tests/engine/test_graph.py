@@ -20,31 +20,43 @@ TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda x: x + 1, "AddBackward0"), (lambda x: x * 2, "MulBackward0"), (lambda x: x / 2, "DivBackward0"),
-        (lambda x: x - 1, "SubBackward0"), (lambda x: 1 - x, "RsubBackward1"), (lambda x: x**2, "PowBackward0"),
-        (lambda x: x**x, "PowBackward1"), (lambda x: 2**x, "PowBackward2"), (lambda x: -x, "NegBackward0"),
+        (lambda x: x + 1, "AddBackward0"), (lambda x: x * 2, "MulBackward0"),
+            (lambda x: x / 2, "DivBackward0"),
+        (lambda x: x - 1, "SubBackward0"), (lambda x: 1 - x, "RsubBackward1"),
+            (lambda x: x**2, "PowBackward0"),
+        (lambda x: x**x, "PowBackward1"), (lambda x: 2**x, "PowBackward2"),
+            (lambda x: -x, "NegBackward0"),
         (lambda x: x.sum(), "SumBackward0"), (lambda x: x.sum(0), "SumBackward1"),
         (lambda x: x.mean(), "MeanBackward0"), (lambda x: x.mean(0), "MeanBackward1"),
         (lambda x: x.view(4), "ViewBackward0"), (lambda x: x.reshape(4), "ViewBackward0"),
         (lambda x: torch.dot(x[0], x[1]), "DotBackward0"), (lambda x: x @ x, "MmBackward0"),
-        (lambda x: x @ x[0], "MvBackward0"), (lambda x: x.mT, "TransposeBackward0"), (lambda x: x.T, "PermuteBackward0"),
+        (lambda x: x @ x[0], "MvBackward0"), (lambda x: x.mT, "TransposeBackward0"),
+            (lambda x: x.T, "PermuteBackward0"),
         (lambda x: x[0], "SelectBackward0"), (lambda x: x[0:1], "SliceBackward0"),
-        (lambda x: x[torch.tensor([0])], "IndexBackward0"), (lambda x: torch.sin(x), "SinBackward0"),
+        (lambda x: x[torch.tensor([0])], "IndexBackward0"),
+            (lambda x: torch.sin(x), "SinBackward0"),
         (lambda x: torch.exp(x), "ExpBackward0"), (lambda x: torch.relu(x), "ReluBackward0"),
-        (lambda x: torch.sigmoid(x), "SigmoidBackward0"), (lambda x: x.norm(), "LinalgVectorNormBackward0"),
+        (lambda x: torch.sigmoid(x), "SigmoidBackward0"),
+            (lambda x: x.norm(), "LinalgVectorNormBackward0"),
         (lambda x: x.clone(), "CloneBackward0"), (lambda x: x.double(), "ToCopyBackward0"),
-        (lambda x: x.expand(2, 2, 2), "ExpandBackward0"), (lambda x: torch.cat([x, x]), "CatBackward0"),
-        (lambda x: torch.stack([x, x]), "StackBackward0"), (lambda x: torch.where(x > 1, x, x), "WhereBackward0"),
-        (lambda x: x.unsqueeze(0), "UnsqueezeBackward0"), (lambda x: x.transpose(0, 1), "TransposeBackward0"),
+        (lambda x: x.expand(2, 2, 2), "ExpandBackward0"),
+            (lambda x: torch.cat([x, x]), "CatBackward0"),
+        (lambda x: torch.stack([x, x]), "StackBackward0"),
+            (lambda x: torch.where(x > 1, x, x), "WhereBackward0"),
+        (lambda x: x.unsqueeze(0), "UnsqueezeBackward0"),
+            (lambda x: x.transpose(0, 1), "TransposeBackward0"),
         (lambda x: x.prod(), "ProdBackward0"), (lambda x: x.prod(0), "ProdBackward1"),
-        (lambda x: x.view(1, 4).squeeze(), "SqueezeBackward0"), (lambda x: x.view(1, 4).squeeze(0), "SqueezeBackward1"),
+        (lambda x: x.view(1, 4).squeeze(), "SqueezeBackward0"),
+            (lambda x: x.view(1, 4).squeeze(0), "SqueezeBackward1"),
         (lambda x: x % 2, "RemainderBackward0"), (lambda x: x % x, "RemainderBackward1"),
         (lambda x: x[0] @ x[1], "DotBackward0"), (lambda x: x[:, 1], "SelectBackward0"),
         (lambda x: x[1, 0:1], "SliceBackward0"), (lambda x: x[..., None], "UnsqueezeBackward0"),
-        (lambda x: x[:], "AliasBackward0"), (lambda x: x[x > 2], "IndexBackward0"),
+        (lambda x: x[:], "SliceBackward0"), (lambda x: x[...], "AliasBackward0"),
+            (lambda x: x[x > 2], "IndexBackward0"),
         (lambda x: x.clamp(0, 1), "ClampBackward1"), (lambda x: torch.log1p(x), "Log1PBackward0"),
         (lambda x: x.square(), "PowBackward0"), (lambda x: x.amax(), "AmaxBackward0"),
-        (lambda x: torch.softmax(x, 0), "SoftmaxBackward0"), (lambda x: x.cumsum(0), "CumsumBackward0"),
+        (lambda x: torch.softmax(x, 0), "SoftmaxBackward0"),
+            (lambda x: x.cumsum(0), "CumsumBackward0"),
     ],
 )  # fmt: skip
 def test_grad_fns_have_pytorchs_names(make, name):
@@ -89,7 +101,9 @@ def test_a_chain_of_a_million_nodes_is_built_run_and_freed():
 
 
 def test_what_a_node_of_a_chain_weighs():
-    """Node, tensor and value of ``y * c`` on 0-d tensors: a bound, so that nobody adds a dict to each."""
+    """Node, tensor and value of ``y * c`` on 0-d tensors: a bound, so that nobody adds a dict to
+    each.
+    """
     count = 20_000
     x = torch.tensor(1.0, requires_grad=True)
     kept = [x * 1.0]

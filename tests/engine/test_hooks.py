@@ -1,4 +1,6 @@
-"""Hooks and kept gradients: what they see, what they may replace, and the order in which they run."""
+"""Hooks and kept gradients: what they see, what they may replace, and the order in which they
+run.
+"""
 
 from __future__ import annotations
 

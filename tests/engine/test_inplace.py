@@ -15,7 +15,8 @@ def leaf(data):
 
 def test_a_leaf_that_requires_grad_refuses():
     x = leaf([1.0, 2.0])
-    for write in (lambda: x.add_(1), lambda: x.mul_(2), lambda: x.__setitem__(0, 5.0), lambda: x.__iadd__(1),
+    for write in (lambda: x.add_(1), lambda: x.mul_(2), lambda: x.__setitem__(0, 5.0),
+        lambda: x.__iadd__(1),
                   lambda: x.zero_(), lambda: x.fill_(1), lambda: x.copy_(x)):  # fmt: skip
         with pytest.raises(RuntimeError, match="leaf Variable that requires grad") as fault:
             write()
@@ -71,7 +72,8 @@ def test_a_wider_operand_in_place_keeps_both_dtypes():
 
 def test_every_symbol_in_place():
     for write, first in (
-        (lambda y, x: y.__iadd__(x), 4), (lambda y, x: y.__isub__(x), 2), (lambda y, x: y.__imul__(x), 12),
+        (lambda y, x: y.__iadd__(x), 4), (lambda y, x: y.__isub__(x), 2),
+            (lambda y, x: y.__imul__(x), 12),
         (lambda y, x: y.__itruediv__(x), 0), (lambda y, x: y.__ipow__(2), 36),
     ):  # fmt: skip
         x = leaf(2.0)
@@ -179,7 +181,8 @@ def test_a_write_to_a_view_is_seen_by_what_saved_its_base():
 
 def test_views_share_memory_both_ways():
     x = torch.arange(6.0)
-    for view in (x.view(2, 3), x.reshape(3, 2), x[1:4], x[2], x.view(2, 3).t(), x.unsqueeze(0), x.detach(), x.data,
+    for view in (x.view(2, 3), x.reshape(3, 2), x[1:4], x[2], x.view(2, 3).t(), x.unsqueeze(0),
+        x.detach(), x.data,
                  x.expand(2, 6), x.view(2, 3).diagonal(), x.view(1, 6).squeeze(0)):  # fmt: skip
         assert np.shares_memory(view.detach().numpy(), x.numpy())
     x.view(2, 3)[1, 0] = 100
@@ -217,10 +220,14 @@ def test_a_broadcast_value_and_masks_and_lists():
 @pytest.mark.parametrize(
     ("code", "write"),
     [
-        ("E0301", lambda: torch.ones(2).add_(torch.ones(3))), ("E0301", lambda: torch.ones(1).add_(torch.ones(3))),
-        ("E0309", lambda: torch.tensor([1, 2]).mul_(2.5)), ("E0309", lambda: torch.tensor([1, 2]).add_(torch.ones(2))),
-        ("E0409", lambda: torch.ones(1).expand(3).add_(1)), ("E0301", lambda: torch.ones(2).__setitem__(0, torch.ones(2))),
-        ("E0307", lambda: torch.ones(2).__setitem__(2, 1.0)), ("E0307", lambda: torch.ones(2).__setitem__((0, 0), 1.0)),
+        ("E0301", lambda: torch.ones(2).add_(torch.ones(3))),
+            ("E0301", lambda: torch.ones(1).add_(torch.ones(3))),
+        ("E0309", lambda: torch.tensor([1, 2]).mul_(2.5)),
+            ("E0309", lambda: torch.tensor([1, 2]).add_(torch.ones(2))),
+        ("E0409", lambda: torch.ones(1).expand(3).add_(1)),
+            ("E0301", lambda: torch.ones(2).__setitem__(0, torch.ones(2))),
+        ("E0307", lambda: torch.ones(2).__setitem__(2, 1.0)),
+            ("E0307", lambda: torch.ones(2).__setitem__((0, 0), 1.0)),
     ],
 )  # fmt: skip
 def test_refusals(code, write):
@@ -245,3 +252,42 @@ def test_a_view_taken_before_the_write_sees_the_new_graph():
     first.backward()
     assert first.item() == 6
     assert x.grad.tolist() == [6, 0]
+
+
+def test_views_of_views_and_transposed_bases():
+    x = leaf([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    y = x * 2
+    y.t()[1:][0].mul_(10)  # the second column
+    y[0][2] = 7.0
+    (y * torch.tensor([[1.0, 10.0, 100.0], [1.0, 10.0, 100.0]])).sum().backward()
+    assert y.tolist() == [[2, 40, 7], [8, 100, 12]]
+    assert x.grad.tolist() == [[2, 200, 0], [2, 200, 200]]
+    z = (x.detach().requires_grad_() * 1).t().clone()
+    z.view(-1)[::2].zero_()
+    assert z.tolist() == [[0, 4], [0, 5], [0, 6]]
+
+
+def test_a_recorded_value_written_into_a_view_of_a_plain_tensor():
+    x = leaf([1.0, 2.0])
+    buffer = torch.zeros(2, 2)
+    buffer[0].copy_(x * x)
+    buffer[1][0] = x[1] * 3
+    (buffer * torch.tensor([[1.0, 1.0], [10.0, 0.0]])).sum().backward()
+    assert x.grad.tolist() == [2, 34]
+
+
+def test_a_view_of_a_leaf_refuses():
+    x = leaf([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="view of a leaf") as fault:
+        x[0].add_(1)
+    assert fault.value.code == "E0408"
+    with torch.no_grad():
+        x[0].add_(1)
+    assert x.tolist() == [2, 2]
+
+
+def test_views_are_not_kept_alive_by_their_base():
+    x = torch.ones(3)
+    for i in range(3):
+        x[i].item()
+    assert not x.meta.views

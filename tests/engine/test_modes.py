@@ -33,7 +33,8 @@ def test_nesting_restores_each_level():
     assert on()
 
 
-@pytest.mark.parametrize("make", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)])
+@pytest.mark.parametrize("make", [torch.no_grad, torch.inference_mode,
+    lambda: torch.set_grad_enabled(False)])
 def test_an_exception_restores(make):
     with pytest.raises(ZeroDivisionError), make():
         assert not torch.is_grad_enabled()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -80,19 +83,20 @@ def test_python(code):
 
 
 @pytest.mark.parametrize("code", COMMANDS)
-def test_command(code, capsys, monkeypatch, tmp_path):
-    from gradcli.cli.main import main
-
+def test_command(code, tmp_path):
     words = shlex.split(CODES[code][2])
     assert words[:2] == ["$", "gradcli"]
-    monkeypatch.chdir(tmp_path)
-    before = gradcli.get_default_dtype()
-    try:
-        status = main(words[2:])
-    finally:
-        gradcli.set_default_dtype(before)
-    assert status in (1, 2, 3)
-    assert f"error[{code}]" in capsys.readouterr().err
+    ran = subprocess.run(
+        [sys.executable, "-m", "gradcli", *words[2:]],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode in (1, 2, 3)
+    assert f"error[{code}]" in ran.stderr
 
 
 @pytest.mark.parametrize("code", ROWS)

@@ -62,8 +62,8 @@ class Case:
 class Kink:
     """A point where the derivative is a convention: arguments, value and gradient by each tensor.
 
-    ``torch`` is ``"same"``, or says why gradcli differs there on purpose; the recording script checks
-    which of the two it is.
+    ``torch`` is ``"same"``, or says why gradcli differs there on purpose; the recording script
+    checks which of the two it is.
     """
 
     args: tuple
@@ -134,7 +134,8 @@ def to_numpy(t: Any) -> np.ndarray:
 def derivatives(
     lib: Any, function: Callable[..., Any], arrays: Sequence[Any], wrt: Sequence[int], order: int
 ) -> list[list[np.ndarray]]:
-    """The value, then per order the derivatives by the inputs ``wrt`` of the weighted sum of all before.
+    """The value, then per order the derivatives by the inputs ``wrt`` of the weighted sum of all
+    before.
 
     ``[value]``, ``[d f.w0]``, ``[d (first).w1]``, ... with ``lib`` gradcli or torch.
     """
@@ -167,8 +168,8 @@ def _weight(lib: Any, t: Any, level: int) -> Any:
 def differences(function: Callable, arrays: Sequence[Any], which: int, step: float) -> np.ndarray:
     """Central differences, to fourth order, of a real scalar function by entries of one array.
 
-    By a complex entry: the derivative by its real part plus i times that by its imaginary part, which
-    is PyTorch's convention for the gradient of a real value.
+    By a complex entry: the derivative by its real part plus i times that by its imaginary part,
+    which is PyTorch's convention for the gradient of a real value.
     """
     arrays = [np.array(a) if isinstance(a, np.ndarray) else a for a in arrays]
     x = arrays[which]

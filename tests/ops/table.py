@@ -1,9 +1,9 @@
 """The operator table: one row per operator, from which every operator test is derived.
 
-A row says how to call the operator, what PyTorch calls the same thing, what a node of it keeps alive
-and which slope it has at its kinks. An operator without a row, or a row without an operator, fails
-the run. Families stand in the order of ``gradcli.ops``. The values and derivatives that PyTorch gives
-for each case are recorded in ``tests/oracles/operators.json``.
+A row says how to call the operator, what PyTorch calls the same thing, what a node of it keeps
+alive and which slope it has at its kinks. An operator without a row, or a row without an operator,
+fails the run. Families stand in the order of ``gradcli.ops``. The values and derivatives that
+PyTorch gives for each case are recorded in ``tests/oracles/operators.json``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import numpy as np
 from rows import Case, Draw, Kink, Number, Row
 
 inf, nan = float("inf"), float("nan")
-ALL_DIMS = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": (0, 2)}, {"dim": 0, "keepdim": True})
-FLAT_DIMS = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": (0, 1)}, {"dim": 0, "keepdim": True})
+ALL_DIMS = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": (0, 2)},
+    {"dim": 0, "keepdim": True})
+FLAT_DIMS = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": (0, 1)},
+    {"dim": 0, "keepdim": True})
 ONE_DIM = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": 0})
 
 
 def unary(name: str, torch: str | None, low: float = -2, high: float = 2, **more: Any) -> Row:
-    """An elementwise operator of one tensor: 1-d, 2-d, 0-d and empty; complex where PyTorch has it."""
+    """An elementwise operator of one tensor: 1-d, 2-d, 0-d and empty; complex where PyTorch has
+    it.
+    """
     avoid = more.pop("avoid", ())
     params = more.pop("params", ({},))
     shapes = [(5,), (), (0,), (2, 3)]
@@ -35,7 +39,8 @@ def unary(name: str, torch: str | None, low: float = -2, high: float = 2, **more
 def binary(name: str, torch: str | None, low: float = -2, high: float = 2, **more: Any) -> Row:
     """An elementwise operator of two tensors, in all ways that they can be broadcast together."""
     low2, high2 = more.pop("second", (low, high))
-    pairs = [((4,), (4,)), ((), ()), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (3,)), ((3,), ()), ((1,), (2, 2)),
+    pairs = [((4,), (4,)), ((), ()), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (3,)), ((3,), ()),
+        ((1,), (2, 2)),
              ((0,), (1,)), ((2, 0), ())]  # fmt: skip
     cases = [Case((Draw(a, low, high), Draw(b, low2, high2))) for a, b in pairs]
     number = Number(round(0.37 * low2 + 0.63 * high2, 3))
@@ -106,35 +111,39 @@ COMPARISON = (
     test_of("isinf", "torch.isinf(x)", ODD, (inf,), ([],), result="bool"),
     test_of("isfinite", "torch.isfinite(x)", ODD, (inf,), ([],), result="bool"),
     test_of("isclose", "torch.isclose(x, y, rtol, atol)",
-            ([1.0, 1.0, nan, inf, 0.0], [1.00001, 1.1, nan, inf, 1e-9]), (1.0, 1.0), ([], []),
-            params=({"rtol": 1e-5, "atol": 1e-8}, {"rtol": 0.2, "atol": 0.0}), result="bool"),
+        ([1.0, 1.0, nan, inf, 0.0], [1.00001, 1.1, nan, inf, 1e-9]), (1.0, 1.0), ([], []),
+        params=({"rtol": 1e-5, "atol": 1e-8}, {"rtol": 0.2, "atol": 0.0}), result="bool"),
     test_of("all", "torch.all(x) if dim is None else torch.all(x, dim, keepdim)",
-            ([[True, True], [False, True]],), ([[1.0, nan], [0.0, 1.0]],),
-            params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="bool",
-            apart="0-d and empty: test_reductions.py"),
+        ([[True, True], [False, True]],), ([[1.0, nan], [0.0, 1.0]],),
+        params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="bool",
+        apart="0-d and empty: test_reductions.py"),
     test_of("any", "torch.any(x) if dim is None else torch.any(x, dim, keepdim)",
-            ([[True, True], [False, False]],), ([[0.0, nan], [0.0, 0.0]],),
-            params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="bool",
-            apart="0-d and empty: test_reductions.py"),
+        ([[True, True], [False, False]],), ([[0.0, nan], [0.0, 0.0]],),
+        params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="bool",
+        apart="0-d and empty: test_reductions.py"),
     test_of("count_nonzero", "torch.count_nonzero(x, dim)", ([[1.0, 0.0], [nan, 2.0]],),
-            params=({}, {"dim": 0}, {"dim": 1}), result="int64",
-            apart="0-d and empty: test_reductions.py"),
+        params=({}, {"dim": 0}, {"dim": 1}), result="int64",
+        apart="0-d and empty: test_reductions.py"),
     test_of("argmax", "torch.argmax(x, dim, keepdim)", ORDERED,
-            params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="int64",
-            apart="0-d and empty: test_reductions.py"),
+        params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="int64",
+        apart="0-d and empty: test_reductions.py"),
     test_of("argmin", "torch.argmin(x, dim, keepdim)", ORDERED,
-            params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="int64",
-            apart="0-d and empty: test_reductions.py"),
+        params=({}, {"dim": 0}, {"dim": -1, "keepdim": True}), result="int64",
+        apart="0-d and empty: test_reductions.py"),
     test_of("argsort", "torch.argsort(x, dim=dim, descending=descending, stable=True)", ORDERED,
-            params=({}, {"dim": 0}, {"descending": True}), result="int64",
-            apart="0-d and empty: test_reductions.py"),
+        params=({}, {"dim": 0}, {"descending": True}), result="int64",
+        apart="0-d and empty: test_reductions.py"),
     test_of("zeros_like", "torch.zeros_like(x)", ODD, (2.0,), ([],), ([True],), ([3, 4],)),
     test_of("ones_like", "torch.ones_like(x)", ODD, (2.0,), ([],), ([True],), ([3, 4],)),
-    test_of("sign", "torch.sign(x)", ([1.0, -0.0, 0.0, inf, -inf, -2.5],), (-2.0,), ([],), ([-3, 0, 4],)),
-    test_of("heaviside", "torch.heaviside(x, y)", ([-1.0, 0.0, 2.0], [0.5, 0.5, 0.5]), (0.0, 3.0), ([], [])),
-    test_of("signbit", "torch.signbit(x)", ([1.0, -0.0, 0.0, -inf, -2.5],), (-2.0,), ([],), result="bool"),
+    test_of("sign", "torch.sign(x)", ([1.0, -0.0, 0.0, inf, -inf, -2.5],), (-2.0,), ([],),
+        ([-3, 0, 4],)),
+    test_of("heaviside", "torch.heaviside(x, y)", ([-1.0, 0.0, 2.0], [0.5, 0.5, 0.5]), (0.0, 3.0),
+        ([], [])),
+    test_of("signbit", "torch.signbit(x)", ([1.0, -0.0, 0.0, -inf, -2.5],), (-2.0,), ([],),
+        result="bool"),
 )  # fmt: skip
 
+DOUBLE = "torch.as_tensor(%s, dtype=torch.float64)"  # for operators of PyTorch that take no number
 EXPONENTIAL = (
     unary("exp", "torch.exp(x)", saves=("out",), complex=True),
     unary("exp2", "torch.exp2(x)", saves=("out",)),
@@ -159,8 +168,10 @@ EXPONENTIAL = (
     unary("logit", "torch.logit(x)", 0.1, 0.9, saves=("x",), kinks=(
         Kink(([0.0, 1.0],), [-inf, inf], ([inf, inf],)),
     )),
-    binary("logaddexp", "torch.logaddexp(torch.as_tensor(x, dtype=torch.float64), torch.as_tensor(y, dtype=torch.float64))", saves=("x", "y"), kinks=(
-        Kink(([1000.0, -1000.0], [1000.0, 0.0]), [1000.6931471805599, 0.0], ([0.5, 0.0], [0.5, 1.0])),
+    binary("logaddexp", f"torch.logaddexp({DOUBLE % 'x'}, {DOUBLE % 'y'})", saves=("x", "y"),
+        kinks=(
+        Kink(([1000.0, -1000.0], [1000.0, 0.0]), [1000.6931471805599, 0.0],
+        ([0.5, 0.0], [0.5, 1.0])),
     )),
     unary("softsign", "F.softsign(x)", saves=("x",), avoid=(0.0,), order=3, kinks=(
         Kink(([0.0],), [0.0], ([1.0],)),
@@ -173,12 +184,13 @@ WHERE_PAIRS = (((4,), (4,), (4,)), ((2, 3), (3,), ()), ((2, 1), (1, 3), (2, 3)),
                ((0,), (0,), (1,)))  # fmt: skip
 
 PIECEWISE = (
-    Row("where", tuple(
-        Case((np.arange(int(np.prod(c, dtype=int))).reshape(c) % 2 == 0, Draw(a), Draw(b)))
-        for c, a, b in WHERE_PAIRS
-    ) + (Case(([True, False], Draw((2,)), Number(2.5))), Case(([True, False], Number(2.5), Draw((2,)))),
-         Case(([True, False], Draw((2,), complex=True), Draw((2,), complex=True)))),
-        "torch.where(x, y, z)", saves=("condition",), wrt=(1, 2), elementwise=True),
+    Row("where", (
+        *(Case((np.arange(int(np.prod(c, dtype=int))).reshape(c) % 2 == 0, Draw(a), Draw(b)))
+          for c, a, b in WHERE_PAIRS),
+        Case(([True, False], Draw((2,)), Number(2.5))), Case(([True, False], Number(2.5),
+        Draw((2,)))),
+        Case(([True, False], Draw((2,), complex=True), Draw((2,), complex=True))),
+    ), "torch.where(x, y, z)", saves=("condition",), wrt=(1, 2), elementwise=True),
     unary("abs", "torch.abs(x)", saves=("x",), avoid=(0.0,), complex=True, order=3, kinks=(
         Kink(([0.0, -0.0, inf, -inf],), [0.0, 0.0, inf, inf], ([0.0, 0.0, 1.0, -1.0],)),
     )),
@@ -197,17 +209,17 @@ PIECEWISE = (
         Kink((NAN_LEFT, NAN_RIGHT), [1.0, 1.0], ([0.0, 1.0], [1.0, 0.0])),
     )),
     unary("clamp", "torch.clamp(x, min=min, max=max)", saves=("x",), avoid=(-1.0, 1.0),
-          params=({"min": -1.0, "max": 1.0}, {"min": -1.0}, {"max": 1.0}), kinks=(
+        params=({"min": -1.0, "max": 1.0}, {"min": -1.0}, {"max": 1.0}), kinks=(
         Kink(([-1.0, 1.0, 0.0, 3.0],), [-1.0, 1.0, 0.0, 1.0], ([1.0, 1.0, 1.0, 0.0],),
-             {"min": -1.0, "max": 1.0}),
+        {"min": -1.0, "max": 1.0}),
     )),
     unary("relu", "torch.relu(x)", saves=("x",), avoid=(0.0,), kinks=(
         Kink(([0.0, -0.0],), [0.0, 0.0], ([0.0, 0.0],)),
     )),
     unary("leaky_relu", "F.leaky_relu(x, negative_slope)", saves=("x",), avoid=(0.0,),
-          params=({}, {"negative_slope": 0.2}), kinks=(Kink(([0.0],), [0.0], ([0.01],)),)),
+        params=({}, {"negative_slope": 0.2}), kinks=(Kink(([0.0],), [0.0], ([0.01],)),)),
     unary("elu", "F.elu(x, alpha)", saves=("x", "out"), avoid=(0.0,), params=({}, {"alpha": 2.0}),
-          kinks=(Kink(([0.0, 1000.0],), [0.0, 1000.0], ([2.0, 1.0],), {"alpha": 2.0}),)),
+        kinks=(Kink(([0.0, 1000.0],), [0.0, 1000.0], ([2.0, 1.0],), {"alpha": 2.0}),)),
     unary("hardtanh", "F.hardtanh(x)", saves=("x",), avoid=(-1.0, 1.0), kinks=(
         Kink(([-1.0, 1.0],), [-1.0, 1.0], ([0.0, 0.0],)),
     )),
@@ -223,17 +235,21 @@ ARITHMETIC = (
         Kink(([1.0, 0.0], [0.0, 2.0]), [inf, 0.0], ([inf, 0.5], [-inf, 0.0])),
     )),
     unary("neg", "torch.neg(x)", complex=True),
-    test_of("floor_divide", "torch.floor_divide(x, y)", ([7.0, -7.0, 1.0], [2.0, 2.0, 3.0]), (7.0, -2.0),
-            ([], []), ([7, -7], [2, 2]), ([7.5, 2.0], Number(2)), (Number(7), [2.0, -3.0])),
-    binary("remainder", "torch.remainder(x, y)", 0.1, 4, second=(0.7, 0.9), numbers="right", saves=("x", "y"), kinks=(
+    test_of("floor_divide", "torch.floor_divide(x, y)", ([7.0, -7.0, 1.0], [2.0, 2.0, 3.0]),
+        (7.0, -2.0),
+        ([], []), ([7, -7], [2, 2]), ([7.5, 2.0], Number(2)), (Number(7), [2.0, -3.0])),
+    binary("remainder", "torch.remainder(x, y)", 0.1, 4, second=(0.7, 0.9), numbers="right",
+        saves=("x", "y"), kinks=(
         Kink(([4.0, -4.0], [2.0, 2.0]), [0.0, 0.0], ([1.0, 1.0], [-2.0, 2.0])),
     )),
     binary("pow", "torch.pow(x, y)", 0.5, 2, second=(-2, 2), complex=True, saves=("x", "y", "out"),
-           extra=[Case((Draw((2,), -2, -0.5), Number(3))), *(Case((Draw((3,), 0.5, 2), Number(n))) for n in POW_NUMBERS),
-                  Case((Number(2), Draw((3,)))), Case((Draw((2,), complex=True), Number(3)))],
-           kinks=(
+        extra=[Case((Draw((2,), -2, -0.5), Number(3))),
+        *(Case((Draw((3,), 0.5, 2), Number(n))) for n in POW_NUMBERS),
+        Case((Number(2), Draw((3,)))), Case((Draw((2,), complex=True), Number(3)))],
+        kinks=(
         Kink(([0.0, 3.0], Number(0)), [1.0, 1.0], ([0.0, 0.0],)),
-        Kink(([0.0, 0.0, 0.0], [0.0, 1.0, 2.0]), [1.0, 0.0, 0.0], ([0.0, 1.0, 0.0], [0.0, 0.0, 0.0])),
+        Kink(([0.0, 0.0, 0.0], [0.0, 1.0, 2.0]), [1.0, 0.0, 0.0],
+        ([0.0, 1.0, 0.0], [0.0, 0.0, 0.0])),
         Kink((Number(0), [0.0, 2.0]), [1.0, 0.0], ([0.0, 0.0],)),
         Kink(([-2.0, -1.5], [2.0, 3.0]), [4.0, -3.375], ([-4.0, 6.75], [nan, nan])),
         Kink(([0.0], Number(0.5)), [0.0], ([inf],)),
@@ -283,43 +299,55 @@ TRIGONOMETRIC = (
     )),
     binary("hypot", "torch.hypot(x, y)", 0.3, 2, numbers="", saves=("x", "y", "out"), kinks=(
         Kink(([0.0, 3.0], [0.0, 4.0]), [0.0, 5.0], ([0.0, 0.6], [0.0, 0.8]),
-             torch="its hypot divides by the result, so (0, 0) gives NaN"),
+        torch="its hypot divides by the result, so (0, 0) gives NaN"),
     )),
 )  # fmt: skip
 
 RECTANGLE = "torch.diagonal_scatter(torch.zeros(shape, dtype=x.dtype), x, 0, -2, -1)"
 SHAPE = (
-    moved("reshape", "torch.reshape(x, shape)", ((2, 3), {"shape": (3, 2)}), ((2, 3), {"shape": (-1,)}),
-          ((), {"shape": (1, 1)}), ((0, 2), {"shape": (2, 0)}), ((1,), {"shape": ()})),
+    moved("reshape", "torch.reshape(x, shape)", ((2, 3), {"shape": (3, 2)}),
+        ((2, 3), {"shape": (-1,)}),
+        ((), {"shape": (1, 1)}), ((0, 2), {"shape": (2, 0)}), ((1,), {"shape": ()})),
     moved("expand", "x.expand(shape)", ((3, 1), {"shape": (2, 3, 4)}), ((), {"shape": (2,)}),
-          ((0, 1), {"shape": (0, 3)}), ((2, 1), {"shape": (-1, 2)})),
+        ((0, 1), {"shape": (0, 3)}), ((2, 1), {"shape": (-1, 2)})),
     moved("sum_to", "x.sum_to_size(shape)", ((2, 3, 4), {"shape": (3, 1)}), ((2, 3), {"shape": ()}),
-          ((), {"shape": ()}), ((0, 2), {"shape": (1, 2)})),
-    moved("transpose", "torch.transpose(x, dim0, dim1)", ((2, 3, 4), {}), ((2, 3), {"dim0": 0, "dim1": 1}),
-          ((2, 3, 4), {"dim0": 0, "dim1": 2}), ((), {"dim0": 0, "dim1": -1}), ((0, 2), {})),
-    moved("reverse_dims", "x.permute(tuple(range(x.ndim - 1, -1, -1)))", ((2, 3, 4), {}), ((), {}), ((0, 2), {})),
-    moved("mT", "x.mT", ((2, 3, 4), {}), ((2, 3), {}), ((0, 2), {}), apart="0-d has no such dimensions"),
-    moved("permute", "torch.permute(x, dims)", ((2, 3, 4), {"dims": (2, 0, 1)}), ((2, 3), {"dims": (1, 0)}),
-          ((), {"dims": ()}), ((0, 2), {"dims": (-1, 0)})),
+        ((), {"shape": ()}), ((0, 2), {"shape": (1, 2)})),
+    moved("transpose", "torch.transpose(x, dim0, dim1)", ((2, 3, 4), {}),
+        ((2, 3), {"dim0": 0, "dim1": 1}),
+        ((2, 3, 4), {"dim0": 0, "dim1": 2}), ((), {"dim0": 0, "dim1": -1}), ((0, 2), {})),
+    moved("reverse_dims", "x.permute(tuple(range(x.ndim - 1, -1, -1)))", ((2, 3, 4), {}), ((), {}),
+        ((0, 2), {})),
+    moved("mT", "x.mT", ((2, 3, 4), {}), ((2, 3), {}), ((0, 2), {}),
+        apart="0-d has no such dimensions"),
+    moved("permute", "torch.permute(x, dims)", ((2, 3, 4), {"dims": (2, 0, 1)}),
+        ((2, 3), {"dims": (1, 0)}),
+        ((), {"dims": ()}), ((0, 2), {"dims": (-1, 0)})),
     moved("squeeze", "torch.squeeze(x) if dim is None else torch.squeeze(x, dim)", ((1, 3, 1), {}),
-          ((1, 3, 1), {"dim": 0}), ((1, 3), {"dim": 1}), ((1, 3, 1), {"dim": (0, 2)}), ((), {}), ((0, 1), {})),
-    moved("unsqueeze", "torch.unsqueeze(x, dim)", ((2, 3), {"dim": 1}), ((2,), {"dim": -1}), ((), {"dim": 0}),
-          ((0,), {"dim": 0})),
-    moved("flip", "torch.flip(x, tuple(range(x.ndim)) if dims is None else (dims,) if isinstance(dims, int) else dims)",
-          ((2, 3), {}), ((2, 3), {"dims": 1}), ((2, 3, 2), {"dims": (0, -1)}), ((), {}), ((0, 2), {"dims": 0})),
-    moved("roll", "torch.roll(x, shifts, dims)", ((2, 3), {"shifts": 1}), ((2, 3), {"shifts": -2, "dims": 1}),
-          ((2, 3), {"shifts": (1, 2), "dims": (0, 1)}), ((0,), {"shifts": 1}), ((), {"shifts": 1})),
-    moved("tile", "torch.tile(x, repeats)", ((2, 3), {"repeats": (2, 2)}), ((2,), {"repeats": (3,)}),
-          ((2,), {"repeats": (2, 3)}), ((2, 2), {"repeats": (3,)}), ((), {"repeats": (2,)}),
-          ((0,), {"repeats": (2,)}), ((2,), {"repeats": (0,)})),
-    moved("diagonal", "torch.diagonal(x, dim1=-2, dim2=-1)", ((3, 3), {}), ((2, 3), {}), ((2, 3, 2), {}),
-          ((0, 2), {}), apart="0-d has no diagonal"),
+        ((1, 3, 1), {"dim": 0}), ((1, 3), {"dim": 1}), ((1, 3, 1), {"dim": (0, 2)}), ((), {}),
+        ((0, 1), {})),
+    moved("unsqueeze", "torch.unsqueeze(x, dim)", ((2, 3), {"dim": 1}), ((2,), {"dim": -1}),
+        ((), {"dim": 0}),
+        ((0,), {"dim": 0})),
+    moved("flip",
+        "torch.flip(x, tuple(range(x.ndim)) if dims is None else np.atleast_1d(dims).tolist())",
+        ((2, 3), {}), ((2, 3), {"dims": 1}), ((2, 3, 2), {"dims": (0, -1)}), ((), {}),
+        ((0, 2), {"dims": 0})),
+    moved("roll", "torch.roll(x, shifts, dims)", ((2, 3), {"shifts": 1}),
+        ((2, 3), {"shifts": -2, "dims": 1}),
+        ((2, 3), {"shifts": (1, 2), "dims": (0, 1)}), ((0,), {"shifts": 1}), ((), {"shifts": 1})),
+    moved("tile", "torch.tile(x, repeats)", ((2, 3), {"repeats": (2, 2)}),
+        ((2,), {"repeats": (3,)}),
+        ((2,), {"repeats": (2, 3)}), ((2, 2), {"repeats": (3,)}), ((), {"repeats": (2,)}),
+        ((0,), {"repeats": (2,)}), ((2,), {"repeats": (0,)})),
+    moved("diagonal", "torch.diagonal(x, dim1=-2, dim2=-1)", ((3, 3), {}), ((2, 3), {}),
+        ((2, 3, 2), {}),
+        ((0, 2), {}), apart="0-d has no diagonal"),
     moved("undiagonal", RECTANGLE, ((3,), {"shape": (3, 3)}), ((2,), {"shape": (2, 3)}),
-          ((2, 2), {"shape": (2, 3, 2)}), ((0,), {"shape": (0, 2)}), apart="0-d is no diagonal"),
+        ((2, 2), {"shape": (2, 3, 2)}), ((0,), {"shape": (0, 2)}), apart="0-d is no diagonal"),
     moved("tril", "torch.tril(x, diagonal)", ((3, 3), {}), ((2, 3), {"diagonal": 1}),
-          ((2, 3, 3), {"diagonal": -1}), ((0, 2), {}), apart="0-d has no triangle"),
+        ((2, 3, 3), {"diagonal": -1}), ((0, 2), {}), apart="0-d has no triangle"),
     moved("triu", "torch.triu(x, diagonal)", ((3, 3), {}), ((2, 3), {"diagonal": 1}),
-          ((2, 3, 3), {"diagonal": -1}), ((0, 2), {}), apart="0-d has no triangle"),
+        ((2, 3, 3), {"diagonal": -1}), ((0, 2), {}), apart="0-d has no triangle"),
 )  # fmt: skip
 
 INDICES = (
@@ -328,7 +356,9 @@ INDICES = (
     np.array([[True, False, True], [False, True, False], [True, True, True]]),
     np.array([True, False, True]), (np.array([[0], [2]]), np.array([0, 1])), slice(0, 0),
 )  # fmt: skip
-PLACES = "torch.as_tensor(np.arange(np.prod(shape, dtype=int)).reshape(shape)[index].reshape(-1).copy())"
+PLACES = (
+    "torch.as_tensor(np.arange(np.prod(shape, dtype=int)).reshape(shape)[index].reshape(-1).copy())"
+)
 ADDED = (f"torch.zeros(shape, dtype=x.dtype).reshape(-1).index_add(0, {PLACES}, x.reshape(-1))"
          ".reshape(shape)")  # fmt: skip
 WRITTEN = (
@@ -343,11 +373,13 @@ INDEXING = (
         *(Case((Draw((3, 3)),), {"index": i}) for i in INDICES),
         Case((Draw((4,)),), {"index": slice(None, None, -1)}, torch=None),
         Case((Draw(()),), {"index": ()}), Case((Draw(()),), {"index": Ellipsis}),
-        Case((Draw((0, 2)),), {"index": slice(0, 1)}), Case((Draw((3, 3), complex=True),), {"index": 1}),
+        Case((Draw((0, 2)),), {"index": slice(0, 1)}),
+        Case((Draw((3, 3), complex=True),), {"index": 1}),
         Case((Draw((2, 3, 2)),), {"index": (0, np.array([0, 0, 2]))}),
     ), "x[index]"),
     Row("scatter", (
-        Case((Draw(()),), {"shape": (4,), "index": 2}), Case((Draw((2,)),), {"shape": (4,), "index": slice(1, 3)}),
+        Case((Draw(()),), {"shape": (4,), "index": 2}),
+        Case((Draw((2,)),), {"shape": (4,), "index": slice(1, 3)}),
         Case((Draw((3,)),), {"shape": (3, 2), "index": (slice(None), 1)}),
         Case((Draw((3,)),), {"shape": (4,), "index": np.array([1, 1, 3])}),
         Case((Draw((2,)),), {"shape": (3,), "index": np.array([True, False, True])}),
@@ -355,7 +387,8 @@ INDEXING = (
         Case((Draw((0,)),), {"shape": (3,), "index": slice(0, 0)}),
     ), ADDED),
     Row("put", (
-        Case((Draw((3,)), Draw(())), {"index": 1}), Case((Draw((3, 2)), Draw((2,))), {"index": slice(0, 2)}),
+        Case((Draw((3,)), Draw(())), {"index": 1}),
+        Case((Draw((3, 2)), Draw((2,))), {"index": slice(0, 2)}),
         Case((Draw((3, 2)), Draw((3,))), {"index": (slice(None), 0)}),
         Case((Draw((3,)), Draw((2,))), {"index": np.array([2, 0])}),
         Case((Draw((3,)), Draw((1,))), {"index": np.array([True, False, True])}),
@@ -392,27 +425,37 @@ JOINING = (
 DIM = "dim=dim, keepdim=keepdim"
 EVERY = "tuple(range(x.ndim)) if dim is None else dim"
 NORMS = tuple({"p": p, **d} for p in (2, 1, 3, inf, -inf, 1.5) for d in ({}, {"dim": 1}))
-PARTIAL = "torch.stack([torch.prod(torch.cat([x[..., :i], x[..., i + 1:]], -1), -1) for i in range(x.shape[-1])], -1)"
+PARTIAL = (
+    "torch.stack([torch.prod(torch.cat([x[..., :i], x[..., i + 1:]], -1), -1) "
+    "for i in range(x.shape[-1])], -1)"
+)
 NONE = "an empty tensor has none: test_reductions.py"
 REDUCTION = (
-    over("sum", f"torch.sum(x, {DIM})", complex=True, scalar=({}, {"dim": 0}, {"dim": -1, "keepdim": True})),
+    over("sum", f"torch.sum(x, {DIM})", complex=True,
+        scalar=({}, {"dim": 0}, {"dim": -1, "keepdim": True})),
     over("mean", f"torch.mean(x, {DIM})", complex=True, scalar=({}, {"dim": 0})),
     over("prod_others", PARTIAL, (2, 4), ({},), saves=("x",), scalar=(), empty=(((0, 2), {}),),
-         apart="0-d has no last dimension", extra=[Case(([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0]],))]),
-    over("prod", "torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)", (2, 3), ONE_DIM, saves=("x",),
-         complex=True, extra=[Case(([0.0, 2.0, 3.0],)), Case(([0.0, 0.0, 3.0],)), Case(([[0.0, 2.0], [1.0, 3.0]],), {"dim": 1})]),
-    over("var", f"torch.var(x, dim=dim, correction=correction, keepdim=keepdim)", (3, 4), saves=("x",),
-         params=(*FLAT_DIMS, {"correction": 0}, {"dim": 1, "correction": 0.5}), scalar=({"correction": 0},),
-         empty=(((2, 0), {"dim": 0}),), complex=True),
-    over("std", f"torch.std(x, dim=dim, correction=correction, keepdim=keepdim)", (3, 4), saves=("x", "out"),
-         params=(*FLAT_DIMS, {"correction": 0}), scalar=(), empty=(((2, 0), {"dim": 0}),), complex=True,
-         apart="0-d is a kink", kinks=(
+        apart="0-d has no last dimension", extra=[Case(([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0]],))]),
+    over("prod", "torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)", (2, 3), ONE_DIM,
+        saves=("x",),
+        complex=True, extra=[Case(([0.0, 2.0, 3.0],)), Case(([0.0, 0.0, 3.0],)),
+        Case(([[0.0, 2.0], [1.0, 3.0]],), {"dim": 1})]),
+    over("var", "torch.var(x, dim=dim, correction=correction, keepdim=keepdim)", (3, 4),
+        saves=("x",),
+        params=(*FLAT_DIMS, {"correction": 0}, {"dim": 1, "correction": 0.5}),
+        scalar=({"correction": 0},),
+        empty=(((2, 0), {"dim": 0}),), complex=True),
+    over("std", "torch.std(x, dim=dim, correction=correction, keepdim=keepdim)", (3, 4),
+        saves=("x", "out"),
+        params=(*FLAT_DIMS, {"correction": 0}), scalar=(), empty=(((2, 0), {"dim": 0}),),
+        complex=True,
+        apart="0-d is a kink", kinks=(
         Kink(([2.0, 2.0, 2.0],), 0.0, ([0.0, 0.0, 0.0],)),
         Kink((2.0,), 0.0, (0.0,), {"correction": 0}),
     )),
     over("norm", f"torch.linalg.vector_norm(x, ord=p, {DIM})", saves=("x", "out"), avoid=(0.0,),
-         params=(*ALL_DIMS, *NORMS), complex=True,
-         extra=[Case((Draw((2, 2), complex=True),), {"p": p}) for p in (1, 3, inf)], kinks=(
+        params=(*ALL_DIMS, *NORMS), complex=True,
+        extra=[Case((Draw((2, 2), complex=True),), {"p": p}) for p in (1, 3, inf)], kinks=(
         Kink(([0.0, 0.0],), 0.0, ([0.0, 0.0],)),
         Kink(([0.0, 0.0],), 0.0, ([0.0, 0.0],), {"p": 1}),
         Kink(([0.0, 0.0],), 0.0, ([0.0, 0.0],), {"p": 3}),
@@ -421,11 +464,13 @@ REDUCTION = (
         Kink(([2.0, -2.0],), 2.0, ([0.5, -0.5],), {"p": -inf}),
         Kink(([3.0, 0.0],), 1.0, ([0.0, 0.0],), {"p": 0}),
     )),
-    over("amax", f"torch.amax(x, {EVERY}, keepdim)", saves=("x", "out"), empty=(((2, 0), {"dim": 0}),), kinks=(
+    over("amax", f"torch.amax(x, {EVERY}, keepdim)", saves=("x", "out"),
+        empty=(((2, 0), {"dim": 0}),), kinks=(
         Kink(([1.0, 3.0, 3.0],), 3.0, ([0.0, 0.5, 0.5],)),
         Kink(([[1.0, 1.0], [0.0, 2.0]],), [1.0, 2.0], ([[0.5, 0.5], [0.0, 1.0]],), {"dim": 1}),
     )),
-    over("amin", f"torch.amin(x, {EVERY}, keepdim)", saves=("x", "out"), empty=(((2, 0), {"dim": 0}),), kinks=(
+    over("amin", f"torch.amin(x, {EVERY}, keepdim)", saves=("x", "out"),
+        empty=(((2, 0), {"dim": 0}),), kinks=(
         Kink(([4.0, 3.0, 3.0],), 3.0, ([0.0, 0.5, 0.5],)),
     )),
     over("logsumexp", f"torch.logsumexp(x, {EVERY}, keepdim)", saves=("x", "out"), kinks=(
@@ -433,16 +478,17 @@ REDUCTION = (
         Kink(([-inf, 0.0],), 0.0, ([0.0, 1.0],)),
     )),
     over("softmax", "torch.softmax(x, dim)", params=({}, {"dim": 0}, {"dim": 1}), scalar=({},),
-         empty=(((0,), {}), ((2, 0), {"dim": 0})), saves=("out",), kinks=(
+        empty=(((0,), {}), ((2, 0), {"dim": 0})), saves=("out",), kinks=(
         Kink(([1000.0, 0.0],), [1.0, 0.0], ([0.0, 0.0],)),
         Kink(([-inf, 0.0],), [0.0, 1.0], ([0.0, 0.0],)),
     )),
-    over("log_softmax", "torch.log_softmax(x, dim)", params=({}, {"dim": 0}, {"dim": 1}), scalar=({},),
-         empty=(((0,), {}), ((2, 0), {"dim": 0})), saves=("out",), kinks=(
+    over("log_softmax", "torch.log_softmax(x, dim)", params=({}, {"dim": 0}, {"dim": 1}),
+        scalar=({},),
+        empty=(((0,), {}), ((2, 0), {"dim": 0})), saves=("out",), kinks=(
         Kink(([1000.0, 0.0],), [0.0, -1000.0], ([-1.0, 1.0],)),
     )),
     over("cumsum", "torch.cumsum(x, dim)", params=({}, {"dim": 1}, {"dim": -1}), complex=True,
-         empty=(((0,), {}), ((2, 0), {"dim": 0})), scalar=({}, {"dim": -1})),
+        empty=(((0,), {}), ((2, 0), {"dim": 0})), scalar=({}, {"dim": -1})),
 )  # fmt: skip
 
 PRODUCTS_OF = (((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 2, 3), (3, 2)),
@@ -450,22 +496,29 @@ PRODUCTS_OF = (((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), (
                ((0, 3), (3, 2)), ((2, 0), (0, 2)), ((0,), (0,)))  # fmt: skip
 PRODUCTS = (
     Row("matmul", (*(Case((Draw(a), Draw(b))) for a, b in PRODUCTS_OF),
-                   *(Case((Draw(a, complex=True), Draw(b, complex=True))) for a, b in PRODUCTS_OF[:4])),
-        "torch.matmul(x, y)", saves=("x", "y"), wrt=(0, 1), apart="0-d is refused: test_reductions.py"),
+        *(Case((Draw(a, complex=True), Draw(b, complex=True))) for a,
+        b in PRODUCTS_OF[:4])),
+        "torch.matmul(x, y)", saves=("x", "y"), wrt=(0, 1),
+        apart="0-d is refused: test_reductions.py"),
     Row("dot", (Case((Draw((3,)), Draw((3,)))), Case((Draw((0,)), Draw((0,)))),
-                Case((Draw((3,), complex=True), Draw((3,), complex=True)))),
-        "torch.dot(x, y)", saves=("x", "y"), wrt=(0, 1), apart="0-d is refused: test_reductions.py"),
+        Case((Draw((3,), complex=True), Draw((3,), complex=True)))),
+        "torch.dot(x, y)", saves=("x", "y"), wrt=(0, 1),
+        apart="0-d is refused: test_reductions.py"),
     Row("outer", (Case((Draw((2,)), Draw((3,)))), Case((Draw((0,)), Draw((2,)))),
-                  Case((Draw((2,), complex=True), Draw((2,), complex=True)))),
-        "torch.outer(x, y)", saves=("x", "y"), wrt=(0, 1), apart="0-d is refused: test_reductions.py"),
-    moved("trace", "torch.trace(x)", ((3, 3), {}), ((2, 3), {}), ((0, 0), {}), apart="0-d is refused"),
+        Case((Draw((2,), complex=True), Draw((2,), complex=True)))),
+        "torch.outer(x, y)", saves=("x", "y"), wrt=(0, 1),
+        apart="0-d is refused: test_reductions.py"),
+    moved("trace", "torch.trace(x)", ((3, 3), {}), ((2, 3), {}), ((0, 0), {}),
+        apart="0-d is refused"),
 )  # fmt: skip
 
 COMPLEX = ((3,), (), (0,))
 CONVERSION = (
-    Row("cast", (Case((Draw((3,)),), {"dtype": np.dtype("float64")}), Case((Draw(()),), {"dtype": np.dtype("float64")}),
-                 Case((Draw((0,)),), {"dtype": np.dtype("float64")}), Case((Draw((3,)),), {"dtype": np.dtype("complex128")}),
-                 Case((Draw((3,), complex=True),), {"dtype": np.dtype("float64")})),
+    Row("cast", (Case((Draw((3,)),), {"dtype": np.dtype("float64")}),
+        Case((Draw(()),), {"dtype": np.dtype("float64")}),
+        Case((Draw((0,)),), {"dtype": np.dtype("float64")}),
+        Case((Draw((3,)),), {"dtype": np.dtype("complex128")}),
+        Case((Draw((3,), complex=True),), {"dtype": np.dtype("float64")})),
         "x.to(getattr(torch, dtype.name))", order=3),
     moved("clone", "torch.clone(x)", ((2, 3), {}), ((), {}), ((0,), {})),
     moved("conj", "torch.conj(x).resolve_conj()", ((2, 3), {}), ((), {}), ((0,), {})),

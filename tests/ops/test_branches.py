@@ -1,6 +1,7 @@
 """A branch that is not taken contributes exactly nothing, even where its own slope is inf or NaN.
 
-PyTorch gives NaN at these points; gradcli's promise is 0, in reverse mode to any order and in forward mode.
+PyTorch gives NaN at these points; gradcli's promise is 0, in reverse mode to any order and in
+forward mode.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ BIG = np.array([[inf, 1.0], [1.0, inf]])
 
 # name: (function, points, first derivative, second derivative), all entry by entry
 BRANCHES = {
-    "sqrt": (lambda x: torch.where(x > 0, torch.sqrt(x), 0.0), [0, -1, 4], [0, 0, 0.25], [0, 0, -1 / 32]),
+    "sqrt": (lambda x: torch.where(x > 0, torch.sqrt(x), 0.0), [0, -1, 4], [0, 0, 0.25],
+        [0, 0, -1 / 32]),
     "method": (lambda x: x.sqrt().where(x > 0, 0.0), [0, -1, 4], [0, 0, 0.25], [0, 0, -1 / 32]),
     "log": (lambda x: torch.where(x > 0, torch.log(x), x), [0, -1, 2], [1, 1, 0.5], [0, 0, -0.25]),
     "sinc": (lambda x: torch.where(x == 0, 1.0, torch.sin(x) / x), [0, np.pi], [0, -1 / np.pi],
@@ -29,28 +31,36 @@ BRANCHES = {
     "cbrt": (lambda x: torch.where(x == 0, x, torch.cbrt(x)), [0, 8], [1, 1 / 12], [0, -1 / 144]),
     "asin": (lambda x: torch.where(abs(x) < 1, torch.asin(x), x), [1, 2, 0], [1, 1, 1], [0, 0, 0]),
     "logit": (lambda x: torch.where(x < 1, torch.logit(x), 0.0), [1, 0.5], [0, 4], [0, 0]),
-    "overflow": (lambda x: torch.where(x > 1, x, x * torch.exp(1000 * x)), [2, 0], [1, 1], [0, 2000]),
+    "overflow": (lambda x: torch.where(x > 1, x, x * torch.exp(1000 * x)), [2, 0], [1, 1],
+        [0, 2000]),
     "square of inf": (lambda x: torch.where(x > 1, x, torch.exp(1000 * x) ** 2), [2, 0], [1, 2000],
                       [0, 4e6]),
     "quotient": (lambda x: torch.where(x > 0, x / x, x), [0, 2, -3], [1, 0, 1], [0, 0, 0]),
-    "nested": (lambda x: torch.where(x > 0, torch.where(x > 1, torch.log(x - 1), torch.log(x)), 0.0),
+    "nested": (lambda x: torch.where(x > 0, torch.where(x > 1, torch.log(x - 1), torch.log(x)),
+        0.0),
                [0, 1, 0.5, 2], [0, 1, 2, 1], [0, -1, -4, -1]),
-    "twice in a row": (lambda x: torch.where(x > 0, torch.sqrt(torch.sqrt(x)), 0.0), [0, 1], [0, 0.25],
+    "twice in a row": (lambda x: torch.where(x > 0, torch.sqrt(torch.sqrt(x)), 0.0), [0, 1],
+        [0, 0.25],
                        [0, -3 / 16]),
     "relu of inf": (lambda x: torch.relu(-torch.exp(1000 * x) * x), [2, 3], [0, 0], [0, 0]),
     "maximum": (lambda x: torch.maximum(torch.sqrt(x) - 1, x), [0, 4], [1, 1], [0, 0]),
     "minimum": (lambda x: torch.minimum(torch.sqrt(x) + 1, x), [0, 1], [1, 1], [0, 0]),
     "clamp": (lambda x: torch.clamp(torch.log(x), min=-1.0), [0, 1], [0, 1], [0, -1]),
-    "product of rows": (lambda x: torch.where(x > 0, (x.reshape(-1, 1) * torch.tensor(BIG)).sum(1), x),
+    "product of rows": (lambda x: torch.where(x > 0, (x.reshape(-1, 1) * torch.tensor(BIG)).sum(1),
+        x),
                         [-1, -2], [1, 1], [0, 0]),
     "matmul": (lambda x: torch.where(x > 0, torch.tensor(BIG) @ x, x), [-1, -2], [1, 1], [0, 0]),
-    "moved": (lambda x: torch.where(x > 0, torch.stack([torch.sqrt(x), x]).flip(0)[1], 0.0), [0, 4], [0, 0.25],
+    "moved": (lambda x: torch.where(x > 0, torch.stack([torch.sqrt(x), x]).flip(0)[1], 0.0), [0, 4],
+        [0, 0.25],
               [0, -1 / 32]),
-    "softplus by hand": (lambda x: torch.where(x > 20, x, torch.log(1 + torch.exp(x))), [1000, 0], [1, 0.5],
+    "softplus by hand": (lambda x: torch.where(x > 20, x, torch.log(1 + torch.exp(x))), [1000, 0],
+        [1, 0.5],
                          [0, 0.25]),
-    "logsumexp": (lambda x: torch.where(x < 0, x, torch.logsumexp(torch.log(x).reshape(-1, 1), 1)), [-1, 3],
+    "logsumexp": (lambda x: torch.where(x < 0, x, torch.logsumexp(torch.log(x).reshape(-1, 1), 1)),
+        [-1, 3],
                   [1, 1 / 3], [0, -1 / 9]),
-    "normalised": (lambda x: torch.where(x == 0, 0.0, x / torch.abs(x) * x**2), [0, -2], [0, 4], [0, -2]),
+    "normalised": (lambda x: torch.where(x == 0, 0.0, x / torch.abs(x) * x**2), [0, -2], [0, 4],
+        [0, -2]),
     "hypot": (lambda x: torch.where(x > 0, torch.sqrt(x * x), x), [0, 3], [1, 1], [0, 0]),
 }  # fmt: skip
 
@@ -64,7 +74,7 @@ def quiet():
 # What is promised and not kept yet: this list may only shrink.
 MISSED = {
     "matmul": "the sum over rows meets 0 * inf inside the product, where no mask reaches",
-    "logsumexp": "a reduction's own rule meets 0 * NaN; the mask looks at elementwise operators only",
+    "logsumexp": "a reduction's rule meets 0 * NaN; the mask looks at elementwise ones only",
 }
 
 

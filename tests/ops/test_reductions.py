@@ -1,4 +1,6 @@
-"""What the table leaves out: reductions of nothing and of one number, refusals, NaN and large numbers."""
+"""What the table leaves out: reductions of nothing and of one number, refusals, NaN and large
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,16 @@ def zeros(*shape):
     ("name", "shape", "params", "value"),
     [
         ("all", (), {}, False), ("all", (0,), {}, True), ("all", (2, 0), {"dim": 1}, [True, True]),
-        ("any", (), {}, False), ("any", (0,), {}, False), ("any", (2, 0), {"dim": 1}, [False, False]),
-        ("count_nonzero", (), {}, 0), ("count_nonzero", (0,), {}, 0), ("count_nonzero", (0, 2), {"dim": 0}, [0, 0]),
+        ("any", (), {}, False), ("any", (0,), {}, False),
+            ("any", (2, 0), {"dim": 1}, [False, False]),
+        ("count_nonzero", (), {}, 0), ("count_nonzero", (0,), {}, 0),
+            ("count_nonzero", (0, 2), {"dim": 0}, [0, 0]),
         ("argmax", (), {}, 0), ("argmin", (), {}, 0), ("argmax", (), {"dim": 0}, 0),
         ("argsort", (), {}, 0), ("argsort", (0,), {}, []),
-        ("sum", (0,), {}, 0.0), ("prod", (0,), {}, 1.0), ("norm", (0,), {}, 0.0), ("mean", (0,), {}, nan),
-        ("var", (0,), {}, nan), ("std", (0,), {}, nan), ("var", (), {}, nan), ("logsumexp", (0,), {}, -inf),
+        ("sum", (0,), {}, 0.0), ("prod", (0,), {}, 1.0), ("norm", (0,), {}, 0.0),
+            ("mean", (0,), {}, nan),
+        ("var", (0,), {}, nan), ("std", (0,), {}, nan), ("var", (), {}, nan),
+            ("logsumexp", (0,), {}, -inf),
         ("sum", (2, 0), {"dim": 1}, [0.0, 0.0]), ("prod", (2, 0), {"dim": 1}, [1.0, 1.0]),
         ("norm", (2, 0), {"dim": 1}, [0.0, 0.0]), ("mean", (2, 0), {"dim": 1}, [nan, nan]),
         ("logsumexp", (2, 0), {"dim": 1}, [-inf, -inf]),
@@ -57,21 +63,27 @@ def test_of_nothing_and_of_one(name, shape, params, value):
         ("E0305", lambda: zeros(2, 2).permute(0)), ("E0305", lambda: zeros(2, 2).roll(1, 2)),
         ("E0301", lambda: zeros(2) + zeros(3)), ("E0301", lambda: torch.add(zeros(2), zeros(3))),
         ("E0301", lambda: zeros(2, 3) @ zeros(2, 3)), ("E0301", lambda: zeros(2) @ zeros()),
-        ("E0301", lambda: torch.dot(zeros(2), zeros(3))), ("E0301", lambda: torch.dot(zeros(2, 2), zeros(2))),
-        ("E0301", lambda: torch.outer(zeros(2, 2), zeros(2))), ("E0301", lambda: torch.trace(zeros(2))),
+        ("E0301", lambda: torch.dot(zeros(2), zeros(3))),
+            ("E0301", lambda: torch.dot(zeros(2, 2), zeros(2))),
+        ("E0301", lambda: torch.outer(zeros(2, 2), zeros(2))),
+            ("E0301", lambda: torch.trace(zeros(2))),
         ("E0301", lambda: torch.trace(zeros())), ("E0301", lambda: torch.dot(zeros(), zeros())),
-        ("E0301", lambda: torch.cat([zeros(2), zeros(2, 2)])), ("E0301", lambda: torch.stack([zeros(2), zeros(3)])),
+        ("E0301", lambda: torch.cat([zeros(2), zeros(2, 2)])),
+            ("E0301", lambda: torch.stack([zeros(2), zeros(3)])),
         ("E0301", lambda: torch.cat([zeros(), zeros()])), ("E0306", lambda: torch.cat([])),
         ("E0301", lambda: torch.where(zeros(2) > 0, zeros(3), zeros(2))),
         ("E0306", lambda: zeros(2, 3).reshape(4)), ("E0306", lambda: zeros(2, 3).view(-1, -1)),
         ("E0306", lambda: zeros(2).expand(3)),
-        ("E0307", lambda: zeros(2)[2]), ("E0307", lambda: zeros(2)[0, 0]), ("E0307", lambda: zeros(2)[1.0]),
+        ("E0307", lambda: zeros(2)[2]), ("E0307", lambda: zeros(2)[0, 0]),
+            ("E0307", lambda: zeros(2)[1.0]),
         ("E0307", lambda: zeros()[0]), ("E0307", lambda: zeros(2)[torch.tensor([2])]),
         ("E0307", lambda: zeros(2)[torch.tensor([True])]), ("E0307", lambda: zeros(2)["a"]),
-        ("E0309", lambda: torch.tensor([1, 2]).mean()), ("E0309", lambda: torch.tensor([1, 2]).var()),
+        ("E0309", lambda: torch.tensor([1, 2]).mean()),
+            ("E0309", lambda: torch.tensor([1, 2]).var()),
         ("E0309", lambda: torch.imag(zeros(2))), ("E0304", lambda: torch.clamp(zeros(2))),
         ("E0302", lambda: OPERATORS["sin"]()), ("E0302", lambda: OPERATORS["sin"](zeros(2), 1)),
-        ("E0302", lambda: torch.sum(zeros(2), dims=0)), ("E0303", lambda: OPERATORS["add"](zeros(2), "1")),
+        ("E0302", lambda: torch.sum(zeros(2), dims=0)),
+            ("E0303", lambda: OPERATORS["add"](zeros(2), "1")),
         ("E0303", lambda: torch.tensor(2) ** -1),
     ],
 )  # fmt: skip
@@ -110,7 +122,8 @@ def test_a_nan_has_no_sign():
     assert str(x.grad.tolist()) == "[nan, 1.0]"
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp", "softmax"])
+@pytest.mark.parametrize("name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp",
+    "softmax"])
 def test_nothing_overflows(name):
     x = torch.tensor([800.0, -800.0, 30.0], dtype=torch.double, requires_grad=True)
     args = (x, -x) if name == "logaddexp" else (x,)
@@ -137,5 +150,6 @@ def test_one_entry_read_twice_gets_both_gradients():
     x[[0, 0, 2]].sum().backward()
     assert x.grad.tolist() == [2, 0, 1]
     x.grad = None
-    (x[torch.tensor([[0, 1], [1, 1]])] * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])).sum().backward()
+    (x[torch.tensor([[0, 1], [1, 1]])] * torch.tensor([[1.0, 10.0],
+        [100.0, 1000.0]])).sum().backward()
     assert x.grad.tolist() == [1, 1110, 0]

@@ -1,4 +1,6 @@
-"""Optimizers follow PyTorch's recorded paths (tests/oracles/optim.json) and leave the graph alone."""
+"""Optimizers follow PyTorch's recorded paths (tests/oracles/optim.json) and leave the graph
+alone.
+"""
 
 from __future__ import annotations
 
@@ -132,12 +134,14 @@ def test_a_restored_optimizer_goes_on_the_same_path(name):
     [
         ("E0304", lambda x: torch.optim.SGD([])), ("E0303", lambda x: torch.optim.SGD(x)),
         ("E0303", lambda x: torch.optim.SGD([1.0])), ("E0404", lambda x: torch.optim.SGD([x * 2])),
-        ("E0304", lambda x: torch.optim.SGD([x], lr=-1.0)), ("E0304", lambda x: torch.optim.SGD([x, x])),
+        ("E0304", lambda x: torch.optim.SGD([x], lr=-1.0)),
+            ("E0304", lambda x: torch.optim.SGD([x, x])),
         ("E0304", lambda x: torch.optim.SGD([x], nesterov=True)),
         ("E0304", lambda x: torch.optim.Adam([x], betas=(1.0, 0.9))),
         ("E0304", lambda x: torch.optim.Adam([x], eps=-1.0)),
         ("E0304", lambda x: torch.optim.RMSprop([x], alpha=-0.1)),
-        ("E0304", lambda x: torch.optim.SGD([x]).load_state_dict({"state": {}, "param_groups": []})),
+        ("E0304", lambda x: torch.optim.SGD([x]).load_state_dict({"state": {},
+            "param_groups": []})),
     ],
 )  # fmt: skip
 def test_refusals(code, make):

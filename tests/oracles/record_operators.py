@@ -1,17 +1,18 @@
 """Record PyTorch's values and derivatives for every row of the operator table.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_operators.py
-Writes tests/oracles/operators.json. The calls come from tests/ops/table.py, which needs neither torch
-nor gradcli. For each case: the arguments, the value, and to third order (where PyTorch goes that far)
-the derivatives of weighted sums, as ``rows.derivatives`` computes them. Every derivative is checked by
-central differences of the level before it, and the slope at each kink against the row; a mismatch
-ends the run.
+Writes tests/oracles/operators.json. The calls come from tests/ops/table.py, which needs neither
+torch nor gradcli. For each case: the arguments, the value, and to third order (where PyTorch goes
+that far) the derivatives of weighted sums, as ``rows.derivatives`` computes them. Every derivative
+is checked by central differences of the level before it, and the slope at each kink against the
+row; a mismatch ends the run.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def plain(array: Any) -> Any:
     array = np.asarray(array)
     if array.dtype.kind == "c":
         array = np.stack([array.real, array.imag], axis=-1)
-    flat = [str(v) if isinstance(v, float) and not np.isfinite(v) else v for v in array.ravel().tolist()]
+    flat = [str(v) if isinstance(v,
+        float) and not np.isfinite(v) else v for v in array.ravel().tolist()]
     return {"shape": list(array.shape), "data": flat}
 
 
@@ -43,8 +45,10 @@ def call(torch: Any, expression: str, params: dict, names: str = "xyz") -> Any:
 
 def _defaults(row: Any) -> dict:
     params: dict[str, Any] = {
-        "keepdim": False, "dim": None, "correction": 1, "p": 2, "alpha": 1.0, "negative_slope": 0.01,
-        "min": None, "max": None, "dims": None, "dim0": -2, "dim1": -1, "diagonal": 0, "descending": False,
+        "keepdim": False, "dim": None, "correction": 1, "p": 2, "alpha": 1.0,
+            "negative_slope": 0.01,
+        "min": None, "max": None, "dims": None, "dim0": -2, "dim1": -1, "diagonal": 0,
+            "descending": False,
     }  # fmt: skip
     if row.name in ("softmax", "log_softmax", "argsort"):
         params["dim"] = -1
@@ -69,7 +73,8 @@ def checked(what: str, function: Any, arrays: list, wrt: tuple[int, ...], levels
         step = 2e-3
         for i, got in zip(wrt, levels[order], strict=True):
             want = differences(before, arrays, i, step)
-            if not np.allclose(got, want, rtol=2e-6, atol=2e-6 * (1 + np.max(np.abs(want), initial=0))):
+            if not np.allclose(got, want, rtol=2e-6,
+                atol=2e-6 * (1 + np.max(np.abs(want), initial=0))):
                 raise SystemExit(f"{what}: order {order} by {i}: {got} is not {want}")
 
 
@@ -80,7 +85,8 @@ def _record(row: Any, place: int) -> dict | None:
     if expression is None:
         return None
     arrays = row.arguments(place)
-    function = call(torch, expression, {**_defaults(row), **row.cases[place].params}, "xyz"[: len(arrays)])
+    function = call(torch, expression, {**_defaults(row), **row.cases[place].params},
+        "xyz"[: len(arrays)])
     wrt = tuple(i for i in row.wrt if isinstance(arrays[i], np.ndarray))
     levels = derivatives(torch, function, arrays, wrt, row.order if wrt else 0)
     checked(f"{row.name} case {place}", function, arrays, wrt, levels)
@@ -92,14 +98,17 @@ def _record(row: Any, place: int) -> dict | None:
 
 
 def _kinks(row: Any) -> None:
-    """Stop where PyTorch's slope at a kink is not the row's, or is where the row says it differs."""
+    """Stop where PyTorch's slope at a kink is not the row's, or is where the row says it
+    differs.
+    """
     import torch
 
     for kink in row.kinks:
         arrays = [concrete(a) for a in kink.args]
         function = call(torch, row.torch, {**_defaults(row), **kink.params}, "xyz"[: len(arrays)])
         leaves = [
-            torch.tensor(a, dtype=torch.float64, requires_grad=True) if isinstance(a, np.ndarray) else a
+            torch.tensor(a, dtype=torch.float64, requires_grad=True) if isinstance(a,
+                np.ndarray) else a
             for a in arrays
         ]
         out = function(*leaves)
@@ -107,12 +116,13 @@ def _kinks(row: Any) -> None:
         found = torch.autograd.grad(
             out, wrt, torch.ones_like(out), allow_unused=True, materialize_grads=True
         )
-        same = np.allclose(out.detach().numpy(), kink.value, rtol=1e-13, atol=0, equal_nan=True) and all(
+        same = np.allclose(out.detach().numpy(), kink.value, rtol=1e-13, atol=0,
+            equal_nan=True) and all(
             np.allclose(f.numpy(), g, rtol=1e-13, atol=0, equal_nan=True)
             for f, g in zip(found, kink.grads, strict=True)
         )
         if same != (kink.torch == "same"):
-            raise SystemExit(f"{row.name} at {kink.args}: PyTorch gives {out} and {found}, row {kink}")
+            raise SystemExit(f"{row.name}: PyTorch gives {out} and {found} at {kink}")
 
 
 def main() -> None:
@@ -124,7 +134,8 @@ def main() -> None:
     for row in ROWS.values():
         if row.torch is None:
             continue
-        for work in (*(lambda p=p: _record(row, p) for p in range(len(row.cases))), lambda: _kinks(row)):
+        places = [partial(_record, row, place) for place in range(len(row.cases))]
+        for work in (*places, partial(_kinks, row)):
             try:
                 case = work()
             except (SystemExit, Exception) as fault:

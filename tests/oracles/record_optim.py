@@ -1,8 +1,8 @@
 """Record the trajectories of PyTorch's optimizers, for tests/optim/test_optim.py.
 
 Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_optim.py
-Writes tests/oracles/optim.json: the parameters after every step of each recipe, in float64. ``run`` takes
-the library as an argument and is what the test runs too.
+Writes tests/oracles/optim.json: the parameters after every step of each recipe, in float64. ``run``
+takes the library as an argument and is what the test runs too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ HERE = Path(__file__).parent
 STEPS = 12
 RECIPES = (
     ("SGD", {"lr": 0.05}), ("SGD", {"lr": 0.05, "momentum": 0.9}),
-    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3}), ("SGD", {"lr": 0.05, "weight_decay": 0.2}),
+    ("SGD", {"lr": 0.05, "momentum": 0.9, "dampening": 0.3}),
+        ("SGD", {"lr": 0.05, "weight_decay": 0.2}),
     ("SGD", {"lr": 0.05, "momentum": 0.8, "nesterov": True, "weight_decay": 0.1}),
     ("SGD", {"lr": 0.02, "momentum": 0.5, "maximize": True}),
     ("Adam", {"lr": 0.1}), ("Adam", {"lr": 0.1, "betas": [0.8, 0.95], "eps": 1e-3}),
@@ -54,9 +55,11 @@ def main() -> None:
     import torch
 
     cases = [{"name": n, "options": o, "path": run(torch, n, o)} for n, o in RECIPES]
-    head = {"made_with": {"torch": torch.__version__.partition("+")[0]}, "script": "tests/oracles/record_optim.py"}
+    head = {"made_with": {"torch": torch.__version__.partition("+")[0]},
+        "script": "tests/oracles/record_optim.py"}
     lines = ",\n".join(json.dumps(case) for case in cases)
-    (HERE / "optim.json").write_text(json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n", "utf-8")
+    (HERE / "optim.json").write_text(json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n",
+        "utf-8")
 
 
 if __name__ == "__main__":

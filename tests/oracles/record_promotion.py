@@ -2,8 +2,8 @@
 
 Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_promotion.py
 Writes tests/oracles/promotion.json: for every pair of dtypes and every pair of ranks (a tensor with
-dimensions, a 0-d tensor, a Python number) the result of +, *, /, **, where, maximum and comparison; None
-where PyTorch refuses.
+dimensions, a 0-d tensor, a Python number) the result of +, *, /, **, where, maximum and comparison;
+None where PyTorch refuses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 DTYPES = (
-    "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
+    "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
+        "complex64",
     "complex128",
 )  # fmt: skip
 NUMBERS = {"bool": True, "int": 2, "float": 2.5, "complex": 1 + 2j}

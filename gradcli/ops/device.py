@@ -1,0 +1,37 @@
+"""The little that NumPy's dispatch does not carry to arrays of another device.
+
+NumPy's functions called on a CuPy array run on the GPU by themselves, through NumPy's own
+protocols. What has no array among its arguments, or goes past the protocols, stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def add_at(target: Any, index: Any, values: Any) -> None:
+    """``target[index] += values``, where an entry may be named more than once."""
+    if isinstance(target, np.ndarray):
+        np.add.at(target, index, values)
+    else:
+        target.scatter_add(index, values)
+
+
+def grid(shape: Sequence[int], like: Any) -> list[Any]:
+    """For each dimension its positions, shaped to broadcast to ``shape``, on the device of
+    ``like``.
+    """
+    rank = len(shape)
+    return [
+        np.arange(n, like=like).reshape((1,) * axis + (-1,) + (1,) * (rank - 1 - axis))
+        for axis, n in enumerate(shape)
+    ]
+
+
+def writable_copy(x: Any) -> Any:
+    """A copy that can be written to; a number becomes a 0-d array."""
+    return np.array(x) if isinstance(x,
+        np.ndarray | np.generic | int | float | complex) else x.copy()

@@ -1,0 +1,154 @@
+"""An answer is checked before it is shown: at random points, against the numeric engine's gradient.
+
+Points are drawn from a fixed seed, from ranges that most domains meet (log and sqrt need positive
+numbers, asin small ones); a draw at which the expression or its gradient is not finite is thrown
+away. Dimensions get small sizes, all different, so that a wrong transpose cannot pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.language.run import Program
+from gradcli.ops.errors import Fault
+from gradcli.symbolic.shapes import Declaration, Shapes
+
+POINTS = 3
+TOLERANCE = 1e-8
+_TRIES = 80
+_RANGES = ((-1.6, 1.6), (0.3, 1.7), (0.05, 0.95), (1.1, 2.6), (-0.9, 0.9), (0.5, 4.0))
+_SMALL = (3, 4, 2, 5, 6, 7)
+LARGEST = 8
+"""A dimension declared larger than this is checked at a smaller size."""
+
+
+def sizes_of(shapes: Shapes) -> tuple[dict[str, int], dict[str, int]]:
+    """The size of every dimension to check at, and those of the numbered ones that were shrunk."""
+    dims: list[str] = []
+    for d in shapes.declarations.values():
+        dims += [x for x in d.dims if x not in dims]
+    dims += [x for x in sorted(shapes.sizes) if x not in dims]
+    sizes: dict[str, int] = {}
+    shrunk: dict[str, int] = {}
+    for x in dims:
+        if x.isdigit() and int(x) <= LARGEST:
+            sizes[x] = int(x)
+    free = [s for s in _SMALL if s not in sizes.values()] or list(_SMALL)
+    for x in dims:
+        if x not in sizes:
+            sizes[x] = free.pop(0) if len(free) > 1 else free[0]
+            if x.isdigit():
+                shrunk[x] = sizes[x]
+    return sizes, shrunk
+
+
+def draw(
+    declarations: Mapping[str, Declaration], sizes: Mapping[str, int], rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """One point: an array for every variable."""
+    values = {}
+    usual = _RANGES[int(rng.integers(len(_RANGES)))]
+    for name, d in declarations.items():
+        low, high = usual if rng.random() < 0.6 else _RANGES[int(rng.integers(len(_RANGES)))]
+        if "positive" in d.traits:
+            low, high = 0.3, max(high, 0.9)
+        x = rng.uniform(low, high, tuple(sizes[k] for k in d.dims))
+        if "spd" in d.traits:
+            x = x @ x.T + len(x) * np.eye(len(x))
+        elif "symmetric" in d.traits:
+            x = (x + x.T) / 2
+        values[name] = np.asarray(x, dtype=np.float64)
+    return values
+
+
+class Points:
+    """Points of an expression's domain with the numeric derivatives there, found when first needed."""
+
+    def __init__(self, program: Program, shapes: Shapes) -> None:
+        self.program = program
+        self.shapes = shapes
+        self.sizes, self.shrunk = sizes_of(shapes)
+        self.values: dict[tuple[str, ...], list[tuple[dict, np.ndarray]]] = {}
+
+    def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        """Three points with the derivative by the variables of ``path``, one after the other."""
+        if path not in self.values:
+            rng = np.random.default_rng(20240229)
+            found: list[tuple[dict, np.ndarray]] = []
+            for _ in range(_TRIES):
+                point = draw(self.shapes.declarations, self.sizes, rng)
+                exact = self._numeric(point, path)
+                if exact is not None and np.all(np.isfinite(exact)) and np.all(abs(exact) < 1e12):
+                    found.append((point, exact))
+                    if len(found) == POINTS:
+                        break
+            self.values[path] = found
+        return self.values[path]
+
+    def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+        """The engine's derivative at a point, or None where there is none."""
+        from gradcli import transforms
+        from gradcli.engine.creation import as_tensor
+
+        given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()}
+        given |= {k: self.sizes[k] for k in self.shapes.sizes}
+
+        def level(depth: int, values: dict) -> Any:
+            if not depth:
+                return as_tensor(self.program.run(values).value)
+            name = path[depth - 1]
+            return transforms.jacobian(
+                lambda x: level(depth - 1, {**values, name: x}), values[name], depth < len(path)
+            )
+
+        with np.errstate(all="ignore"):
+            try:
+                value = np.asarray(as_tensor(self.program.run(given).value).detach().array)
+                if not np.all(np.isfinite(value)):
+                    return None
+                return np.asarray(level(len(path), given).detach().array)
+            except Fault as fault:
+                if fault.code in ("E0301", "E0302", "E0303", "E0306"):
+                    raise
+                return None
+
+
+def worst(answer: Program, points: Sequence[tuple[dict, np.ndarray]], sizes: Mapping[str, int]) -> tuple:
+    """(largest relative difference, value written, value computed) of an answer over points.
+
+    A value of another shape counts as an infinite difference.
+    """
+    most: tuple = (0.0, None, None)
+    for point, exact in points:
+        got = evaluate(answer, point, sizes)
+        if got.shape != exact.shape:
+            return np.inf, got, exact
+        if not exact.size:
+            continue
+        off = np.abs(got - exact)
+        scale = max(float(np.max(np.abs(exact))), 1e-3)
+        difference = float(np.max(off)) / scale
+        if not difference <= most[0]:
+            place = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
+            difference = difference if difference == difference else np.inf
+            most = (difference, float(got[place]), float(exact[place]))
+            if difference == np.inf:
+                return most
+    return most
+
+
+def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
+    """The value of an answer's text, with dimensions that it names bound to numbers."""
+    from gradcli.engine.creation import as_tensor
+
+    given = {}
+    for name in answer.checked.outer:
+        if name in values:
+            given[name] = as_tensor(values[name])
+        elif name in sizes:
+            given[name] = sizes[name]
+    with np.errstate(all="ignore"):
+        return np.asarray(as_tensor(answer.run(given).value).detach().array, dtype=np.float64)

@@ -1,0 +1,106 @@
+"""Sums of matrix products: equal scalars, first factors and last factors are taken out.
+
+``A.T @ x + A @ x`` is ``(A + A.T) @ x``. A step is taken only where the text gets shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd, lcm
+
+from gradcli.symbolic import text as w
+from gradcli.symbolic.text import Text
+
+
+class Piece:
+    """A term: coefficient, scalars above and below the line, a matrix product.
+
+    cover   2 where it has the whole shape, 1 the last axis only, 0 none
+    apart   the same product with an outer product's matrices as factors of their own, or None
+    """
+
+    __slots__ = ("apart", "below", "c", "chain", "cover", "tops")
+
+    def __init__(
+        self, c: Fraction, tops: Sequence[Text], below: Sequence[Text], chain: Sequence[Text], cover: int
+    ) -> None:
+        self.c = c
+        self.tops = list(tops)
+        self.below = list(below)
+        self.chain = tuple(chain)
+        self.cover = cover
+        self.apart: tuple[Text, ...] | None = None
+
+    def text(self) -> Text:
+        """The term without its sign."""
+        parts = [*self.tops, w.joined(self.chain, "@")] if self.chain else self.tops
+        return w.scaled(abs(self.c), parts, self.below)
+
+    def scalars(self) -> tuple:
+        """What must be equal for two terms to be joined."""
+        return tuple(t.key for t in self.tops), tuple(t.key for t in self.below)
+
+
+def gathered(pieces: Sequence[Piece]) -> Text:
+    """The sum, as short as taking out common factors makes it."""
+    plain = w.total([(1 if p.c > 0 else -1, p.text()) for p in pieces])
+    if len(pieces) < 2 or len(pieces) > 40:
+        return plain
+    best = plain
+    for unfolded in (False, True):
+        if unfolded and not any(p.apart for p in pieces):
+            continue
+        candidate = _factored([_copy(p, unfolded) for p in pieces])
+        if candidate.cost < best.cost:
+            best = candidate
+    return best
+
+
+def _copy(p: Piece, unfolded: bool) -> Piece:
+    chain = p.apart if unfolded and p.apart else p.chain
+    return Piece(p.c, p.tops, p.below, chain, p.cover)
+
+
+def _factored(pieces: list[Piece]) -> Text:
+    """Join groups of terms with a common last or first factor until there is none."""
+    while len(pieces) > 1:
+        for last in (True, False):
+            groups: dict[tuple, list[Piece]] = {}
+            for p in pieces:
+                if len(p.chain) > 1:
+                    end = p.chain[-1] if last else p.chain[0]
+                    groups.setdefault((end.key, p.scalars()), []).append(p)
+            group = next((g for g in groups.values() if len(g) > 1), None)
+            if group is not None:
+                joined = _joined(group, last)
+                place = pieces.index(group[0])
+                pieces = [p for p in pieces if p not in group]
+                pieces.insert(place, joined)
+                break
+        else:
+            break
+    return w.total([(1 if p.c > 0 else -1, p.text()) for p in pieces])
+
+
+def _joined(group: list[Piece], last: bool) -> Piece:
+    """Terms with one last (or first) factor as one: their other factors summed."""
+    end: list[Text] = []
+    chains = [p.chain for p in group]
+    while all(len(c) > 1 for c in chains):
+        keys = {(c[-1] if last else c[0]).key for c in chains}
+        if len(keys) > 1:
+            break
+        end.append(chains[0][-1] if last else chains[0][0])
+        chains = [c[:-1] if last else c[1:] for c in chains]
+    values = [p.c for p in group]
+    c = Fraction(gcd(*(x.numerator for x in values)), lcm(*(x.denominator for x in values)))
+    if all(x < 0 for x in values):
+        c = -c
+    inner = [
+        Piece(p.c / c, (), (), chain, 2) for p, chain in zip(group, chains, strict=True)
+    ]
+    inner.sort(key=lambda p: (p.c < 0, p.text().cost))
+    whole = gathered(inner)
+    chain = (whole, *reversed(end)) if last else (*end, whole)
+    return Piece(c, group[0].tops, group[0].below, chain, 2)

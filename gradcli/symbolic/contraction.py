@@ -1,0 +1,252 @@
+"""One product of factors as a matrix expression: a small graph, folded until no summed label is left.
+
+    labels are nodes, vectors hang on one node, matrices join two
+
+    a vector at the end of a matrix      M @ v            a matrix that ends nowhere    sum(M, dim)
+    a label between two matrices         M @ N            ... with a vector on it       M @ diag(v) @ N
+    two matrices on the same labels      M*N              a matrix on one label         diag(M), trace(M)
+
+What cannot be folded (three matrices at one label) has no closed form in this language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from gradcli.symbolic import text as w
+from gradcli.symbolic.text import Text
+from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.value import Label
+
+Atom = tuple[Text, Text]
+"""A matrix and its transpose."""
+
+
+class Vector:
+    """Something that hangs on a label: a matrix product (its factors) or a single text, to a power."""
+
+    __slots__ = ("chain", "exponent")
+
+    def __init__(self, chain: tuple[Text, ...], exponent: Fraction = Fraction(1)) -> None:
+        self.chain = chain
+        self.exponent = exponent
+
+    def text(self) -> Text:
+        """It as one text, without its exponent."""
+        return w.joined(self.chain, "@")
+
+
+class Matrix:
+    """A product of matrices from a row label to a column label."""
+
+    __slots__ = ("chain", "column", "row")
+
+    def __init__(self, row: Label, column: Label, chain: tuple[Atom, ...]) -> None:
+        self.row = row
+        self.column = column
+        self.chain = chain
+
+    def turned(self) -> Matrix:
+        """The same, read from the other side."""
+        return Matrix(self.column, self.row, tuple((b, a) for a, b in reversed(self.chain)))
+
+    def towards(self, row: Label) -> Matrix:
+        """The same with this label for its rows."""
+        return self if self.row == row else self.turned()
+
+    def texts(self) -> tuple[Text, ...]:
+        """The factors; as a whole transpose where that is shorter."""
+        plain = tuple(a for a, _ in self.chain)
+        other = tuple(b for _, b in reversed(self.chain))
+        if len(plain) > 1 and sum(t.cost for t in other) + 1 < sum(t.cost for t in plain):
+            return (w.transposed(w.joined(other, "@")),)
+        return plain
+
+    def text(self) -> Text:
+        """The product as one text."""
+        return w.joined(self.texts(), "@")
+
+
+def atom(x: Text, symmetric: bool = False, exponent: Fraction = Fraction(1)) -> Atom:
+    """A text, to a power entry by entry, as a matrix with its transpose."""
+    return _raised(x, exponent), _raised(x if symmetric else w.transposed(x), exponent)
+
+
+def _raised(x: Text, exponent: Fraction) -> Text:
+    if exponent < 0:
+        return w.binary("/", w.numeral(1), w.raised(x, -exponent))
+    return w.raised(x, exponent)
+
+
+def elementwise(vectors: Sequence[Vector]) -> Text:
+    """The entrywise product of what hangs on one label."""
+    if len(vectors) == 1 and vectors[0].exponent == 1:
+        return vectors[0].text()
+    same: dict[str, list] = {}
+    for v in vectors:
+        part = v.text()
+        same.setdefault(part.key, [part, Fraction(0)])[1] += v.exponent
+    top = [w.raised(x, e) for x, e in same.values() if e > 0]
+    below = [w.raised(x, -e) for x, e in same.values() if e < 0]
+    top.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
+    found = w.joined(top) if top else w.numeral(1)
+    return w.binary("/", found, w.joined(below)) if below else found
+
+
+class Graph:
+    """Vectors by label, and matrices between labels, of one product."""
+
+    def __init__(self) -> None:
+        self.vectors: dict[Label, list[Vector]] = {}
+        self.matrices: list[Matrix] = []
+        self.square: Text | None = None  # u where the whole is the sum of u**2
+
+    def hang(self, label: Label, vector: Vector) -> None:
+        """Put a vector on a label."""
+        self.vectors.setdefault(label, []).append(vector)
+
+    def fold(self) -> Text | None:
+        """Fold all summed labels away; the scalar that is left where nothing is free."""
+        while True:
+            if len(self.matrices) == 1 and not self.vectors:
+                m = self.matrices[0]
+                if m.row == m.column and m.row[1] < 0:
+                    self.matrices = []
+                    return w.called("trace", min(m.text(), m.turned().text(), key=lambda t: t.cost))
+            self._loops()
+            self._parallel()
+            bound = sorted(
+                {x for m in self.matrices for x in (m.row, m.column) if x[1] < 0}
+                | {x for x in self.vectors if x[1] < 0},
+                key=lambda x: -x[1],
+            )
+            if not bound:
+                return None
+            degree = {x: sum(x in (m.row, m.column) for m in self.matrices) for x in bound}
+            if max(degree.values()) > 2:
+                raise no_closed_form("a sum over products that is no matrix product")
+            if not self.matrices:
+                return self._closed(bound[0])
+            if len(self.matrices) == 1 and not self.vectors and len(bound) == 2:
+                return self._whole(self.matrices[0])
+            ends = [x for x in bound if degree[x] == 1]
+            if ends:
+                # The column end first: M @ v needs no transpose.
+                columns = [x for x in ends if any(m.column == x for m in self.matrices)]
+                self._fold_end((columns or ends)[0])
+                continue
+            ring = self._ring(bound, degree)
+            if ring is not None:
+                return ring
+            self._join(next(x for x in bound if degree[x] == 2))
+
+    def _loops(self) -> None:
+        for m in [m for m in self.matrices if m.row == m.column]:
+            self.matrices.remove(m)
+            self.hang(m.row, Vector((w.called("diag", m.text()),)))
+
+    def _parallel(self) -> None:
+        """Matrices on the same labels become one, entry by entry (but a trace of two stays one)."""
+        if len(self.matrices) == 2 and not self.vectors:
+            a, b = self.matrices
+            if (a.row, a.column) == (b.column, b.row) and a.row[1] < 0 and a.column[1] < 0:
+                return
+        pairs: dict[frozenset, Matrix] = {}
+        for m in self.matrices:
+            ends = frozenset((m.row, m.column))
+            if ends in pairs:
+                first = pairs[ends]
+                same = m.towards(first.row)
+                if same.text().key == first.text().key:
+                    merged = w.raised(first.text(), Fraction(2))
+                else:
+                    merged = w.binary("*", first.text(), same.text())
+                pairs[ends] = Matrix(first.row, first.column, (atom(merged),))
+            else:
+                pairs[ends] = m
+        self.matrices = list(pairs.values())
+
+    def _closed(self, label: Label) -> Text:
+        """The sum over a label on which only vectors are left."""
+        vectors = [v for v in self.vectors.pop(label)]
+        exponents = [v.exponent for v in vectors]
+        if all(e == 2 for e in exponents):
+            self.square = elementwise([Vector(v.chain) for v in vectors])
+        if len(vectors) == 1 and exponents == [1]:
+            return w.called("sum", vectors[0].text())
+        if len(vectors) == 2 and exponents == [1, 1]:
+            if vectors[0].text().key == vectors[1].text().key:
+                self.square = vectors[0].text()
+            return w.called("dot", vectors[0].text(), vectors[1].text())
+        if len(vectors) == 1 and exponents == [2]:
+            return w.called("dot", vectors[0].text(), vectors[0].text())
+        return w.called("sum", elementwise(vectors))
+
+    def _whole(self, m: Matrix) -> Text:
+        """The sum of all entries of a matrix."""
+        whole = min(m.text(), m.turned().text(), key=lambda t: t.cost)
+        node = whole.node
+        if isinstance(node, w.n.Binary) and node.op == "**" and isinstance(node.right, w.n.Number):
+            if node.right.value == 2:
+                self.square = Text(node.left, whole.cost - 1)
+        return w.called("sum", whole)
+
+    def _fold_end(self, label: Label) -> None:
+        m = next(m for m in self.matrices if label in (m.row, m.column))
+        self.matrices.remove(m)
+        other = m.row if m.column == label else m.column
+        m = m.towards(other)
+        vectors = self.vectors.pop(label, None)
+        if vectors is None:
+            turned = m.turned()
+            if turned.text().cost < m.text().cost:
+                summed = w.called("sum", turned.text(), w.numeral(0))
+            else:
+                summed = w.called("sum", m.text(), w.numeral(1))
+            self.hang(other, Vector((summed,)))
+        elif len(vectors) == 1 and vectors[0].exponent == 1:
+            self.hang(other, Vector((*m.texts(), *vectors[0].chain)))
+        else:
+            self.hang(other, Vector((*m.texts(), elementwise(vectors))))
+
+    def _join(self, label: Label) -> None:
+        first, second = [m for m in self.matrices if label in (m.row, m.column)]
+        self.matrices = [m for m in self.matrices if m is not first and m is not second]
+        a = first if first.column == label else first.turned()
+        b = second.towards(label)
+        middle: tuple[Atom, ...] = ()
+        vectors = self.vectors.pop(label, None)
+        if vectors is not None:
+            middle = (atom(w.called("diag", elementwise(vectors)), True),)
+        self.matrices.append(Matrix(a.row, b.column, (*a.chain, *middle, *b.chain)))
+
+    def _ring(self, bound: Sequence[Label], degree: dict) -> Text | None:
+        """The trace of a product, where all matrices lie in one ring of summed labels."""
+        inside = {x for m in self.matrices for x in (m.row, m.column)}
+        if any(x[1] >= 0 for x in inside) or any(degree[x] != 2 for x in inside):
+            return None
+        if any(x[1] >= 0 for x in self.vectors):
+            return None
+        start = next((m.row for m in self.matrices if m.row not in self.vectors), None)
+        if start is None:
+            return None
+        left = list(self.matrices)
+        at, chain = start, []
+        while left:
+            m = next((m for m in left if m.row == at), None) or next(
+                (m for m in left if m.column == at), None
+            )
+            if m is None:
+                return None  # more than one ring
+            left.remove(m)
+            m = m.towards(at)
+            chain += m.chain
+            at = m.column
+            if at in self.vectors and at != start:
+                chain.append(atom(w.called("diag", elementwise(self.vectors[at])), True))
+        self.matrices, self.vectors = [], {}
+        found = Matrix(start, start, tuple(chain))
+        plain, turned = w.joined([a for a, _ in chain], "@"), found.turned()
+        other = w.joined([a for a, _ in turned.chain], "@")
+        return w.called("trace", min(plain, other, key=lambda t: t.cost))

@@ -1,0 +1,200 @@
+"""diff: the closed form of a derivative, checked before it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
+from typing import Any
+
+from gradcli.language.diagnostics import closest
+from gradcli.language.run import Program, prepare
+from gradcli.language.source import Source
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.symbolic import value as v
+from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
+from gradcli.symbolic.program import steps_of
+from gradcli.symbolic.shapes import Declaration, Shapes, infer, parse_declaration
+from gradcli.symbolic.simplify import forms
+from gradcli.symbolic.text import Text
+from gradcli.symbolic.trace import derivative
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
+
+MOST_ORDER = 8
+
+
+class Result:
+    """Closed forms, and how they were checked.
+
+    derivatives  variable (or "x,y" for a mixed one) -> one whole expression of the language
+    assumed      shapes that were not declared in full, by variable
+    checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off
+    costs        the number of operations of each expression
+    """
+
+    __slots__ = ("_sizes", "assumed", "checked", "costs", "derivatives")
+
+    def __init__(
+        self, derivatives: dict[str, str], costs: dict[str, int], assumed: dict[str, str],
+        checked: dict[str, Any] | None, dims: dict[str, tuple[str, ...]],
+    ) -> None:  # fmt: skip
+        self.derivatives = derivatives
+        self.costs = costs
+        self.assumed = assumed
+        self.checked = checked
+        self._sizes = dims
+
+    @property
+    def text(self) -> str:
+        """The expression where there is one derivative; else a line ``d/dx  ...`` for each."""
+        if len(self.derivatives) == 1:
+            return next(iter(self.derivatives.values()))
+        width = max(map(len, self.derivatives))
+        return "\n".join(f"d/d{k:<{width}}  {t}" for k, t in self.derivatives.items())
+
+    def evaluate(self, **values: Any) -> Any:
+        """The derivative at values of the variables, as an array; a dict where there are several.
+
+        Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
+        """
+        import numpy as np
+
+        sizes: dict[str, int] = {}
+        for name, dims in self._sizes.items():
+            if name in values:
+                sizes.update(zip(dims, np.shape(values[name]), strict=False))
+        sizes.update({k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0})
+        given = {k: np.asarray(x, dtype=np.float64) for k, x in values.items() if k in self._sizes}
+        found = {k: evaluate(prepare(t), given, sizes) for k, t in self.derivatives.items()}
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    def __repr__(self) -> str:
+        return f"Result({self.derivatives!r})"
+
+
+def diff(
+    expression: str | Source | Program,
+    wrt: str | Sequence[str] | None = None,
+    *,
+    order: int = 1,
+    declared: Mapping[str, str | Declaration] | None = None,
+    check: bool = True,
+) -> Result:
+    """The closed form of the derivative of an expression by variables, by all of them without ``wrt``.
+
+    expression  a one-line text (assignments before it are traced through) or a prepared Program
+    wrt         a name, "x,y", or a sequence of names
+    order       1, 2, ...: with several variables the mixed derivatives too, under keys such as "x,y"
+    declared    shapes by name, "matrix:n,n spd"; what is missing is inferred and told in ``assumed``
+    check       compare every answer with the numeric gradient at three random points
+
+    Shape of a derivative: the result's, then the variable's. Raises RuntimeFault E0701 where there is
+    no closed form yet and E0702 where the check failed, E0301 where shapes contradict each other.
+
+    Example:
+        >>> diff("x.T @ A @ x", "x").text
+        '(A + A.T) @ x'
+    """
+    if not 1 <= order <= MOST_ORDER:
+        raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+    program = expression if isinstance(expression, Program) else prepare(expression)
+    shaped = {
+        k: d if isinstance(d, Declaration) else parse_declaration(d) for k, d in (declared or {}).items()
+    }
+    v.reset()
+    steps = steps_of(program.checked)
+    shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
+    names = _names(wrt, shapes, program)
+    points = Points(program, shapes)
+    answers: dict[str, Text] = {}
+    error = 0.0
+    for path in combinations_with_replacement(names, order):
+        text, off = _along(path, program, shapes, points, check)
+        answers[_key(path)] = text
+        error = max(error, off)
+    v.reset()
+    return Result(
+        {k: t.key for k, t in answers.items()},
+        {k: t.cost for k, t in answers.items()},
+        shapes.assumed,
+        {"points": 3, "max_rel_error": error} if check else None,
+        {k: d.dims for k, d in shapes.declarations.items()},
+    )
+
+
+def _key(path: Sequence[str]) -> str:
+    return path[0] if len(set(path)) == 1 else ",".join(path)
+
+
+def _names(wrt: str | Sequence[str] | None, shapes: Shapes, program: Program) -> list[str]:
+    """The variables to differentiate by. Raises ValueFault (E0902) for one that is not there."""
+    known = list(shapes.declarations)
+    if wrt is None:
+        if not known:
+            raise ValueFault("E0902", "there is no variable to differentiate by")
+        return known
+    names = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
+    for name in names:
+        if name not in known:
+            near = closest(name, known)
+            raise ValueFault(
+                "E0902", f"`{name}` is not a variable of this expression",
+                help=f"did you mean `{near}`?" if near else f"its variables: {', '.join(known)}",
+            )  # fmt: skip
+    return names
+
+
+def _along(
+    path: Sequence[str], program: Program, shapes: Shapes, points: Points, check: bool
+) -> tuple[Text, float]:
+    """The derivative by the variables of a path, one after the other, each time of the simplest form."""
+    text = Text(program.checked.module, 0)  # type: ignore[arg-type]
+    error = 0.0
+    here, known = program, shapes
+    for depth, name in enumerate(path, 1):
+        v.reset()
+        if depth > 1:
+            here = prepare(text.key)
+        steps = steps_of(here.checked)
+        if depth > 1:
+            known = infer(steps, shapes.declarations, here.source)
+            known.declarations = shapes.declarations | known.declarations
+        tensor, dims = derivative(steps, known, name, here.source)
+        options = forms(tensor, dims)
+        if not check:
+            text = options[0]
+            continue
+        small = forms(tensor, dims, points.shrunk) if points.shrunk else options
+        text, error = _confirmed(options, small, points, tuple(path[:depth]))
+    return text, error
+
+
+def _confirmed(
+    options: Sequence[Text], small: Sequence[Text], points: Points, path: tuple[str, ...]
+) -> tuple[Text, float]:
+    """The shortest text that agrees with the engine at all points. Raises a fault (E0702) if none."""
+    known = points.at(path)
+    if not known:
+        raise no_closed_form("an expression for which no point of its domain was found to check at")
+    first: tuple | None = None
+    for text, checkable in zip(options, small, strict=True):
+        off = worst(prepare(checkable.key), known, points.sizes)
+        if off[0] <= TOLERANCE:
+            return text, off[0]
+        first = first or (text, off)
+    assert first is not None
+    text, off = first
+    where = ",".join(path)
+    raise RuntimeFault(
+        WITHHELD,
+        f"the closed form by {where} disagrees with the numeric gradient and is withheld: "
+        f"{_shown(off[1])} by the formula, {_shown(off[2])} by the engine",
+        help="gradcli grad gives the gradient at numbers; please report this expression",
+        notes=(f"the formula was {text.key}",),
+    )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else f"a value of shape {value.shape}"
+
+
+__all__ = ["NO_CLOSED_FORM", "WITHHELD", "Result", "diff"]

@@ -1,0 +1,233 @@
+"""A one-liner as a flat list of steps: assignments traced through, calls resolved to operators.
+
+The list is in order of evaluation, so everything that follows it (shapes, tracing) is a loop. What
+is not a formula (loops, branches, functions, lists, indexing) is refused here with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from gradcli.language import nodes as n
+from gradcli.language.check import Checked
+from gradcli.language.names import CONSTANTS, NAMES
+from gradcli.ops.core import OPERATORS, Operator
+from gradcli.symbolic.unsupported import at, no_closed_form
+
+BINARY = {
+    "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow", "^": "pow", "@": "matmul",
+    "%": "remainder", "//": "floor_divide",
+}  # fmt: skip
+COMPARISON = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+CREATION = ("eye", "ones", "zeros")
+PLANNED = frozenset(
+    "inv det logdet slogdet solve pinv einsum cholesky qr eigh eigvalsh svd kron cross expm "
+    "matrix_power tensordot cdist gamma lgamma digamma erf erfc".split()
+)
+"""Functions that have their place in the language but no operator here so far."""
+
+
+class Step:
+    """One operation: the operator's name, the steps it reads, parameters, and its place.
+
+    ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones" and
+    "zeros" hold their dimensions in ``value``.
+    """
+
+    __slots__ = ("inputs", "node", "op", "params", "value")
+
+    def __init__(
+        self, op: str, node: n.Node, inputs: Sequence[int] = (), params: Any = None, value: Any = None
+    ) -> None:
+        self.op = op
+        self.node = node
+        self.inputs = tuple(inputs)
+        self.params = params or {}
+        self.value = value
+
+
+def steps_of(checked: Checked) -> list[Step]:
+    """The steps of a checked text; the last one is the value. Raises a fault (E0701, E0201)."""
+    return _Flattening(checked).run()
+
+
+class _Flattening:
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.source = checked.source
+        self.steps: list[Step] = []
+        self.bound: dict[str, int] = {}
+
+    def refuse(self, what: str, node: n.Node) -> Exception:
+        return no_closed_form(what, self.source, node)
+
+    def run(self) -> list[Step]:
+        result: int | None = None
+        for statement in self.checked.module.body:
+            if isinstance(statement, n.ExprStmt):
+                result = self.expression(statement.value)
+            elif isinstance(statement, n.Assign):
+                place = self.expression(statement.value)
+                for target in statement.targets:
+                    if not isinstance(target, n.Name):
+                        raise self.refuse("an assignment to more than a name", target)
+                    self.bound[target.id] = place
+            elif not isinstance(statement, n.Import | n.FromImport | n.Pass):
+                what = {"If": "a branch", "For": "a loop", "While": "a loop", "Def": "a function"}
+                kind = type(statement).__name__
+                raise self.refuse(what.get(kind, "this statement"), statement)
+        if result is None:
+            raise self.refuse("a text without an expression at its end", self.checked.module)
+        del self.steps[result + 1 :]
+        return self.steps
+
+    def expression(self, root: n.Node) -> int:
+        """Flatten one expression without recursion; the index of its value."""
+        done: dict[int, int] = {}
+        waiting: list[tuple[n.Node, Any]] = [(root, None)]
+        while waiting:
+            node, plan = waiting.pop()
+            if plan is None:
+                plan = self.plan(node)
+                waiting.append((node, plan))
+                waiting.extend((child, None) for child in reversed(plan[1]))
+                continue
+            op, children, params, value = plan
+            inputs = [done[id(child)] for child in children]
+            done[id(node)] = self.emit(op, node, inputs, params, value)
+        return done[id(root)]
+
+    def emit(self, op: str, node: n.Node, inputs: list[int], params: dict, value: Any) -> int:
+        if op == "alias":
+            return value if value is not None else inputs[0]
+        if op in ("maximum", "minimum", "chain"):
+            pairs = list(zip(inputs, inputs[1:], strict=False))
+            if op == "chain":
+                for i, (a, b) in enumerate(pairs):
+                    self.steps.append(Step(value[i], node, (a, b)))
+                    if i:
+                        last = len(self.steps) - 1
+                        self.steps.append(Step("logical_and", node, (last - 1, last)))
+                return len(self.steps) - 1
+            found = inputs[0]
+            for i in inputs[1:]:
+                self.steps.append(Step(op, node, (found, i)))
+                found = len(self.steps) - 1
+            return found
+        self.steps.append(Step(op, node, inputs, params, value))
+        return len(self.steps) - 1
+
+    def plan(self, node: n.Node) -> tuple[str, list[n.Node], dict, Any]:
+        """The operator of a node, the nodes it reads, its parameters, and a leaf's value."""
+        kind = type(node)
+        if kind is n.Name:
+            if node.id in self.bound and id(node) in self.checked.variables:
+                return "alias", [], {}, self.bound[node.id]
+            if node.id in CONSTANTS and node.id not in self.checked.bound:
+                if node.id in ("pi", "e"):
+                    return "constant", [], {}, node.id
+                raise self.refuse(f"`{node.id}`", node)
+            if node.id in NAMES and node.id in self.checked.called:
+                raise self.refuse(f"`{node.id}` as a value", node)
+            return "name", [], {}, node.id
+        if kind is n.Number:
+            if isinstance(node.value, complex) or node.value - node.value != 0:
+                raise self.refuse("a complex or infinite number", node)
+            exact = Fraction(node.text.replace("_", "")) if "x" not in node.text.lower() and (
+                isinstance(node.value, float)
+            ) else Fraction(node.value)  # fmt: skip
+            return "number", [], {}, exact
+        if kind is n.Binary:
+            return BINARY[node.op], [node.left, node.right], {}, None
+        if kind is n.Unary and node.op in "+-":
+            return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
+        if kind is n.Compare and all(op in COMPARISON for op in node.ops):
+            return "chain", [node.left, *node.rights], {}, [COMPARISON[op] for op in node.ops]
+        if kind is n.Attribute:
+            return self.attribute(node)
+        if kind is n.Call:
+            return self.call(node)
+        words = {
+            n.Subscript: "an index", n.Conditional: "a branch (write where)", n.Lambda: "a function",
+            n.List: "a list", n.ListComp: "a list", n.Tuple: "a tuple", n.BoolOp: "and/or",
+        }  # fmt: skip
+        raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
+
+    def attribute(self, node: n.Attribute) -> tuple[str, list[n.Node], dict, Any]:
+        if isinstance(node.value, n.Name) and node.value.id in self.checked.modules:
+            if node.name in ("pi", "e"):
+                return "constant", [], {}, node.name
+        elif node.name in ("T", "mT"):
+            return {"T": "reverse_dims", "mT": "mT"}[node.name], [node.value], {}, None
+        raise self.refuse(f"`.{node.name}`", node)
+
+    def call(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
+        func, args = node.func, list(node.args)
+        if isinstance(func, n.Name):
+            name = func.id
+            if id(func) in self.checked.variables:
+                raise self.refuse("a call of a function of the program", node)
+            if name in self.checked.imported:
+                name = getattr(self.checked.imported[name], "__name__", name)
+            elif name not in NAMES:
+                if name in PLANNED:
+                    raise self.refuse(f"`{name}`", node)
+                self.checked.require(self.checked.free)
+        elif isinstance(func, n.Attribute):
+            inner: Any = func
+            while isinstance(inner, n.Attribute):
+                inner = inner.value
+            module = isinstance(inner, n.Name) and inner.id in self.checked.modules
+            name = func.name
+            if not module:
+                args.insert(0, func.value)
+        else:
+            raise self.refuse("this call", node)
+        if name in CREATION:
+            return name, [], {}, tuple(self.dimension(a) for a in args)
+        if name in ("max", "min") and len(args) > 1 and not node.keywords:
+            return f"{name}imum", args, {}, None
+        if name == "t":
+            name = "mT"
+        if name == "diag" and len(args) == 1 and not node.keywords:
+            return "diag", args, {}, None
+        op = _operators().get({"max": "amax", "min": "amin"}.get(name, name))
+        if op is None or op.variadic:
+            raise self.refuse(f"`{name}`", node)
+        params = {k.name: self.literal(k.value) for k in node.keywords}
+        inputs, rest = args[: op.arity], args[op.arity :]
+        try:
+            _, bound = op.bind((*inputs, *(self.literal(a) for a in rest)), params)
+        except Exception as fault:
+            raise at(fault, self.source, node) from None
+        return op.name, inputs, bound, None
+
+    def dimension(self, node: n.Node) -> str:
+        if isinstance(node, n.Name):
+            return node.id
+        if isinstance(node, n.Number) and isinstance(node.value, int):
+            return str(node.value)
+        raise self.refuse("a size that is neither a name nor a number", node)
+
+    def literal(self, node: n.Node) -> Any:
+        """A parameter's value: a number, a truth value, None or a tuple of them."""
+        if isinstance(node, n.Number | n.Literal | n.String):
+            return node.value
+        if isinstance(node, n.Unary) and node.op == "-" and isinstance(node.operand, n.Number):
+            return -node.operand.value
+        if isinstance(node, n.Tuple | n.List):
+            return tuple(self.literal(item) for item in node.items)
+        raise self.refuse("a parameter that is not a plain number", node)
+
+
+_by_name: dict[str, Operator] = {}
+
+
+def _operators() -> dict[str, Operator]:
+    if len(_by_name) < len(OPERATORS):
+        for op in OPERATORS.values():
+            for name in (op.name, *op.aliases):
+                _by_name.setdefault(name, op)
+    return _by_name

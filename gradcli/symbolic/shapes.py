@@ -1,0 +1,243 @@
+"""Shapes of variables: as declared, and where not, as the expression needs them.
+
+A variable that no tensor operator touches is a scalar. ``@``, dot, trace, ``.T``, sum and their kin
+make vectors of lower-case names and matrices of upper-case ones; sizes are unified over the whole
+expression. A contradiction names both places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.shape import normal_dims
+from gradcli.symbolic.program import Step
+from gradcli.symbolic.unsupported import at, no_closed_form
+
+KINDS = {"scalar": 0, "vector": 1, "matrix": 2}
+TRAITS = {
+    "symmetric": ("symmetric",), "spd": ("symmetric", "spd"), "positive": ("positive",),
+}  # fmt: skip
+
+
+class Declaration:
+    """What is known of a variable: its kind, its dimensions by name or size (or (), not said), traits."""
+
+    __slots__ = ("dims", "rank", "traits")
+
+    def __init__(self, rank: int, dims: tuple[str, ...] = (), traits: tuple[str, ...] = ()) -> None:
+        self.rank = rank
+        self.dims = dims
+        self.traits = frozenset(traits)
+
+    @classmethod
+    def of_shape(cls, shape: Sequence[int]) -> Declaration:
+        """The declaration that a value of this shape makes. Raises a fault (E0701) above rank 2."""
+        if len(shape) > 2:
+            raise no_closed_form("a tensor of more than two dimensions")
+        return cls(len(shape), tuple(str(s) for s in shape))
+
+    def __str__(self) -> str:
+        kind = ("scalar", "vector", "matrix")[self.rank]
+        words = [t for t in ("spd", "symmetric", "positive") if t in self.traits]
+        if "spd" in words:
+            words.remove("symmetric")
+        return " ".join([kind + (":" + ",".join(self.dims) if self.dims else ""), *words])
+
+
+def parse_declaration(text: str) -> Declaration:
+    """Read ``scalar``, ``vector``, ``vector:n``, ``matrix:n,m``, with symmetric, spd, positive after it.
+
+    Raises ValueFault (E0901) for anything else.
+
+    Example:
+        >>> str(parse_declaration("matrix:n,n spd"))
+        'matrix:n,n spd'
+    """
+    words = text.split()
+    head, _, sizes = words[0].partition(":") if words else ("", "", "")
+    if head not in KINDS:
+        raise _unreadable(text, f"`{head}` is not a kind of variable")
+    rank = KINDS[head]
+    dims = tuple(d.strip() for d in sizes.split(",")) if sizes else ()
+    if any(not (d.isidentifier() or d.isdigit()) or d == "0" for d in dims):
+        raise _unreadable(text, "a size is a name or a whole number above 0")
+    if dims and len(dims) != rank:
+        raise _unreadable(text, f"a {head} has {rank} size{'s' * (rank != 1)}, not {len(dims)}")
+    traits: list[str] = []
+    for word in words[1:]:
+        if word not in TRAITS:
+            raise _unreadable(text, f"`{word}` is not a property")
+        traits += TRAITS[word]
+    if "symmetric" in traits and (rank != 2 or len(set(dims)) > 1):
+        raise _unreadable(text, "only a square matrix is symmetric")
+    return Declaration(rank, dims, tuple(traits))
+
+
+def _unreadable(text: str, why: str) -> ValueFault:
+    return ValueFault(
+        "E0901", f"{text!r} declares no variable: {why}",
+        help="scalar, vector, vector:n, matrix or matrix:n,m, then symmetric, spd or positive",
+    )  # fmt: skip
+
+
+# ---- Inference -------------------------------------------------------------------------------------
+
+_REDUCTIONS = frozenset(
+    "sum mean norm var std logsumexp prod amax amin all any count_nonzero argmax argmin".split()
+)
+_TENSOR = frozenset("reverse_dims mT transpose permute softmax log_softmax diag diagonal".split())
+_SAME = _TENSOR - {"diag", "diagonal"}
+_RANK_NEEDED = {"dot": 1, "outer": 1, "trace": 2, "diagonal": 2}
+_MADE = ("eye", "ones", "zeros")
+_ANY = 3  # needs a tensor, of whatever rank its names suggest
+
+
+class Shapes:
+    """The shapes of all steps: ``of[i]`` is a tuple of dimension names (None for size 1)."""
+
+    __slots__ = ("declarations", "given", "of", "sizes")
+
+    def __init__(self) -> None:
+        self.of: list[tuple[str | None, ...]] = []
+        self.declarations: dict[str, Declaration] = {}
+        self.given: frozenset[str] = frozenset()
+        self.sizes: set[str] = set()
+
+    @property
+    def assumed(self) -> dict[str, str]:
+        """What was not declared in full, by name."""
+        return {k: str(d) for k, d in self.declarations.items() if k not in self.given}
+
+
+def infer(steps: Sequence[Step], declared: Mapping[str, Declaration], source: Any) -> Shapes:
+    """Shapes for every step. Raises a fault: E0301 where shapes contradict, E0701 where unknown."""
+    sizes = {d for s in steps if s.op in _MADE for d in s.value}
+    sizes |= {d for x in declared.values() for d in x.dims}
+    sizes = {d for d in sizes if not d.isdigit()}
+    for name in sizes & set(declared):
+        if declared[name].rank:
+            raise ValueFault("E0901", f"`{name}` is declared as a {declared[name]} and is a size too")
+    declared = {name: d for name, d in declared.items() if name not in sizes}
+    ranks = _ranks(steps, declared, sizes)
+    from gradcli.symbolic.unify import Unifier
+
+    work = Unifier(steps, declared, ranks, source)
+    shapes = Shapes()
+    shapes.sizes = sizes
+    shapes.of = work.run()
+    shapes.declarations = work.declarations(sizes)
+    shapes.given = frozenset(
+        k for k, d in declared.items() if d.rank == len(d.dims)
+    )
+    return shapes
+
+
+def _ranks(
+    steps: Sequence[Step], declared: Mapping[str, Declaration], sizes: set[str]
+) -> dict[str, int]:
+    """The rank of every name: declared, or found from use, or 0."""
+    known = {name: d.rank for name, d in declared.items()} | {name: 0 for name in sizes}
+    names = {s.value for s in steps if s.op == "name"}
+    while True:
+        ranks = _forward(steps, known)
+        found = _backward(steps, ranks, known)
+        if not found:
+            break
+        known.update(found)
+    return {name: known.get(name, 0) for name in names}
+
+
+def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None]:
+    """The rank of every step, None where it is not known yet."""
+    ranks: list[int | None] = []
+    for s in steps:
+        inner = [ranks[i] for i in s.inputs]
+        first = inner[0] if inner else None
+        if s.op == "name":
+            rank = known.get(s.value)
+        elif s.op in ("number", "constant", "dot", "trace"):
+            rank = 0
+        elif s.op in _MADE:
+            rank = 2 if s.op == "eye" else len(s.value)
+        elif s.op == "outer":
+            rank = 2
+        elif s.op == "matmul":
+            rank = None if None in inner else max(0, inner[0] + inner[1] - 2)  # type: ignore[operator]
+        elif s.op == "diag":
+            rank = None if first is None else 3 - first
+        elif s.op == "diagonal":
+            rank = 1
+        elif s.op in _REDUCTIONS:
+            dim = s.params.get("dim")
+            if dim is None:
+                rank = 0
+            elif first is None:
+                rank = None
+            else:
+                rank = first if s.params.get("keepdim") else first - len(normal_dims(dim, first))
+        elif s.op in _SAME:
+            rank = first
+        else:
+            rank = None if None in inner and 2 not in inner else max(r for r in inner if r is not None)
+        ranks.append(rank)
+    return ranks
+
+
+def _backward(
+    steps: Sequence[Step], ranks: list[int | None], known: Mapping[str, int]
+) -> dict[str, int]:
+    """Names that the operators above them make vectors or matrices; those nearest the end first."""
+    upper = _upper(steps, known)
+    need: list[int] = [0] * len(steps)
+    found: dict[str, int] = {}
+    for i in range(len(steps) - 1, -1, -1):
+        s, want = steps[i], need[i]
+        if s.op == "name":
+            if s.value not in known and want:
+                if want == _ANY:
+                    want = 2 if upper[i] else 1
+                if want == 1 or upper[i]:
+                    found[s.value] = max(want, found.get(s.value, 0))
+            continue
+        if s.op in _RANK_NEEDED:
+            asked = _RANK_NEEDED[s.op]
+        elif s.op in ("matmul", *_TENSOR) or s.op in _REDUCTIONS:
+            asked = _ANY
+        elif s.op in ("add", "sub") and want == 0:
+            asked = max((ranks[j] or 0) for j in s.inputs)
+        else:
+            asked = want
+            if want == _ANY:
+                asked = 2 if upper[i] else 1
+            if s.op in ("mul", "div", "pow") and asked in [ranks[j] for j in s.inputs]:
+                continue  # the other factor has the rank already: this one may well be a number
+        for j in s.inputs:
+            if ranks[j] is None:
+                need[j] = max(need[j], asked) if need[j] != _ANY else asked
+    return found
+
+
+def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
+    """Whether a step, looked at through elementwise operators, holds what must be a matrix."""
+    found: list[bool] = []
+    for s in steps:
+        if s.op == "name":
+            rank = known.get(s.value)
+            found.append(rank == 2 if rank is not None else len(s.value) == 1 and s.value.isupper())
+        elif s.op in ("matmul", "dot", "trace", "norm", "sum", "mean", "var", "std", "logsumexp"):
+            found.append(False)
+        else:
+            found.append(s.op in ("outer", "eye") or any(found[i] for i in s.inputs))
+    return found
+
+
+def conflict(
+    message: str, source: Any, node: Any, other: Any = None, said: str = "", help: str | None = None
+) -> RuntimeFault:
+    """A contradiction of shapes (E0301) with its place and the other one."""
+    fault = at(RuntimeFault("E0301", message, help=help), source, node)
+    if other is not None and source is not None:
+        fault.labels.append((other.start, other.end, said, False))
+    return fault

@@ -1,0 +1,91 @@
+"""The forms that a derivative may be written in, the shortest first.
+
+As traced, multiplied out, factored, each with relations between functions used or not, each with
+functions recognised or not. All are equal; the cost decides, and the numeric check has the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import value as v
+from gradcli.symbolic.algebra import cancelled, denominators_opened, factored, lifted, opened
+from gradcli.symbolic.recognise import double_angles, named, squares_exchanged, tidied
+from gradcli.symbolic.text import Text
+from gradcli.symbolic.write import Writer
+
+_EXCHANGES = (
+    ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
+)  # fmt: skip
+MOST_FORMS = 40
+
+
+def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> list[Text]:
+    """Texts of equal value, shortest first; among equals the one nearest to what was traced."""
+    labels = tuple((d, i) for i, d in enumerate(dims))
+    writer = Writer(sizes or {})
+    found: dict[str, Text] = {}
+    refused: Fault | None = None
+    for candidate in _distinct(_candidates(tidied(t))):
+        try:
+            text = writer.tensor(candidate, labels, True)
+        except Fault as fault:
+            refused = refused or fault
+            continue
+        found.setdefault(text.key, text)
+    if not found and refused is not None:
+        raise refused
+    return sorted(found.values(), key=lambda x: x.cost)
+
+
+def _distinct(candidates: Iterator[v.Tensor]) -> Iterator[v.Tensor]:
+    seen = set()
+    for t in candidates:
+        if t.key not in seen and len(seen) < MOST_FORMS:
+            seen.add(t.key)
+            yield t
+
+
+def _candidates(t: v.Tensor) -> Iterator[v.Tensor]:
+    for shape in _arranged(t):
+        yield from _spelled(shape)
+    flat = _tried(opened, named(t))
+    for start in (t, flat):
+        for gone, stays, sign in _EXCHANGES:
+            other = None if start is None else squares_exchanged(start, gone, stays, sign)
+            if other is not None:
+                for shape in _arranged(other):
+                    yield from _spelled(shape)
+
+
+def _arranged(t: v.Tensor) -> Iterator[v.Tensor]:
+    """A tensor as it is, factored and multiplied out."""
+    yield t
+    for arrange in (lifted, cancelled, factored, opened):
+        other = _tried(arrange, t)
+        if other is not None:
+            other = tidied(other)
+            yield other
+            again = _tried(factored if arrange is opened else denominators_opened, other)
+            if again is not None:
+                yield again
+
+
+def _spelled(t: v.Tensor) -> Iterator[v.Tensor]:
+    """A tensor with functions recognised, and as it is."""
+    short = named(t)
+    yield short
+    yield t
+    angles = double_angles(short)
+    while angles is not None:
+        yield angles
+        angles = double_angles(angles)
+
+
+def _tried(change: object, t: v.Tensor) -> v.Tensor | None:
+    """A rearrangement, or None where it grows past the limit."""
+    try:
+        return change(t)  # type: ignore[operator]
+    except Fault:
+        return None

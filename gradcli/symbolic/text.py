@@ -1,0 +1,153 @@
+"""Building the answer's tree with its cost: one for every operation, names and numbers free.
+
+``- x`` costs nothing before a number that is written out, since it is part of the number. The trees
+are the language's own, so that the printer brackets them and the answer can be read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from gradcli.language import nodes as n
+from gradcli.language.printer import unparse
+
+MOST = 5000
+"""Operations that an answer may have."""
+
+
+class Text:
+    """A tree and its cost."""
+
+    __slots__ = ("_key", "cost", "node")
+
+    def __init__(self, node: n.Expr, cost: int) -> None:
+        if cost > MOST:
+            from gradcli.symbolic.unsupported import too_large
+
+            raise too_large()
+        self.node = node
+        self.cost = cost
+        self._key: str | None = None
+
+    @property
+    def key(self) -> str:
+        """How it is written."""
+        if self._key is None:
+            self._key = unparse(self.node)
+        return self._key
+
+
+def name(word: str) -> Text:
+    """A name."""
+    return Text(n.Name(word), 0)
+
+
+def numeral(value: int | float) -> Text:
+    """A number as it is written."""
+    return Text(n.Number(value, repr(value)), 0)
+
+
+def binary(op: str, left: Text, right: Text) -> Text:
+    """``left op right``."""
+    return Text(n.Binary(op, left.node, right.node), left.cost + right.cost + 1)
+
+
+def called(function: str, *args: Text) -> Text:
+    """``function(args)``."""
+    node = n.Call(n.Name(function), tuple(a.node for a in args), ())
+    return Text(node, 1 + sum(a.cost for a in args))
+
+
+def compared(op: str, left: Text, right: Text) -> Text:
+    """``left op right`` for a comparison."""
+    return Text(n.Compare(left.node, (op,), (right.node,)), left.cost + right.cost + 1)
+
+
+def transposed(x: Text) -> Text:
+    """``x.T``; of a transpose, what was transposed."""
+    if isinstance(x.node, n.Attribute) and x.node.name == "T":
+        return Text(x.node.value, x.cost - 1)
+    return Text(n.Attribute(x.node, "T"), x.cost + 1)
+
+
+def negated(x: Text) -> Text:
+    """``-x``: the sign goes to the first factor of a product."""
+    spine: list[n.Binary] = []
+    node = x.node
+    while isinstance(node, n.Binary) and node.op in ("*", "/", "@"):
+        spine.append(node)
+        node = node.left
+    if isinstance(node, n.Number):
+        first: n.Expr = n.Number(-node.value, repr(-node.value))
+        cost = x.cost
+    elif isinstance(node, n.Unary) and node.op == "-":
+        first, cost = node.operand, x.cost - 1
+    else:
+        first, cost = n.Unary("-", node), x.cost + 1
+    for part in reversed(spine):
+        first = n.Binary(part.op, first, part.right)
+    return Text(first, cost)
+
+
+def raised(x: Text, e: Fraction) -> Text:
+    """``x**e``, a square root as sqrt."""
+    if e == 1:
+        return x
+    if e == Fraction(1, 2):
+        return called("sqrt", x)
+    if e.denominator == 1:
+        return binary("**", x, numeral(int(e)))
+    if e.denominator in (2, 4, 5, 8, 10):
+        return binary("**", x, numeral(float(e)))
+    return binary("**", x, binary("/", numeral(e.numerator), numeral(e.denominator)))
+
+
+def joined(parts: Sequence[Text], op: str = "*") -> Text:
+    """Parts with an operator between them, from the left."""
+    found = parts[0]
+    for part in parts[1:]:
+        found = binary(op, found, part)
+    return found
+
+
+def prepended(factor: Text, x: Text) -> Text:
+    """``factor*x`` for a scalar factor, put at the very front of a product: ``2*A @ x``."""
+    spine: list[n.Binary] = []
+    node = x.node
+    while isinstance(node, n.Binary) and node.op in ("*", "/", "@"):
+        spine.append(node)
+        node = node.left
+    first: n.Expr = n.Binary("*", factor.node, node)
+    for part in reversed(spine):
+        first = n.Binary(part.op, first, part.right)
+    return Text(first, factor.cost + x.cost + 1)
+
+
+def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]) -> Text:
+    """``c`` times a product over a product. The sign of c is that of the whole."""
+    top = list(numerators)
+    below = list(denominators)
+    front = abs(c.numerator)
+    if front != 1 or not top:
+        top.insert(0, numeral(front))
+    if c.denominator != 1:
+        below.insert(0, numeral(c.denominator))
+    last = top[-1]
+    found = joined(top[:-1]) if len(top) > 1 else None
+    found = last if found is None else prepended(found, last)
+    if below:
+        found = binary("/", found, joined(below))
+    return negated(found) if c < 0 else found
+
+
+def total(signed: Sequence[tuple[int, Text]]) -> Text:
+    """The sum of signed parts, a positive one first where there is one."""
+    first = next((i for i, (sign, _) in enumerate(signed) if sign > 0), 0)
+    sign, found = signed[first]
+    if sign < 0:
+        found = negated(found)
+    for i, (sign, part) in enumerate(signed):
+        if i != first:
+            found = binary("+" if sign > 0 else "-", found, part)
+    return found

@@ -1,0 +1,96 @@
+"""Tracing: the steps run on symbols, and every operator's own rule pushes the derivative forward.
+
+The variable's tangent is a delta over hidden labels, so that one pass gives the derivative by all of
+its entries, with the variable's axes after the result's. The rules are those of ``gradcli.ops``,
+read by ``push_forward`` exactly as forward mode reads them; no derivative is written down here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradcli.ops.core import OPERATORS, push_forward
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import operations
+from gradcli.symbolic import value as v
+from gradcli.symbolic.program import Step
+from gradcli.symbolic.shapes import Shapes
+from gradcli.symbolic.symbol import Symbol, inside_a_rule, in_a_rule
+from gradcli.symbolic.unsupported import at, no_closed_form
+
+__all__ = ["derivative", "in_a_rule"]
+
+
+def derivative(steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any) -> tuple[v.Tensor, tuple]:
+    """The derivative of the last step by a variable: a tensor over labels 0, 1, ... and their dimensions.
+
+    Raises a fault (E0701) where an operator has no closed form, with its place.
+    """
+    primals: list[Symbol] = []
+    tangents: list[Symbol | None] = []
+    for step, shape in zip(steps, shapes.of, strict=True):
+        try:
+            primal, tangent = _step(step, shape, shapes, wrt, primals, tangents)
+        except Fault as fault:
+            raise at(fault, source, step.node) from None
+        primals.append(primal)
+        tangents.append(tangent)
+    out, tangent = primals[-1], tangents[-1]
+    dims = tuple(a[0] if a is not None else "1" for a in out.axes)
+    if "1" in dims:
+        raise no_closed_form("a result with a dimension of size 1", source, steps[-1].node)
+    whole = (*dims, *shapes.declarations[wrt].dims)
+    if tangent is None:
+        return v.ZERO, whole
+    names = {a: (a[0], i) for i, a in enumerate(tangent.axes) if a is not None}
+    for i, d in enumerate(shapes.declarations[wrt].dims):
+        names[v.hidden(d, i)] = (d, len(dims) + i)
+    return v.relabel(tangent.tensor, names), whole
+
+
+def _step(
+    step: Step, shape: tuple, shapes: Shapes, wrt: str, primals: list, tangents: list
+) -> tuple[Symbol, Symbol | None]:
+    if step.op == "name":
+        if step.value in shapes.sizes:
+            return Symbol(v.size(step.value)), None
+        return variable(step.value, shapes, wrt)
+    if step.op == "number":
+        return Symbol(v.number(step.value)), None
+    if step.op == "constant":
+        return Symbol(v.factor(v.base("constant", step.value))), None
+    if step.op in ("eye", "ones", "zeros"):
+        axes = tuple(None if d is None else v.fresh(d) for d in shape)
+        if step.op == "eye":
+            return Symbol(v.delta(axes[0], axes[1]), axes), None
+        return Symbol(v.UNIT if step.op == "ones" else v.ZERO, axes), None
+    args = [primals[i] for i in step.inputs]
+    tans = [tangents[i] for i in step.inputs]
+    params = step.params
+    name = step.op
+    if name == "diag":
+        name = "undiagonal" if len(args[0].axes) == 1 else "diagonal"
+        params = {"shape": args[0].shape * 2} if name == "undiagonal" else {}
+    op = OPERATORS[name]
+    out = op(*args, **params)
+    tangent = None
+    if any(t is not None for t in tans):
+        with inside_a_rule():
+            tangent = push_forward(op, args, tans, out, params)
+        if tangent is not None and len(tangent.axes) < len(out.axes):
+            tangent = operations.expand(tangent, out.shape)
+    return out, tangent
+
+
+def variable(name: str, shapes: Shapes, wrt: str) -> tuple[Symbol, Symbol | None]:
+    """The symbol of a variable, and its tangent where it is the one differentiated by."""
+    declared = shapes.declarations[name]
+    axes = tuple(v.fresh(d) for d in declared.dims)
+    symbol = Symbol(v.factor(v.base("name", name, (), declared.dims, declared.traits), axes), axes)
+    if name != wrt:
+        return symbol, None
+    seed = v.UNIT
+    for i, a in enumerate(axes):
+        seed = v.distribute(seed, v.delta(a, v.hidden(a[0], i)))
+    return symbol, Symbol(seed, axes)

@@ -1,0 +1,222 @@
+"""Sizes by unification: which dimensions of an expression are the same, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.symbolic.program import Step
+from gradcli.symbolic.shapes import Declaration, conflict
+from gradcli.symbolic.unsupported import no_closed_form
+
+_LETTERS = ("n", "m", "p", "k", "q", "l", "r", "s")
+
+
+class Unifier:
+    """One pass over the steps. A dimension is a number of a class; classes are joined as they meet."""
+
+    def __init__(
+        self, steps: Sequence[Step], declared: Mapping[str, Declaration], ranks: Mapping[str, int],
+        source: Any,
+    ) -> None:  # fmt: skip
+        self.steps = steps
+        self.declared = declared
+        self.ranks = ranks
+        self.source = source
+        self.parent: list[int] = []
+        self.label: dict[int, str] = {}  # the size's name or number, by the root of its class
+        self.origin: dict[int, tuple[str, Any]] = {}  # what first gave a class its size
+        self.named: dict[str, int] = {}
+        self.variables: dict[str, tuple[int, ...]] = {}
+        self.places: dict[str, Any] = {}
+
+    def new(self, name: str | None = None) -> int:
+        if name is not None and name in self.named:
+            return self.named[name]
+        self.parent.append(len(self.parent))
+        place = len(self.parent) - 1
+        if name is not None:
+            self.named[name] = place
+            self.label[place] = name
+        return place
+
+    def root(self, d: int) -> int:
+        while self.parent[d] != d:
+            self.parent[d] = self.parent[self.parent[d]]
+            d = self.parent[d]
+        return d
+
+    def join(self, a: int, b: int, step: Step) -> None:
+        a, b = self.root(a), self.root(b)
+        if a == b:
+            return
+        x, y = self.label.get(a), self.label.get(b)
+        if x is not None and y is not None:
+            name, other = self._owner(a, b)
+            said = f"{name} is {self._shown(name)}" if name else ""
+            raise conflict(
+                f"sizes {x} and {y} meet here" + (f" ({said})" if said else ""), self.source, step.node,
+                other, said, help="declare both with one name where the sizes are equal",
+            )  # fmt: skip
+        if x is None:
+            a, b = b, a
+        self.parent[b] = a
+
+    def _owner(self, a: int, b: int) -> tuple[str, Any]:
+        for name, dims in self.variables.items():
+            if any(self.root(d) in (a, b) for d in dims):
+                return name, self.places[name]
+        return "", None
+
+    def _shown(self, name: str) -> str:
+        return str(Declaration(self.ranks[name], tuple(self.size(d) or "?" for d in self.variables[name])))
+
+    def size(self, d: int) -> str | None:
+        return self.label.get(self.root(d))
+
+    def run(self) -> list[tuple[str | None, ...]]:
+        """The shapes of all steps, by name."""
+        shapes: list[tuple[int | None, ...]] = []
+        for s in self.steps:
+            inner = [shapes[i] for i in s.inputs]
+            shapes.append(self.shape(s, inner))
+        self._name_the_rest()
+        return [tuple(None if d is None else self.size(d) for d in shape) for shape in shapes]
+
+    def shape(self, s: Step, inner: list[tuple]) -> tuple:
+        """The shape of one step from those it reads; dimensions that must agree are joined."""
+        first = inner[0] if inner else ()
+        if s.op == "name":
+            return self.variable(s)
+        if s.op in ("number", "constant"):
+            return ()
+        if s.op in ("eye", "ones", "zeros"):
+            dims = tuple(None if d == "1" else self.new(d) for d in s.value)
+            return dims * 2 if s.op == "eye" and len(dims) == 1 else dims
+        if s.op == "matmul":
+            left, right = inner
+            if not left or not right:
+                raise self.wrong(s, "@ needs vectors or matrices on both sides; a scalar multiplies with *")
+            if len(left) == len(right) == 1 and self._transposes(s) == (False, True):
+                raise self.wrong(s, "x @ y.T of two vectors: write outer(x, y)")
+            self.meet(left[-1], right[-2 if len(right) > 1 else 0], s)
+            return (*left[:-1], *(right[1:] if len(right) > 1 else ()))
+        if s.op in ("dot", "outer"):
+            if len(first) != 1 or len(inner[1]) != 1:
+                raise self.wrong(s, f"{s.op} needs two vectors", s.inputs)
+            if s.op == "outer":
+                return (*first, *inner[1])
+            self.meet(first[0], inner[1][0], s)
+            return ()
+        if s.op in ("trace", "diagonal") or (s.op == "diag" and len(first) == 2):
+            if len(first) != 2:
+                raise self.wrong(s, f"{s.op} needs a matrix", s.inputs)
+            self.meet(first[0], first[1], s)
+            return () if s.op == "trace" else (first[0],)
+        if s.op == "diag":
+            if len(first) != 1:
+                raise self.wrong(s, "diag needs a vector or a matrix", s.inputs)
+            return (first[0], first[0])
+        return self.rest(s, inner)
+
+    def rest(self, s: Step, inner: list[tuple]) -> tuple:
+        """Reductions, transposes and elementwise operators."""
+        first = inner[0]
+        if s.op in ("reverse_dims",):
+            return first[::-1]
+        if s.op in ("mT", "transpose"):
+            dims = list(first)
+            if len(dims) > 1:
+                i = normal_dim(s.params.get("dim0", -2), len(dims))
+                j = normal_dim(s.params.get("dim1", -1), len(dims))
+                dims[i], dims[j] = dims[j], dims[i]
+            return tuple(dims)
+        if s.op in ("softmax", "log_softmax"):
+            if not first:
+                raise self.wrong(s, f"{s.op} needs a vector or a matrix", s.inputs)
+            return first
+        if "keepdim" in s.params or s.op in ("sum", "mean", "norm", "var", "std", "logsumexp"):
+            dims = normal_dims(s.params.get("dim"), len(first))
+            if s.params.get("keepdim"):
+                return tuple(None if i in dims else d for i, d in enumerate(first))
+            return tuple(d for i, d in enumerate(first) if i not in dims)
+        from gradcli.ops.core import OPERATORS
+
+        op = OPERATORS.get(s.op)
+        if op is None or (op.kind not in ("elementwise", "constant") and s.op not in _LINEAR):
+            raise no_closed_form(f"`{s.op}`", self.source, s.node)
+        rank = max(len(x) for x in inner)
+        out: list[Any] = [None] * rank
+        for x in inner:
+            for i, d in enumerate(x, rank - len(x)):
+                if out[i] is None:
+                    out[i] = d
+                elif d is not None:
+                    self.join(out[i], d, s)
+        return tuple(out)
+
+    def meet(self, a: Any, b: Any, s: Step) -> None:
+        if a is not None and b is not None:
+            self.join(a, b, s)
+        elif a is not b:
+            raise no_closed_form("a product over a dimension of size 1", self.source, s.node)
+
+    def variable(self, s: Step) -> tuple[int, ...]:
+        name = s.value
+        if name not in self.variables:
+            given = self.declared.get(name)
+            if given is not None and given.dims:
+                dims = tuple(self.new(d) for d in given.dims)
+            else:
+                dims = tuple(self.new() for _ in range(self.ranks[name]))
+            if given is not None and "symmetric" in given.traits and len(dims) == 2:
+                self.join(dims[0], dims[1], s)
+            self.variables[name] = dims
+            self.places[name] = s.node
+        return self.variables[name]
+
+    def wrong(self, s: Step, message: str, inputs: Sequence[int] = ()) -> Exception:
+        """A contradiction of ranks: the operator, and the variable whose first use said otherwise."""
+        for i in inputs:
+            inner = self.steps[i]
+            if inner.op == "name":
+                shown = self._shown(inner.value)
+                where = "declared" if inner.value in self.declared else "used first"
+                return conflict(
+                    f"{message}; `{inner.value}` is a {shown}", self.source, s.node,
+                    self.places[inner.value], f"{where} as {shown}",
+                    help=f"declare it: --{inner.value} vector, or --{inner.value} matrix",
+                )  # fmt: skip
+        return conflict(message, self.source, s.node)
+
+    def _transposes(self, s: Step) -> tuple[bool, ...]:
+        return tuple(self.steps[i].op == "reverse_dims" for i in s.inputs)
+
+    def _name_the_rest(self) -> None:
+        taken = set(self.ranks) | set(self.named) | set(self.declared)
+        free = [x for x in _LETTERS if x not in taken]
+        number = 1
+        for d in range(len(self.parent)):
+            r = self.root(d)
+            if r not in self.label:
+                if free:
+                    self.label[r] = free.pop(0)
+                else:
+                    while f"n{number}" in taken:
+                        number += 1
+                    self.label[r] = f"n{number}"
+                    number += 1
+
+    def declarations(self, sizes: set[str]) -> dict[str, Declaration]:
+        """Every variable of the expression with its full shape."""
+        found = {}
+        for name, dims in self.variables.items():
+            if name in sizes:
+                continue
+            traits = self.declared[name].traits if name in self.declared else frozenset()
+            found[name] = Declaration(len(dims), tuple(self.size(d) or "?" for d in dims), tuple(traits))
+        return found
+
+
+_LINEAR = frozenset(("add", "sub", "mul", "neg", "clone", "conj", "real"))

@@ -1,0 +1,345 @@
+"""From index notation back to the language: every base once, in the order in which they came.
+
+A base is written when all that it is made of has been written, so no recursion is needed however
+deep the expression is. A term becomes scalars in front of a matrix product (``contraction``), a sum
+of terms is factored where that is shorter (``collect``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from gradcli.symbolic import text as w
+from gradcli.symbolic import value as v
+from gradcli.symbolic.collect import Piece, gathered
+from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise
+from gradcli.symbolic.text import Text
+from gradcli.symbolic.unsupported import no_closed_form
+
+_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_NAMES = {"maximum": "max", "minimum": "min"}
+
+
+def write(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> Text:
+    """The text of a tensor over labels 0, 1, ... of these dimensions.
+
+    ``sizes`` replaces dimensions by numbers. Raises a fault (E0701) for what the language cannot say.
+    """
+    return Writer(sizes or {}).tensor(t, tuple((d, i) for i, d in enumerate(dims)), True)
+
+
+class Writer:
+    """Writes tensors; remembers the bases that it has written."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.sizes = sizes
+        self.written: dict[int, Text] = {}
+        self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
+
+    def tensor(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """A tensor over these labels; ``full`` where it must have their shape by itself."""
+        if len(labels) > 2:
+            raise no_closed_form("a derivative of more than two dimensions")
+        for b in needed(t):
+            if b.serial not in self.written:
+                self.written[b.serial] = self.base(b)
+        found = self.sum(t, labels, full)
+        if len(labels) == 2:
+            try:
+                other = w.transposed(self.sum(t, labels[::-1], True))
+            except Exception:  # only the other way round can be said
+                return found
+            if other.cost < found.cost:
+                return other
+        return found
+
+    def dimension(self, d: str) -> Text:
+        """A dimension as a number or a name."""
+        if d in self.sizes:
+            return w.numeral(self.sizes[d])
+        return w.numeral(int(d)) if d.isdigit() else w.name(d)
+
+    # -- bases -----------------------------------------------------------------------------------
+
+    def base(self, b: v.Base) -> Text:
+        """A base on its own axes."""
+        if b.kind in ("name", "constant"):
+            return w.name(b.name)
+        if b.kind == "number":
+            return w.numeral(b.name)
+        if b.kind == "size":
+            return self.dimension(b.name)
+        if b.kind == "delta":
+            return w.called("eye", self.dimension(b.dims[0]))
+        labels = tuple((d, i) for i, d in enumerate(b.dims))
+        if b.kind == "sum":
+            return self.sum_base(b, labels)
+        args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
+        if b.name in _SIGNS:
+            return w.compared(_SIGNS[b.name], *args)
+        if b.name == "pow":
+            return w.binary("**", *args)
+        if b.name == "where":
+            return w.called("where", args[0], args[1], w.numeral(0 if b.args[1].number() else 1))
+        if b.name == "log":
+            found = self.logsumexp(b.args[0], labels)
+            if found is not None:
+                return found
+        return w.called(_NAMES.get(b.name, b.name), *args)
+
+    def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        return self.sum(t, labels, full or (len(labels) == 2 and bool(t.free())))
+
+    def sum_base(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+        body = b.args[0]
+        if not labels and len(body.terms) == 1:
+            ((m, c),) = body.terms.items()
+            if any(idx for _, idx, _ in m) and c == 1:
+                graph, tops, below = self.graph(m)
+                found = graph.fold()
+                if found is not None and not tops and not below:
+                    if graph.square is not None:
+                        self.squares[b.serial] = graph.square
+                    return found
+        return self.tensor(body, labels, True)
+
+    def logsumexp(self, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
+        """``logsumexp(u)`` where t is a sum over exponentials."""
+        if len(t.terms) != 1:
+            return None
+        ((m, c),) = t.terms.items()
+        if len(m) == 1 and m[0][0].kind == "sum" and not labels:
+            ((m, d),) = list(m[0][0].args[0].terms.items())[:1]
+            if len(t.terms) != 1 or d != 1:
+                return None
+        if len(m) != 1 or c != 1 or m[0][2] != 1:
+            return None
+        b, idx, _ = m[0]
+        if b.kind != "call" or b.name != "exp" or len(set(idx)) != len(idx):
+            return None
+        gone = [i for i, x in enumerate(idx) if x[1] < 0]
+        if [x for x in idx if x[1] >= 0] != list(labels) or not gone:
+            return None
+        inner = self.sum(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)), True)
+        if not labels:
+            return w.called("logsumexp", inner)
+        return w.called("logsumexp", inner, w.numeral(gone[0])) if len(gone) == 1 else None
+
+    # -- factors ---------------------------------------------------------------------------------
+
+    def raised(self, b: v.Base, e: Fraction) -> tuple[Text, Fraction]:
+        """A base to a power as (text, exponent left): exp takes it inside, a root of squares is a norm."""
+        if b.kind == "call" and b.name == "exp" and e != 1:
+            labels = tuple((d, i) for i, d in enumerate(b.dims))
+            return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)
+        square = self.squares.get(b.serial)
+        if square is not None and (e.denominator == 2 or (e.denominator == 1 and square.cost)):
+            return w.called("norm", square), 2 * e
+        return self.written[b.serial], e
+
+    def graph(self, m: v.Monomial) -> tuple[Graph, list[Text], list[Text]]:
+        """The indexed factors of a product as a graph, its scalars above and below the line."""
+        graph = Graph()
+        tops: list[Text] = []
+        below: list[Text] = []
+        for b, idx, e in self.powers_merged(m):
+            if isinstance(b, Text):
+                text, exponent = b, e
+            else:
+                text, exponent = self.raised(b, e)
+            if not idx:
+                (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
+            elif len(idx) == 1:
+                graph.hang(idx[0], Vector((text,), exponent))
+            elif len(idx) == 2:
+                symmetric = not isinstance(b, Text) and "symmetric" in b.traits
+                graph.matrices.append(Matrix(idx[0], idx[1], (atom(text, symmetric, exponent),)))
+            else:
+                raise no_closed_form("a tensor of more than two dimensions")
+        tops.sort(key=_place)
+        return graph, tops, below
+
+    def powers_merged(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
+        """The factors, ``x**n * x**-1`` as ``x**(n - 1)``."""
+        factors: list[Any] = list(m)
+        for b, idx, e in m:
+            if b.kind != "call" or b.name != "pow" or e != 1:
+                continue
+            under = v.place(b.args[0], idx)
+            for other in m:
+                if other[0] is b or other[2].denominator != 1:
+                    continue
+                if v.factor(other[0], other[1]) == under and other in factors:
+                    labels = tuple((d, i) for i, d in enumerate(b.dims))
+                    exponent = self.sum(v.add(b.args[1], v.number(other[2])), labels, False)
+                    base = self.sum(b.args[0], labels, True)
+                    factors.remove(other)
+                    factors[factors.index((b, idx, e))] = (
+                        w.binary("**", base, exponent), idx, Fraction(1),
+                    )  # fmt: skip
+                    break
+        return factors
+
+    # -- terms -----------------------------------------------------------------------------------
+
+    def piece(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
+        """A term as scalars and a matrix product, and which of the labels it covers."""
+        deltas = [f for f in m if f[0].kind == "delta"]
+        graph, tops, below = self.graph(tuple(f for f in m if f[0].kind != "delta"))
+        if not labels:
+            return Piece(c, tops, below, (), 0)
+        graph.fold()
+        vectors = [graph.vectors.get(x, []) for x in labels]
+        if len(labels) == 1:
+            return self.vector_piece(c, tops, below, vectors[0])
+        if deltas:
+            return self.diagonal_piece(c, tops, below, vectors, graph, labels)
+        matrix = graph.matrices[0].towards(labels[0]) if graph.matrices else None
+        left, right = vectors
+        if matrix is None:
+            if not left:
+                return Piece(c, tops, below, (elementwise(right),), 1) if right else Piece(
+                    c, tops, below, (), 0
+                )  # fmt: skip
+            ones = Vector((w.called("ones", self.dimension(labels[1][0])),))
+            return self.outer_piece(c, tops, below, left, right or [ones])
+        chain = matrix.texts()
+        if left and right and len(chain) == 1:
+            outer = w.called("outer", elementwise(left), elementwise(right))
+            return Piece(c, tops, below, (w.binary("*", chain[0], outer),), 2)
+        if left:
+            chain = (w.called("diag", elementwise(left)), *chain)
+        if right and not left:
+            whole = w.joined(chain, "@")
+            return Piece(c, tops, below, (w.binary("*", whole, elementwise(right)),), 2)
+        if right:
+            chain = (*chain, w.called("diag", elementwise(right)))
+        return Piece(c, tops, below, chain, 2)
+
+    def vector_piece(
+        self, c: Fraction, tops: list[Text], below: list[Text], vectors: list[Vector]
+    ) -> Piece:
+        if not vectors:
+            return Piece(c, tops, below, (), 0)
+        if len(vectors) == 1 and vectors[0].exponent == 1:
+            return Piece(c, tops, below, vectors[0].chain, 2)
+        same: dict[str, list] = {}
+        for x in vectors:
+            part = x.text()
+            same.setdefault(part.key, [part, Fraction(0)])[1] += x.exponent
+        above = [w.raised(x, e) for x, e in same.values() if e > 0]
+        under = [w.raised(x, -e) for x, e in same.values() if e < 0]
+        above.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
+        return Piece(c, tops, [*below, *under], (w.joined(above),) if above else (), 2)
+
+    def outer_piece(
+        self, c: Fraction, tops: list[Text], below: list[Text], left: list[Vector], right: list[Vector]
+    ) -> Piece:
+        """``outer(u, v)``; matrices in front of u or behind v are kept apart for collecting."""
+        found = Piece(c, tops, below, (w.called("outer", elementwise(left), elementwise(right)),), 2)
+        head: tuple[Text, ...] = ()
+        tail: tuple[Text, ...] = ()
+        u, x = elementwise(left), elementwise(right)
+        if len(left) == 1 and left[0].exponent == 1:
+            *front, u = left[0].chain
+            head = tuple(front)
+        if len(right) == 1 and right[0].exponent == 1:
+            *front, x = right[0].chain
+            tail = tuple(w.transposed(t) for t in reversed(front))
+        found.apart = (*head, w.called("outer", u, x), *tail)
+        return found
+
+    def diagonal_piece(
+        self, c: Fraction, tops: list[Text], below: list[Text], vectors: list[list[Vector]],
+        graph: Graph, labels: tuple[v.Label, ...],
+    ) -> Piece:  # fmt: skip
+        eye = w.called("eye", self.dimension(labels[0][0]))
+        every = [*vectors[0], *vectors[1]]
+        for m in graph.matrices:
+            every.append(Vector((w.called("diag", m.text()),)))
+        if not every:
+            return Piece(c, tops, below, (eye,), 2)
+        one = every[0]
+        node = one.text().node
+        if len(every) == 1 and one.exponent == 1 and isinstance(node, w.n.Call):
+            if isinstance(node.func, w.n.Name) and node.func.id == "diag":
+                inner = Text(node.args[0], one.text().cost - 1)
+                return Piece(c, tops, below, (w.binary("*", eye, inner),), 2)
+        return Piece(c, tops, below, (w.called("diag", elementwise(every)),), 2)
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    def sum(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """A sum of terms, choices of one condition joined, common factors of products taken out."""
+        if not t.terms:
+            if not labels or not full:
+                return w.numeral(0)
+            return w.called("zeros", *(self.dimension(x[0]) for x in labels))
+        plain: dict[v.Monomial, Fraction] = {}
+        choices: dict[Any, list[dict]] = {}
+        for m, c in t.sorted():
+            found = next((f for f in m if self.chooses(f, labels, m)), None)
+            if found is None:
+                plain[m] = c
+                continue
+            rest = tuple(f for f in m if f is not found)
+            sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
+            sides[0 if found[0].args[1].number() else 1][rest] = c
+        pieces = [self.piece(m, c, labels) for m, c in plain.items()]
+        for (condition, idx), sides in choices.items():
+            own = tuple((d, i) for i, d in enumerate(x[0] for x in idx))
+            test = self.sum(condition, own, True)
+            texts = [self.sum(v.Tensor(s), labels, False) for s in sides]
+            chosen = w.called("where", test, *texts)
+            pieces.append(Piece(Fraction(1), [], [], (chosen,), 2 if len(idx) == len(labels) else 0))
+        if pieces and () in plain and any(p.c > 0 for p in pieces[1:]):
+            pieces.append(pieces.pop(0))  # x**2 + 1
+        if full and labels and not any(p.cover == 2 for p in pieces):
+            best = max(pieces, key=lambda p: p.cover)
+            self.fill(best, labels)
+        return gathered(pieces)
+
+    def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
+        """Whether a factor is a condition's indicator that a where can take over."""
+        return f[0].kind == "call" and f[0].name == "where" and f[1] in ((), labels)
+
+    def fill(self, p: Piece, labels: tuple[v.Label, ...]) -> None:
+        """Give a term the whole shape by ones."""
+        if p.cover == 1:
+            ones = w.called("ones", self.dimension(labels[0][0]))
+            p.chain = (w.called("outer", ones, w.joined(p.chain, "@")),)
+        else:
+            p.tops = [*p.tops, *([w.joined(p.chain, "@")] if p.chain else [])]
+            p.chain = (w.called("ones", *(self.dimension(x[0]) for x in labels)),)
+        p.cover = 2
+
+
+def _place(t: Text) -> tuple[int, str]:
+    """Where a scalar factor stands: names first, by name, then functions, then sums."""
+    node = t.node
+    if isinstance(node, w.n.Binary) and node.op == "**":
+        node = node.left
+    if isinstance(node, w.n.Name):
+        return 0, node.id
+    return (2 if isinstance(node, w.n.Binary) and node.op in "+-" else 1), ""
+
+
+def needed(t: v.Tensor) -> list[v.Base]:
+    """All bases that a tensor is made of, each after those it is made of itself."""
+    return bases_of(t, lambda b: True)
+
+
+def bases_of(t: v.Tensor, into: Callable[[v.Base], bool]) -> list[v.Base]:
+    """The bases in a tensor and inside those that ``into`` allows, by order of appearance."""
+    seen: dict[int, v.Base] = {}
+    waiting = [t]
+    while waiting:
+        for m in waiting.pop().terms:
+            for b, _, _ in m:
+                if b.serial not in seen:
+                    seen[b.serial] = b
+                    if into(b):
+                        waiting.extend(b.args)
+    return [seen[i] for i in sorted(seen)]

@@ -1,0 +1,258 @@
+"""Programs do what Python does with them."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+import gradcli
+from gradcli.language.names import NAMES
+from gradcli.language.run import Limits, prepare
+from gradcli.ops.errors import Fault
+
+
+def ran(text, mode="file", limits=None, **values):
+    """Printed text and outcome of a program."""
+    printed = []
+    outcome = prepare(text, mode).run(values, write=printed.append, limits=limits)
+    return "".join(printed), outcome
+
+
+def fault(text, mode="file", **values):
+    """The fault that a program raises."""
+    with pytest.raises(Fault) as caught:
+        ran(text, mode, **values)
+    return caught.value
+
+
+def by_python(text):
+    """The same program under CPython: printed text."""
+    printed = []
+
+    def show(*values, sep=" ", end="\n"):
+        printed.append(sep.join(map(str, values)) + end)
+
+    exec(compile(text, "twin", "exec"), {"print": show})
+    return "".join(printed)
+
+
+PROGRAMS = {
+    "closures bind late": "fs = [lambda: i for i in range(3)]\nprint([f() for f in fs])\n",
+    "defaults are evaluated once": (
+        "n = 1\ndef f(a, b=n, c=[]):\n    c.append(a)\n    return a + b, c\nn = 5\nprint(f(1), f(2))\n"
+    ),
+    "keywords": "def f(a, b=2, c=3): return a*100 + b*10 + c\nprint(f(1, c=9), f(b=4, a=7))\n",
+    "recursion": "def fact(n):\n    return 1 if n <= 1 else n*fact(n - 1)\nprint(fact(20))\n",
+    "nested functions see their scope": (
+        "def outer(x):\n    y = x*2\n    def inner(z):\n        return x + y + z\n    y = 100\n    return inner\n"
+        "print(outer(1)(5))\n"
+    ),
+    "a function may use what comes later": "def f(): return g() + 1\ndef g(): return 41\nprint(f())\n",
+    "comprehensions have a scope": (
+        "x = 10\ny = [x for x in range(3)]\nprint(x, y, [a*b for a in y for b in y if a != b])\n"
+    ),
+    "unpacking": "a, (b, c), d = 1, (2, 3), [4]\n(e, f) = g = d[0], 5\nprint(a, b, c, d, e, f, g)\na, b = b, a\nprint(a, b)\n",
+    "items and slices": (
+        "l = [0, 1, 2, 3, 4]\nl[0] = 9\nl[1:3] = [7, 7, 7]\nl[-1] += 10\nprint(l, l[::-1], l[1:3], (1, 2, 3)[1])\n"
+    ),
+    "loops": (
+        "s = 0\nfor i in range(10):\n    if i % 2: continue\n    if i > 6: break\n    s += i\nprint(s, i)\n"
+        "while True:\n    s -= 1\n    if s < 0: break\nprint(s)\n"
+    ),
+    "chains and short circuits": (
+        "def t(x):\n    print('t', x)\n    return x\n"
+        "print(t(1) < t(2) < t(3), t(3) < t(2) < t(1), t(0) and t(1), t(0) or t(5), not t(0))\n"
+    ),
+    "numbers": "print(7//2, -7//2, 7 % 3, -7 % 3, 7/2, 2**10, -2**2, 1e3, 0x1f, 1_000, 3.0, 2j*2j)\n",
+    "augmented": "x = 5\nx += 2; x -= 1; x *= 3; x //= 2; x **= 2; x %= 50\nprint(x)\nl = [1]\nm = l\nl += [2]\nprint(m)\n",
+    "strings": "s = 'a' 'b'\nprint(s + \"c\"*3, len(s), s[0], 'b' in s, 'x' not in s, \"it's\", '\\t|')\n",
+    "formats": "x = 2.5\nn = 7\nprint(f'{x:.3f} {n:>4d}|{x=} {n=:03d} {{}} {x*2}')\n",
+    "conditional expressions": "for i in range(3): print('a' if i == 0 else 'b' if i == 1 else 'c')\n",
+    "is and in": "a = None\nprint(a is None, a is not None, 3 in [1, 2, 3], 4 not in (1, 2))\n",
+    "builtins": (
+        "print(len([1, 2]), sum([1, 2, 3]), max(3, 1, 2), min([4, 2]), abs(-3), round(2.567, 1), sorted([3, 1, 2]))\n"
+        "print(list(zip([1, 2], [3, 4])), list(enumerate(['a', 'b'], 1)), list(reversed([1, 2, 3])))\n"
+        "print(all([1, 1]), any([0, 0]), int(3.7), float(2), bool(0), str(1.5), tuple([1]))\n"
+    ),
+    "list methods": "l = [3, 1]\nl.append(2)\nl.extend([5])\nl.insert(0, 9)\nprint(l, l.pop(), l.index(1), l.count(3))\nl.reverse()\nprint(l)\n",
+    "asserts": "assert 1 < 2, 'never'\nprint('fine')\n",
+    "printing": "print(1, 2.0, True, None, [1.5, 'a', (1,)], sep='-', end='!\\n')\nprint()\n",
+    "shadowing a builtin": "print(sum([1, 2]))\nsum = 3\nprint(sum)\n",
+    "docstrings": "def f():\n    'what it does'\n    return 1\n'text'\nprint(f())\n",
+    "chained assignment": "a = b = [1]\na.append(2)\nprint(b)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
+def test_program_prints_what_python_prints(text):
+    assert ran(text)[0] == by_python(text)
+
+
+def expression(rng, depth):
+    """A random arithmetic expression over numbers and the names a, b, x."""
+    if depth == 0:
+        return rng.choice(["a", "b", "x", "2", "3.5", "0.5", "7", "pi"])
+    kind = rng.randrange(9)
+    parts = [expression(rng, depth - rng.randint(1, depth)) for _ in range(3)]
+    if kind < 5:
+        return f"({parts[0]} {rng.choice(['+', '-', '*', '/', '//', '%'])} {parts[1]})"
+    if kind == 5:
+        return f"-{parts[0]}" if rng.random() < 0.5 else f"({parts[0]} if {parts[1]} > 1 else {parts[2]})"
+    if kind == 6:
+        return f"{rng.choice(['sin', 'exp', 'tanh', 'abs'])}({parts[0]}*0.1)"
+    if kind == 7:
+        return f"({parts[0]} < {parts[1]} <= {parts[2]} or {parts[2]})"
+    return f"max({parts[0]}, {parts[1]})"
+
+
+def outcome_of(work):
+    """A number to 12 digits, or the kind of error."""
+    try:
+        value = work()
+    except (ZeroDivisionError, OverflowError, Fault) as problem:
+        known = {"E0311": "ZeroDivisionError", "E0312": "OverflowError"}
+        return known.get(getattr(problem, "code", ""), type(problem).__name__)
+    value = value.item() if isinstance(value, gradcli.Tensor) else value
+    return "nan" if value != value else float(f"{float(value):.12g}")
+
+
+def test_random_expressions_equal_python():
+    """2,000 expressions, evaluated by CPython over the same names and by gradcli, tensors included."""
+    rng = random.Random(20261121)
+    names = {name: NAMES[name] for name in ("sin", "exp", "tanh", "max", "abs", "pi")}
+    for _ in range(2000):
+        text = expression(rng, 5)
+        values = {"a": rng.choice([1, 2, -3, 0.25]), "b": rng.choice([3, -0.5, 2.0])}
+        values["x"] = gradcli.tensor(rng.choice([0.5, -1.25, 2.0]), dtype=gradcli.float64)
+        expected = outcome_of(lambda text=text, v=values: eval(text, {**names, **v}))
+        found = outcome_of(lambda text=text, v=values: prepare(text).run(v).value)
+        assert found == expected, (text, values)
+
+
+def test_gradient_flows_through_control_flow():
+    text = "b = a*2\nwhile b.norm() < 1000:\n    b = b*2\nd = b if b.sum() > 0 else 100*b\nd.backward()\n"
+    a = gradcli.tensor(0.7, dtype=gradcli.float64, requires_grad=True)
+    _, outcome = ran(text, a=a)
+    assert a.grad.item() == outcome.variables["d"].item() / 0.7
+
+
+def test_import_torch_gives_the_same_names():
+    text = (
+        "import torch\nimport torch.nn.functional as F\nimport numpy as np\nimport math\nfrom torch import sin as s\n"
+        "x = torch.tensor([1., -2.], requires_grad=True)\ny = F.relu(x).sum() + s(x).sum() + np.pi*math.sin(0.5)\n"
+        "y.backward()\nprint(x.grad, torch.max(x).item(), torch.max(x, 0).indices, torch.float32)\n"
+    )
+    printed, _ = ran(text)
+    assert printed == (
+        f"tensor([ {1 + math.cos(1):.4f}, {math.cos(-2):.4f}]) 1.0 tensor(0) gradcli.float32\n"
+    )
+
+
+def test_in_place_on_tensors_and_no_grad():
+    text = (
+        "x = torch_like\ny = x*1\nz = y\ny += 1\nprint(z[0].item())\n"
+        "w = ones(2, requires_grad=True)\nwith no_grad():\n    w -= 0.5\nprint(w.requires_grad, w[0].item())\n"
+    ).replace("torch_like", "tensor([1.0, 2.0])")
+    assert ran(text)[0] == "2.0\nTrue 0.5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("x = 1\ny = x + z\n", "E0202", "z"),
+        ("y = sni(1)\n", "E0201", "sni"),
+        ("print(x)\nx = 1\n", "E0203", "x"),
+        ("x = [1]\nprint(x.foo)\n", "E0204", "x.foo"),
+        ("import math\nmath = 3\n", "E0205", "math"),
+        ("import math\nx = math\n", "E0206", "math"),
+        ("import os\n", "E0134", None),
+        ("x = 1/0\n", "E0311", "1/0"),
+        ("x = 1e308\nfor i in range(3): x = x*1e308\ny = 10**400 * 1.0\n", "E0312", None),
+        ("assert 1 > 2, 'no'\n", "E0313", None),
+        ("x = [1][3]\n", "E0307", "[1][3]"),
+        ("x = ones(2)[5]\n", "E0307", "ones(2)[5]"),
+        ("x = 'a' + 1\n", "E0303", "'a' + 1"),
+        ("return 3\n", "E0160", "return 3"),
+        ("break\n", "E0161", "break"),
+        ("with ones(3): pass\n", "E0164", "ones(3)"),
+        ("x = ones(2)\nx.backward()\n", "E0405", "x.backward()"),
+        ("for i in 5: pass\n", "E0303", "5"),
+        ("def f(n): return f(n)\nf(1)\n", "E0606", None),
+    ],
+)
+def test_errors_have_a_code_and_a_place(text, code, place):
+    found = fault(text)
+    assert found.code == code or (place is None and code == "E0134" and found.code.startswith("E01"))
+    assert found.source is not None
+    start, end = found.labels[0][:2]
+    if place is not None:
+        assert found.source.text[start:end] == place
+
+
+def test_an_error_inside_a_function_names_the_calls():
+    found = fault("def f(x):\n    return x/0\ndef g(x):\n    return f(x)\ng(1)\n")
+    assert found.code == "E0311"
+    assert found.notes == ("called at line 4, in g", "called at line 5")
+
+
+def test_operands_are_labelled_with_shape_and_origin():
+    program = prepare("W = ones(3, 4)\ny = W @ x\n", "file")
+    program.origins["x"] = "--x"
+    with pytest.raises(Fault) as caught:
+        program.run({"x": gradcli.ones(3)})
+    labels = [label[2] for label in caught.value.labels]
+    assert labels == ["", "W: shape (3, 4)   from line 1", "x: shape (3,)   from --x"]
+
+
+def test_deep_and_long_texts():
+    assert ran("+".join(["x"] * 20_000), "line", x=1.0)[1].value == 20_000.0
+    assert ran("-" * 2_000 + "x", "line", x=1.0)[1].value == 1.0
+    assert ran("(" * 900 + "x" + ")" * 900, "line", x=1.0)[1].value == 1.0
+    assert ran("f(" * 300 + "x" + ")" * 300, "line", x=1.0, f=abs)[1].value == 1.0
+    assert ran("[" * 200 + "]" * 200, "line")[1].value is not None
+    nested = "1 if x else (" * 300 + "0" + ")" * 300
+    assert ran(nested, "line", x=0)[1].value == 0
+    assert ran("x and (" * 300 + "x" + ")" * 300, "line", x=1)[1].value == 1
+    assert ran("lambda: (" * 100 + "x" + ")" * 100, "line", x=1)[1].value is not None
+
+
+def test_evaluation_order_survives_deep_operands():
+    deep = "+".join(["1"] * 200)
+    text = f"l = []\ndef t(x):\n    l.append(x)\n    return x\ny = t(1) + (t(2) + ({deep}))*t(3)\nprint(l)\n"
+    assert ran(text)[0] == "[1, 2, 3]\n"
+    text = f"l = []\ndef t(x):\n    l.append(x)\n    return x\nz = t(0) and ({deep})\nw = t(5) if t(0) else ({deep})\nprint(l, w)\n"
+    assert ran(text)[0] == "[0, 0] 200\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("while True: pass\n", "E0601"),
+        ("for i in range(10**9): pass\n", "E0601"),
+        ("x = [i for i in range(10**9)]\n", "E0601"),
+        ("def f(n):\n    for i in range(n): f(n - 1)\nf(30)\n", "E0601"),
+        ("x = 9**9**9\n", "E0605"),
+        ("x = 2\nfor i in range(100): x = x*x\n", "E0605"),
+        ("x = [0]\nfor i in range(100): x = x + x\n", "E0605"),
+        ("x = [0]\nfor i in range(100): x += x\n", "E0605"),
+        ("x = [0]\nfor i in range(100): x.extend(x)\n", "E0605"),
+        ("x = [0]\nfor i in range(100): x[0:0] = x\n", "E0605"),
+        ("x = 'a'\nfor i in range(100): x = x + x\n", "E0605"),
+        ("x = 'a'*10**9\n", "E0605"),
+        ("x = list(range(10**12))\n", "E0605"),
+        ("x = ones(10**6, 10**6)\n", "E0602"),
+        ("x = ones(10**5)\ny = x.reshape(-1, 1)*x\n", "E0602"),
+        ("x = outer(ones(10**5), ones(10**5))\n", "E0602"),
+        ("x = ones(10**5, 1) @ ones(1, 10**5)\n", "E0602"),
+        ("x = ones(10).repeat(10**9)\n", "E0602"),
+        ("while True: print('x'*1000)\n", "E0607"),
+        ("x = arange(0, 10**12)\n", "E0602"),
+        ("x = ones(10**7)\ny = []\nwhile True: y.append(x*1.5)\n", "E0602"),
+    ],
+)  # fmt: skip
+def test_limits_hold(text, code):
+    with pytest.raises(Fault) as caught:
+        ran(text, limits=Limits(steps=100_000, memory=512 << 20))
+    assert caught.value.code == code

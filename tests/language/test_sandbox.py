@@ -1,0 +1,69 @@
+"""P1: a stranger's text reaches nothing but the two tables. A corpus of attempts, each refused cleanly."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcli.language.run import Limits, prepare
+from gradcli.ops.errors import Fault
+
+ATTACKS = [
+    # by attribute
+    "x.__class__", "x.__class__.__mro__", "x._meta()", "x.array", "x.edge", "x.meta", "x.__dict__",
+    "sin.__globals__", "sin.compute", "(lambda: 0).__code__", "(lambda: 0).__globals__",
+    "x.numpy()", "x.__array__()", "x.sum.__self__", "[].__class__", "().__class__.__bases__[0].__subclasses__()",
+    "''.format", "'{0.__class__}'.format(x)", "'a'.encode()", "x.grad_fn.saved", "x.grad_fn.extra", "x.dtype.numpy",
+    "x.mro", "x.func_globals", "print.__self__", "len.__module__", "x.tolist.__func__", "x.shape.__class__",
+    "x.register_hook.__func__", "ones.__defaults__", "x.grad_fn.op", "x.backward.__code__", "x.device.__class__",
+    # by name
+    "__import__('os')", "__builtins__", "globals()", "locals()", "vars()", "dir()", "eval('1')", "exec('1')",
+    "open('/etc/passwd')", "input()", "getattr(x, 'array')", "setattr(x, 'a', 1)", "type(x)", "object", "compile",
+    "breakpoint()", "exit()", "quit()", "help()", "memoryview(x)", "os.system('true')", "sys.modules", "h_attribute",
+    "h_tick()", "v_x", "g_sin", "main", "result_", "isinstance(x, x)", "super()", "id(x)", "classmethod", "iter(x)",
+    "load('x')", "save(x)", "fromfile('x')", "from_file('x')", "torch.load('x')", "delattr(x, 'a')",
+    # by syntax
+    "import os", "import sys as torch", "from os import system", "import torch.utils", "from torch import *",
+    "class A: pass", "class A(object): pass", "@f\ndef g(): pass", "try:\n    1\nexcept: pass", "with open('x'): pass",
+    "async def f(): pass", "yield 1", "global x", "nonlocal x", "del x", "x := 3", "(x := 3)", "lambda *a: a",
+    "f(*x)", "f(**x)", "{1: 2}", "{1, 2}", "x if", "raise x", "match x:\n    case 1: pass", "print(x, file=x)",
+    "print(x, end=x)", "1 << 10**12", "x | x", "~x", "x ^ x", "`ls`", "!ls", "x; import os", "exec\\\n('1')",
+    # by formats and Unicode
+    "f'{x.__class__}'", "f'{x!r}'", "f'{1:{10**9}}'", "f'{1:>999999999999}'", "'%s' % x", "'%999999999d' % 1",
+    "\uff58.array", "x.\uff41rray", "\u212aelvin", "ｅｘｅｃ('1')", "x\u200b", "'\\N{DIGIT ONE}'", "f'{x:{x}}'",
+    # by value
+    "[].sort(key=print)", "sorted([1], key=print)", "max([1], key=print)", "x.apply_(print)", "x.map_(x, print)",
+    "x.to('cuda')", "x.share_memory_()", "x.storage()", "x.data_ptr()", "x.__setitem__(0, 1)", "x.pin_memory()",
+    "x.register_hook(3)(1)", "x.dtype = 3", "x.shape = 3", "x.array = 3", "x.__class__ = 3", "sin.compute = 3",
+    "x.type(print)", "x.to(object)", "x.new_tensor", "x.grad_fn.__call__()", "x.T.T.__init__",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_attack_is_refused_with_a_fault(text):
+    import gradcli
+
+    x = gradcli.tensor([1.0, 2.0], requires_grad=True)
+    for mode in ("file", "line"):
+        if mode == "line" and "^" in text:
+            continue
+        with pytest.raises(Fault) as caught:
+            prepare(text, mode).run({"x": x * 1}, limits=Limits(steps=10_000, memory=64 << 20))
+        assert caught.value.code.startswith("E0")
+        assert "Traceback" not in str(caught.value)
+
+
+def test_attacks_are_many():
+    assert len(set(ATTACKS)) == len(ATTACKS) > 110
+
+
+def test_generated_code_has_no_builtins_and_no_attribute_access():
+    import ast
+
+    from gradcli.language.lower import lower
+
+    program = prepare("y = x.sum() + x.T[0]\nprint(f'{y:.2f}', [i for i in range(3)])\ny", "file")
+    tree, _, _ = lower(program.checked, ["x"])
+    kinds = {type(node) for node in ast.walk(tree)}
+    assert not kinds & {ast.Attribute, ast.JoinedStr, ast.Import, ast.ClassDef, ast.Try, ast.Global}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert all(name.startswith(("v_", "g_", "h_", "t_", "k_", "m_")) or name == "result" for name in names)
