@@ -34,3 +34,13 @@ def test_example_prints_what_was_recorded(path):
     out = io.StringIO()
     program.run({}, write=out.write)
     assert out.getvalue() == path.with_suffix(".out").read_text()
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_batch_files_give_the_recorded_records(form, capsys):
+    from gradcli.cli.main import run
+
+    code = run(["batch", "sum(a*exp(-b*t))", f"--{form}", str(EXAMPLES / f"decay.{form}")])
+    captured = capsys.readouterr()
+    assert captured.out == (EXAMPLES / f"decay.{form}.out").read_text()
+    assert code == (0 if form == "csv" else 1)  # one row of the JSONL file lacks a variable

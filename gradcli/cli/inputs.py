@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, unknown
-from gradcli.engine import Tensor, creation, dtypes, functions
+from gradcli.engine import Tensor, creation, dtypes, functions, wrap
 from gradcli.language.run import MAX_MEMORY, Limits, Outcome, Program, prepare
 from gradcli.language.source import Source
 from gradcli.language.values import ValueFormFault, read_value
@@ -114,16 +114,8 @@ def load(
     chosen = set_dtype(dtype, program)
     if rng is not None:
         creation.manual_seed(rng)
-    texts = dict(variables.given)
-    for item in given or ():
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise ValueFault("E0907", f"--set {item}: write --set NAME=VALUE")
-        texts[name.strip()] = value
+    texts = given_texts(program, variables, given)
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
-    for name in texts:
-        if not program.takes(name):
-            raise unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
     values = {name: value for name, value in values.items() if program.takes(name)}
     for name, text in texts.items():
         values[name] = read_flag(name, text, chosen)
@@ -136,6 +128,22 @@ def load(
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
     return program, leaves, _wanted(wrt, leaves, program)
+
+
+def given_texts(
+    program: Program, variables: Variables, given: Sequence[str] | None
+) -> dict[str, str]:
+    """The texts of the variables, from flags and ``--set``. Raises ValueFault (E0902, E0907)."""
+    texts = dict(variables.given)
+    for item in given or ():
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise ValueFault("E0907", f"--set {item}: write --set NAME=VALUE")
+        texts[name.strip()] = value
+    for name in texts:
+        if not program.takes(name):
+            raise unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
+    return texts
 
 
 def _names() -> set[str]:
@@ -233,7 +241,7 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
             "E0905", "--device cuda needs CuPy, which is not installed", help="pip install gradcli[cuda]"
         ) from None
     try:
-        moved = creation.from_array(cupy.asarray(leaf.array))
+        moved = wrap(cupy.asarray(leaf.array), leaf.dtype)
     except cupy.cuda.runtime.CUDARuntimeError as problem:
         raise RuntimeFault("E0905", f"--device cuda: {problem}", help="--device cpu always works") from None
     return moved.requires_grad_(leaf.requires_grad)

@@ -155,7 +155,7 @@ class Session:
         """``diff EXPRESSION``: the formula, with shapes as the variables have them."""
         from gradcli.symbolic import diff
 
-        found = diff(line)
+        found = diff(prepare(line))
         for name, formula in found.derivatives.items():
             output.write(f"d/d{name}   {formula}\n")
 

@@ -7,11 +7,13 @@ away. Dimensions get small sizes, all different, so that a wrong transpose canno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.language.run import Program
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.shapes import Declaration, Shapes
@@ -23,6 +25,18 @@ _RANGES = ((-1.6, 1.6), (0.3, 1.7), (0.05, 0.95), (1.1, 2.6), (-0.9, 0.9), (0.5,
 _SMALL = (3, 4, 2, 5, 6, 7)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
+
+
+@contextmanager
+def double() -> Iterator[None]:
+    """Within this block literals and ``eye(n)`` are float64, and NumPy is silent."""
+    before = get_default_dtype()
+    set_default_dtype(float64)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        set_default_dtype(before)
 
 
 def sizes_of(shapes: Shapes) -> tuple[dict[str, int], dict[str, int]]:
@@ -104,7 +118,7 @@ class Points:
                 lambda x: level(depth - 1, {**values, name: x}), values[name], depth < len(path)
             )
 
-        with np.errstate(all="ignore"):
+        with double():
             try:
                 value = np.asarray(as_tensor(self.program.run(given).value).detach().array)
                 if not np.all(np.isfinite(value)):
@@ -150,5 +164,5 @@ def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int
             given[name] = as_tensor(values[name])
         elif name in sizes:
             given[name] = sizes[name]
-    with np.errstate(all="ignore"):
+    with double():
         return np.asarray(as_tensor(answer.run(given).value).detach().array, dtype=np.float64)

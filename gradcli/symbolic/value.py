@@ -359,17 +359,24 @@ def content(t: Tensor) -> Fraction:
     return Fraction(gcd(*(v.numerator for v in values)), lcm(*(v.denominator for v in values)))
 
 
-def settled(kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...]) -> tuple:
-    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first."""
+def settled(
+    kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...], make: bool = True
+) -> tuple[Base, tuple[Label, ...]] | None:
+    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first.
+
+    Without ``make`` only a base that exists already, else None.
+    """
     locals_ = {x: (x[0], i) for i, x in enumerate(labels)}
     inner = tuple(relabel(a, locals_) for a in args)
     dims = tuple(x[0] for x in labels)
-    if len(labels) == 2 and dims[0] == dims[1] and not known(kind, name, inner, dims):
+    if known(kind, name, inner, dims):
+        return base(kind, name, inner, dims), labels
+    if len(labels) == 2 and dims[0] == dims[1]:
         turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
         turned = tuple(relabel(a, turn) for a in inner)
         if known(kind, name, turned, dims):
             return base(kind, name, turned, dims), labels[::-1]
-    return base(kind, name, inner, dims), labels
+    return (base(kind, name, inner, dims), labels) if make else None
 
 
 def as_factor(t: Tensor, signed: bool = False) -> Tensor:
@@ -382,13 +389,15 @@ def as_factor(t: Tensor, signed: bool = False) -> Tensor:
     c = content(t)
     labels = tuple(t.free())
     body = scale(t, 1 / c)
-    mark = len(_table.bases)
-    found, places = settled("sum", "", (body,), labels)
-    if not signed and found.serial > mark:
-        opposite, turned = settled("sum", "", (scale(body, -1),), labels)
-        if opposite.serial <= mark or all(v < 0 for v in body.terms.values()):
-            found, places, c = opposite, turned, -c
-    return product([(found, places, ONE)], c, ())
+    found = settled("sum", "", (body,), labels, make=False)
+    if found is None and not signed:
+        opposite = scale(body, -1)
+        negative = all(v < 0 for v in body.terms.values())
+        found = settled("sum", "", (opposite,), labels, make=negative)
+        if found is not None:
+            c = -c
+    found = found or settled("sum", "", (body,), labels)
+    return product([(*found, ONE)], c, ())
 
 
 def power(t: Tensor, e: Fraction) -> Tensor:

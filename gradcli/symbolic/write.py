@@ -319,7 +319,7 @@ class Writer:
 def _place(t: Text) -> tuple[int, str]:
     """Where a scalar factor stands: names first, by name, then functions, then sums."""
     node = t.node
-    if isinstance(node, w.n.Binary) and node.op == "**":
+    if isinstance(node, w.n.Binary) and node.op == "**" and isinstance(node.right, w.n.Number):
         node = node.left
     if isinstance(node, w.n.Name):
         return 0, node.id

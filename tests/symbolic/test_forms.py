@@ -1,0 +1,125 @@
+"""Linear, quadratic and matrix forms: as the textbook writes them, shapes inferred or declared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import diff, parse_declaration, rule_text
+
+NEAT = [
+    ("x.T @ A @ x", "x", "(A + A.T) @ x"),
+    ("2*dot(x, x)", "x", "4*x"),
+    ("a.T @ x", "x", "a"),
+    ("norm(A @ x - b)**2", "x", "2*A.T @ (A @ x - b)"),
+    ("trace(A @ X)", "X", "A.T"),
+    ("trace(X.T @ X)", "X", "2*X"),
+    ("a.T @ X @ b", "X", "outer(a, b)"),
+    ("a.T @ X @ b", "a", "X @ b"),
+    ("trace(A @ X @ B)", "X", "(B @ A).T"),
+    ("trace(X @ X @ X)", "X", "3*(X @ X).T"),
+    ("trace(X)**2", "X", "2*trace(X)*eye(n)"),
+    ("norm(x)", "x", "x/norm(x)"),
+    ("norm(X)**2", "X", "2*X"),
+    ("sum(A @ x)", "x", "sum(A, 0)"),
+    ("sum(x)", "x", "ones(n)"),
+    ("mean(x**2)", "x", "2*x/n"),
+    ("sum(sin(x))", "x", "cos(x)"),
+    ("sum(sigmoid(x))", "x", "sigmoid(x)*(1 - sigmoid(x))"),
+    ("sum((A*X)**2)", "X", "2*A**2*X"),
+    ("logsumexp(z)", "z", "softmax(z)"),
+    ("softmax(z)", "z", "diag(softmax(z)) - outer(softmax(z), softmax(z))"),
+    ("A @ exp(x)", "x", "A*exp(x)"),
+    ("sigmoid(W @ x + b)", "x", "diag(sigmoid(W @ x + b)*(1 - sigmoid(W @ x + b))) @ W"),
+    ("x - mean(x)", "x", "eye(n) - 1/n"),
+    ("trace(sin(X))", "X", "eye(n)*cos(X)"),
+    ("dot(x, y)**2", "x", "2*dot(x, y)*y"),
+    ("exp(-norm(x - y)**2)", "x", "-2*exp(-norm(x - y)**2)*(x - y)"),
+]
+
+
+@pytest.mark.parametrize(("text", "wrt", "answer"), NEAT)
+def test_neat(text: str, wrt: str, answer: str) -> None:
+    assert diff(text, wrt).text == answer
+
+
+def test_quadratic_form_and_its_hessian() -> None:
+    assert diff("(x - mu).T @ S @ (x - mu)/2", "x").text == "(S + S.T) @ (x - mu)/2"
+    spd = {"S": "matrix:n,n spd"}
+    assert diff("(x - mu).T @ S @ (x - mu)/2", "x", declared=spd).text == "S @ (x - mu)"
+    assert diff("x.T @ A @ x", "x", order=2).text == "A + A.T"
+    assert diff("dot(x, x)**2", "x", order=2).costs["x"] <= 7
+
+
+def test_assumptions() -> None:
+    assert diff("x.T @ A @ x", "x").assumed == {"x": "vector:n", "A": "matrix:n,n"}
+    declared = {"x": "vector", "A": "matrix"}
+    assert diff("A @ x", "x", declared=declared).assumed == {"A": "matrix:n,m", "x": "vector:m"}
+    assert diff("A @ x", "x", declared={"x": "vector:m", "A": "matrix:n,m"}).assumed == {}
+    assert diff("n*sum(A @ x)", "x").assumed["n"] == "scalar"
+
+
+def test_numbers_for_sizes() -> None:
+    assert diff("sum(x)", "x", declared={"x": "vector:5"}).text == "ones(5)"
+    wide = diff("trace(X)", "X", declared={"X": "matrix:5000,5000"})
+    assert wide.text == "eye(5000)"
+
+
+def test_broadcasting() -> None:
+    """What the summed index does not touch still counts once for every value of it."""
+    shapes = {"X": "matrix:n,m", "b": "vector:m"}
+    assert diff("sum((X + b)**2)", "b", declared=shapes).text == "2*sum(X + b, 0)"
+    assert diff("ones(n).T @ X @ b", "X", declared=shapes).text == "outer(ones(n), b)"
+    for text in ("sum(X*b)", "sum((X + b)*(X - b))", "sum(exp(X)/b)", "sum(X, 0) @ b", "mean(X + b)",
+                 "sum((b + 1)**2 + X)", "sum(X @ b)*sum(b)", "sum(max(X, b))", "sum(X*b*b) + sum(b)"):
+        for wrt in ("X", "b"):
+            if wrt == "X" and text == "mean(X + b)":
+                continue
+            diff(text, wrt, declared=shapes)
+
+
+def test_evaluate_takes_sizes_from_values() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    hessian = diff("dot(x, x)**2", "x", order=2)
+    assert np.allclose(hessian.evaluate(x=x), 4 * x @ x * np.eye(3) + 8 * np.outer(x, x))
+    both = diff("a.T @ X @ b", "a,b").evaluate(a=[1.0, 2], X=np.eye(2), b=[3.0, 4])
+    assert np.allclose(both["a"], [3, 4]) and np.allclose(both["b"], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"),
+    [
+        ("dot(x, x) + trace(x)", {}),
+        ("A @ x", {"A": "matrix:n,m", "x": "vector:n"}),
+        ("x + y", {"x": "vector:3", "y": "vector:4"}),
+        ("x @ y.T", {}),
+        ("trace(A)", {"A": "matrix:n,m"}),
+    ],
+)
+def test_contradictions_name_places(text: str, declared: dict) -> None:
+    with pytest.raises(Fault) as caught:
+        diff(text, declared=declared)
+    assert caught.value.code == "E0301"
+    assert caught.value.labels  # type: ignore[attr-defined]
+
+
+def test_declarations() -> None:
+    for text in ("scalar", "scalar positive", "vector", "vector:n", "matrix:n,m", "matrix:3,3 symmetric",
+                 "matrix:n,n spd"):  # fmt: skip
+        assert str(parse_declaration(text)) == text
+    for text in ("", "tensor", "vector:n,m", "matrix:n", "vector:0", "scalar nice", "vector symmetric",
+                 "matrix:n,m spd", "vector:a b", "matrix:n-1,2"):  # fmt: skip
+        with pytest.raises(Fault):
+            parse_declaration(text)
+
+
+def test_rule_text() -> None:
+    assert rule_text("tanh") == "1 - out**2"
+    assert rule_text("sin") == "cos(x)"
+    assert rule_text("div") == "by x: 1/y, by y: -out/y"
+    assert rule_text("log2") == "1/(x*log(2))"
+    assert rule_text("add").startswith("linear")
+    assert rule_text("matmul").startswith("bilinear")
+    assert rule_text("floor").startswith("zero")
+    assert rule_text("norm") == "its own vjp and jvp"

@@ -1,0 +1,60 @@
+"""A wrong formula never gets out: what disagrees with the engine is withheld, with both values.
+
+Closed form and number come from one rule, so to make them differ a rule is made wrong for symbols only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import diff
+from gradcli.symbolic.symbol import Symbol
+
+
+def wrong_for_symbols(name: str, monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:
+    op = OPERATORS[name]
+    (rule,) = op.rules
+
+    if op.reads[0] == ("x",):
+
+        def changed(x: Any) -> Any:
+            return spoil(rule(x)) if isinstance(x, Symbol) else rule(x)
+    else:
+
+        def changed(out: Any) -> Any:
+            return spoil(rule(out)) if isinstance(out, Symbol) else rule(out)
+
+    monkeypatch.setattr(op, "rules", (changed,))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "exp", "tanh", "cosh"])
+def test_a_wrong_rule_is_withheld(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong_for_symbols(name, monkeypatch, lambda d: d * 1.001)
+    with pytest.raises(Fault) as caught:
+        diff(f"x*{name}(2*x)", "x")
+    assert caught.value.code == "E0702"
+    assert "by the formula" in caught.value.message and "by the engine" in caught.value.message
+    assert any("the formula was" in note for note in caught.value.notes)
+
+
+def test_a_wrong_sign_in_a_matrix_expression(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong_for_symbols("sin", monkeypatch, lambda d: -d)
+    with pytest.raises(Fault) as caught:
+        diff("sum(sin(A @ x))", "x")
+    assert caught.value.code == "E0702"
+
+
+def test_unchecked_answers_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong_for_symbols("sin", monkeypatch, lambda d: -d)
+    result = diff("sin(x)", "x", check=False)
+    assert result.text == "-cos(x)" and result.checked is None
+
+
+def test_no_point_of_the_domain() -> None:
+    with pytest.raises(Fault) as caught:
+        diff("log(-1 - x**2)", "x")
+    assert caught.value.code == "E0701"

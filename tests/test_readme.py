@@ -1,0 +1,41 @@
+"""What the README shows is what the tool prints."""
+
+from __future__ import annotations
+
+import pathlib
+import shlex
+
+import pytest
+
+from gradcli.cli.main import run
+from gradcli.engine import dtypes
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def shown():
+    """Each ``$ gradcli ...`` of the README with the output printed below it."""
+    lines = (ROOT / "README.md").read_text().splitlines()
+    found = []
+    for i, line in enumerate(lines):
+        if line.startswith("    $ gradcli"):
+            output = []
+            for following in lines[i + 1 :]:
+                if following.strip() and not following.startswith("    ") or following.startswith("    $"):
+                    break
+                output.append(following[4:])
+            found.append((line[6:], "\n".join(output).strip()))
+    return found
+
+
+def test_the_readme_shows_runs():
+    assert len(shown()) >= 4
+
+
+@pytest.mark.parametrize(("command", "output"), shown(), ids=[c for c, _ in shown()])
+def test_shown_output_is_printed(command, output, capsys):
+    before = dtypes.get_default_dtype()
+    run(shlex.split(command)[1:])
+    dtypes.set_default_dtype(before)
+    captured = capsys.readouterr()
+    assert (captured.out + captured.err).strip() == output
