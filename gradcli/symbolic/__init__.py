@@ -33,4 +33,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'gradcli.symbolic' has no attribute {name!r}")
 
 
-__all__ = ["Declaration", "Result", "diff", "parse_declaration", "rule_text"]  # noqa: F822
+__all__ = ["Declaration", "Result", "diff", "parse_declaration", "rule_text"]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcli.symbolic import value as v
-from gradcli.symbolic.write import bases_of
 
 MOST_POWER = 12
 """The largest power of a group that is multiplied out."""
@@ -158,7 +157,7 @@ def lifted(t: v.Tensor) -> v.Tensor:
         front, rest = common(replaced(u, forms.get), below=False)
         return v.mul(front, rest) if len(rest.terms) < 2 else v.mul(front, v.as_factor(rest))
 
-    for b in bases_of(t, lambda b: b.kind == "sum"):
+    for b in v.bases_of(t, lambda b: b.kind == "sum"):
         if b.kind == "sum" and len(b.args[0].terms) > 1:
             forms[b] = taken(b.args[0])
     return taken(t)
@@ -175,14 +174,14 @@ def factored(t: v.Tensor) -> v.Tensor:
 
     Groups inside groups first, by the order in which they came.
     """
-    inside = [b for b in bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
+    inside = [b for b in v.bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
     return _merged(_product_form(replaced(t, _forms(t).get), inside))
 
 
 def _forms(t: v.Tensor) -> dict[v.Base, v.Tensor]:
     """The factored form of every group in a tensor."""
     forms: dict[v.Base, v.Tensor] = {}
-    inside = [b for b in bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
+    inside = [b for b in v.bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
     for b in inside:
         if len(b.args[0].terms) > 1:
             forms[b] = _product_form(replaced(b.args[0], forms.get), inside)

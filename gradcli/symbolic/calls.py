@@ -41,6 +41,8 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
         found = _compared(name, tensors, numbers)
         if found is not None:
             return v.number(found)
+    elif name in ("maximum", "minimum", "fmax", "fmin") and tensors[0] == tensors[1]:
+        return tensors[0]
     elif name in ("isnan", "isinf"):
         return v.ZERO
     elif len(tensors) == 1:
@@ -72,9 +74,41 @@ def _compared(name: str, tensors: Sequence[v.Tensor], numbers: Sequence[Any]) ->
         return name in ("eq", "le", "ge")
     if None not in numbers:
         return _COMPARISONS[name](*numbers)
-    if in_a_rule() and name in ("eq", "ne"):
+    if in_a_rule() and name in ("eq", "ne") and not _may_coincide(a, b):
         return name == "ne"
     return None
+
+
+_PIECEWISE = frozenset(
+    [
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "relu",
+        "leaky_relu",
+        "elu",
+        "hardtanh",
+        "where",
+        "sign",
+        "floor",
+        "ceil",
+        "round",
+        "trunc",
+        "heaviside",
+        "remainder",
+        "floor_divide",
+    ]
+)
+
+
+def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
+    """Whether two formulas may be equal on more than isolated points: where one is made of pieces."""
+    below = [v.bases_of(t) for t in (a, b)]
+    if not any(x.kind == "call" and x.name in _PIECEWISE for found in below for x in found):
+        return False
+    names = [{x.name for x in found if x.kind == "name"} for found in below]
+    return not names[0] or not names[1] or bool(names[0] & names[1])
 
 
 def _at_number(name: str, x: Fraction) -> v.Tensor | None:

@@ -130,7 +130,9 @@ class Points:
                 return None
 
 
-def worst(answer: Program, points: Sequence[tuple[dict, np.ndarray]], sizes: Mapping[str, int]) -> tuple:
+def worst(
+    answer: Program, points: Sequence[tuple[dict, np.ndarray]], sizes: Mapping[str, int]
+) -> tuple:
     """(largest relative difference, value written, value computed) of an answer over points.
 
     A value of another shape counts as an infinite difference.
@@ -146,7 +148,9 @@ def worst(answer: Program, points: Sequence[tuple[dict, np.ndarray]], sizes: Map
         scale = max(float(np.max(np.abs(exact))), 1e-3)
         difference = float(np.max(off)) / scale
         if not difference <= most[0]:
-            place = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
+            place = np.unravel_index(
+                int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape
+            )
             difference = difference if difference == difference else np.inf
             most = (difference, float(got[place]), float(exact[place]))
             if difference == np.inf:

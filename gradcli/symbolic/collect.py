@@ -23,7 +23,12 @@ class Piece:
     __slots__ = ("apart", "below", "c", "chain", "cover", "tops")
 
     def __init__(
-        self, c: Fraction, tops: Sequence[Text], below: Sequence[Text], chain: Sequence[Text], cover: int
+        self,
+        c: Fraction,
+        tops: Sequence[Text],
+        below: Sequence[Text],
+        chain: Sequence[Text],
+        cover: int,
     ) -> None:
         self.c = c
         self.tops = list(tops)
@@ -97,9 +102,7 @@ def _joined(group: list[Piece], last: bool) -> Piece:
     c = Fraction(gcd(*(x.numerator for x in values)), lcm(*(x.denominator for x in values)))
     if all(x < 0 for x in values):
         c = -c
-    inner = [
-        Piece(p.c / c, (), (), chain, 2) for p, chain in zip(group, chains, strict=True)
-    ]
+    inner = [Piece(p.c / c, (), (), chain, 2) for p, chain in zip(group, chains, strict=True)]
     inner.sort(key=lambda p: (p.c < 0, p.text().cost))
     whole = gathered(inner)
     chain = (whole, *reversed(end)) if last else (*end, whole)

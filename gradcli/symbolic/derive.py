@@ -62,7 +62,9 @@ class Result:
         for name, dims in self._sizes.items():
             if name in values:
                 sizes.update(zip(dims, np.shape(values[name]), strict=False))
-        sizes.update({k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0})
+        sizes.update(
+            {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
+        )
         given = {k: np.asarray(x, dtype=np.float64) for k, x in values.items() if k in self._sizes}
         found = {k: evaluate(prepare(t), given, sizes) for k, t in self.derivatives.items()}
         return next(iter(found.values())) if len(found) == 1 else found
@@ -98,7 +100,8 @@ def diff(
         raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
     program = expression if isinstance(expression, Program) else prepare(expression)
     shaped = {
-        k: d if isinstance(d, Declaration) else parse_declaration(d) for k, d in (declared or {}).items()
+        k: d if isinstance(d, Declaration) else parse_declaration(d)
+        for k, d in (declared or {}).items()
     }
     v.reset()
     steps = steps_of(program.checked)

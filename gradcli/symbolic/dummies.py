@@ -49,7 +49,9 @@ def canonical(factors: Sequence[tuple]) -> Any:
                 colours[x] = 0
     if colours:
         names = _names(factors, colours)
-        factors = [(b, _ordered(b, tuple(names.get(x, x) for x in idx)), e) for b, idx, e in factors]
+        factors = [
+            (b, _ordered(b, tuple(names.get(x, x) for x in idx)), e) for b, idx, e in factors
+        ]
     return tuple(sorted(factors, key=lambda f: (f[0].serial, f[1], -f[2])))
 
 

@@ -240,7 +240,9 @@ def reshape(x: Symbol, shape: Any = ()) -> Symbol:
 @operation("squeeze")
 def squeeze(x: Symbol, dim: Any = None) -> Symbol:
     dims = normal_dims(dim, len(x.axes))
-    return Symbol(x.tensor, tuple(a for i, a in enumerate(x.axes) if a is not None or i not in dims))
+    return Symbol(
+        x.tensor, tuple(a for i, a in enumerate(x.axes) if a is not None or i not in dims)
+    )
 
 
 @operation("unsqueeze")

@@ -23,8 +23,31 @@ BINARY = {
 COMPARISON = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 CREATION = ("eye", "ones", "zeros")
 PLANNED = frozenset(
-    "inv det logdet slogdet solve pinv einsum cholesky qr eigh eigvalsh svd kron cross expm "
-    "matrix_power tensordot cdist gamma lgamma digamma erf erfc".split()
+    [
+        "inv",
+        "det",
+        "logdet",
+        "slogdet",
+        "solve",
+        "pinv",
+        "einsum",
+        "cholesky",
+        "qr",
+        "eigh",
+        "eigvalsh",
+        "svd",
+        "kron",
+        "cross",
+        "expm",
+        "matrix_power",
+        "tensordot",
+        "cdist",
+        "gamma",
+        "lgamma",
+        "digamma",
+        "erf",
+        "erfc",
+    ]
 )
 """Functions that have their place in the language but no operator here so far."""
 
@@ -39,7 +62,12 @@ class Step:
     __slots__ = ("inputs", "node", "op", "params", "value")
 
     def __init__(
-        self, op: str, node: n.Node, inputs: Sequence[int] = (), params: Any = None, value: Any = None
+        self,
+        op: str,
+        node: n.Node,
+        inputs: Sequence[int] = (),
+        params: Any = None,
+        value: Any = None,
     ) -> None:
         self.op = op
         self.node = node

@@ -86,7 +86,10 @@ def _call(name: str, like: v.Base, labels: tuple, argument: v.Tensor | None = No
     made = applied(name, (like.args[0] if argument is None else argument,))
     terms = list(made.terms.items())
     if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
-        b, idx = v.base("call", name, like.args if argument is None else (argument,), like.dims), labels
+        b, idx = (
+            v.base("call", name, like.args if argument is None else (argument,), like.dims),
+            labels,
+        )
         return [(b, idx, _ONE)]
     b, idx, e = terms[0][0][0]
     at = {(d, k): x for k, (d, x) in enumerate(zip(like.dims, labels, strict=True))}
@@ -127,7 +130,9 @@ def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
     if factors[b, i] < 0 and power == 1:
         factors[key] = Fraction(0)
         factors[b, i] += 1
-        rest = v.add(v.UNIT, v.scale(v.factor(up, tuple((d, n) for n, d in enumerate(exp.dims))), -1))
+        rest = v.add(
+            v.UNIT, v.scale(v.factor(up, tuple((d, n) for n, d in enumerate(exp.dims))), -1)
+        )
         group = next(iter(v.as_factor(rest).terms.items()))
         at = tuple(labels)
         sign = group[1]

@@ -85,9 +85,26 @@ def _unreadable(text: str, why: str) -> ValueFault:
 # ---- Inference -------------------------------------------------------------------------------------
 
 _REDUCTIONS = frozenset(
-    "sum mean norm var std logsumexp prod amax amin all any count_nonzero argmax argmin".split()
+    [
+        "sum",
+        "mean",
+        "norm",
+        "var",
+        "std",
+        "logsumexp",
+        "prod",
+        "amax",
+        "amin",
+        "all",
+        "any",
+        "count_nonzero",
+        "argmax",
+        "argmin",
+    ]
 )
-_TENSOR = frozenset("reverse_dims mT transpose permute softmax log_softmax diag diagonal".split())
+_TENSOR = frozenset(
+    ["reverse_dims", "mT", "transpose", "permute", "softmax", "log_softmax", "diag", "diagonal"]
+)
 _SAME = _TENSOR - {"diag", "diagonal"}
 _RANK_NEEDED = {"dot": 1, "outer": 1, "trace": 2, "diagonal": 2}
 _MADE = ("eye", "ones", "zeros")
@@ -118,7 +135,9 @@ def infer(steps: Sequence[Step], declared: Mapping[str, Declaration], source: An
     sizes = {d for d in sizes if not d.isdigit()}
     for name in sizes & set(declared):
         if declared[name].rank:
-            raise ValueFault("E0901", f"`{name}` is declared as a {declared[name]} and is a size too")
+            raise ValueFault(
+                "E0901", f"`{name}` is declared as a {declared[name]} and is a size too"
+            )
     declared = {name: d for name, d in declared.items() if name not in sizes}
     ranks = _ranks(steps, declared, sizes)
     from gradcli.symbolic.unify import Unifier
@@ -128,9 +147,7 @@ def infer(steps: Sequence[Step], declared: Mapping[str, Declaration], source: An
     shapes.sizes = sizes
     shapes.of = work.run()
     shapes.declarations = work.declarations(sizes)
-    shapes.given = frozenset(
-        k for k, d in declared.items() if d.rank == len(d.dims)
-    )
+    shapes.given = frozenset(k for k, d in declared.items() if d.rank == len(d.dims))
     return shapes
 
 
@@ -138,7 +155,7 @@ def _ranks(
     steps: Sequence[Step], declared: Mapping[str, Declaration], sizes: set[str]
 ) -> dict[str, int]:
     """The rank of every name: declared, or found from use, or 0."""
-    known = {name: d.rank for name, d in declared.items()} | {name: 0 for name in sizes}
+    known = {name: d.rank for name, d in declared.items()} | dict.fromkeys(sizes, 0)
     names = {s.value for s in steps if s.op == "name"}
     while True:
         ranks = _forward(steps, known)
@@ -180,7 +197,9 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
         elif s.op in _SAME:
             rank = first
         else:
-            rank = None if None in inner and 2 not in inner else max(r for r in inner if r is not None)
+            rank = (
+                None if None in inner and 2 not in inner else max(r for r in inner if r is not None)
+            )
         ranks.append(rank)
     return ranks
 

@@ -16,13 +16,15 @@ from gradcli.symbolic import operations
 from gradcli.symbolic import value as v
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Shapes
-from gradcli.symbolic.symbol import Symbol, inside_a_rule, in_a_rule
+from gradcli.symbolic.symbol import Symbol, in_a_rule, inside_a_rule
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 __all__ = ["derivative", "in_a_rule"]
 
 
-def derivative(steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any) -> tuple[v.Tensor, tuple]:
+def derivative(
+    steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any
+) -> tuple[v.Tensor, tuple]:
     """The derivative of the last step by a variable: a tensor over labels 0, 1, ... and their dimensions.
 
     Raises a fault (E0701) where an operator has no closed form, with its place.

@@ -70,7 +70,9 @@ class Unifier:
         return "", None
 
     def _shown(self, name: str) -> str:
-        return str(Declaration(self.ranks[name], tuple(self.size(d) or "?" for d in self.variables[name])))
+        return str(
+            Declaration(self.ranks[name], tuple(self.size(d) or "?" for d in self.variables[name]))
+        )
 
     def size(self, d: int) -> str | None:
         return self.label.get(self.root(d))
@@ -97,7 +99,9 @@ class Unifier:
         if s.op == "matmul":
             left, right = inner
             if not left or not right:
-                raise self.wrong(s, "@ needs vectors or matrices on both sides; a scalar multiplies with *")
+                raise self.wrong(
+                    s, "@ needs vectors or matrices on both sides; a scalar multiplies with *"
+                )
             if len(left) == len(right) == 1 and self._transposes(s) == (False, True):
                 raise self.wrong(s, "x @ y.T of two vectors: write outer(x, y)")
             self.meet(left[-1], right[-2 if len(right) > 1 else 0], s)
@@ -215,7 +219,9 @@ class Unifier:
             if name in sizes:
                 continue
             traits = self.declared[name].traits if name in self.declared else frozenset()
-            found[name] = Declaration(len(dims), tuple(self.size(d) or "?" for d in dims), tuple(traits))
+            found[name] = Declaration(
+                len(dims), tuple(self.size(d) or "?" for d in dims), tuple(traits)
+            )
         return found
 
 

@@ -2,162 +2,46 @@
 
     a tensor    a sum of terms, each a rational coefficient times a product
     a product   factors base^exponent[labels], for example  2 * A[n0, m-1] * x[m-1]
-    a label     (dimension, number): one axis. A number below 0 is summed over, others are free
-    a base      a variable, the delta, a constant, a dimension, an elementwise call, a grouped sum
 
 So ``@``, elementwise ``*``, ``sum``, ``trace``, ``outer``, ``.T`` and broadcasting are one thing. A
-free label that a term does not mention is broadcast over. Bases are interned, so that equality is
-identity, and numbered as they appear: every order that a result depends on comes from these
-numbers. A factor group that is summed over completely is a scalar base of its own; products of
+free label that a term does not mention is broadcast over. A factor group that is summed over completely is a scalar base of its own; products of
 scalars therefore commute and merge like numbers.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import gcd, isqrt, lcm
 from typing import Any
 
+from gradcli.symbolic.base import (
+    HALF,
+    MOST_TERMS,
+    ONE,
+    Base,
+    Label,
+    Monomial,
+    Tensor,
+    base,
+    bases_of,
+    fresh,
+    fresh_sum,
+    hidden,
+    is_hidden,
+    known,
+    order,
+    reset,
+)
 from gradcli.symbolic.dummies import canonical, components
 from gradcli.symbolic.unsupported import no_value, too_large
 
-Label = tuple[str, int]
-Monomial = tuple[tuple["Base", tuple[Label, ...], Fraction], ...]
-ONE, HALF = Fraction(1), Fraction(1, 2)
-MOST_TERMS = 600
-"""Terms that one tensor may have before the machine gives up on it."""
-
-
-def hidden(dimension: str, place: int) -> Label:
-    """The label of an axis of the variable by which is differentiated."""
-    return dimension, 500 + place
-
-
-def is_hidden(label: Label) -> bool:
-    """Whether a label belongs to the variable by which is differentiated."""
-    return 500 <= label[1] < 600
-
-
-class Base:
-    """What stands under an exponent; made by ``base`` only, so that equal bases are identical.
-
-    kind    "name", "constant", "number", "size", "delta", "call" or "sum"
-    name    of the variable, constant, dimension or operator; the number itself
-    args    tensors over the local labels 0, 1, ... (calls: the arguments; sums: the body)
-    dims    the dimension of each axis
-    traits  properties of a variable: "symmetric", "spd", "positive"
-    """
-
-    __slots__ = ("args", "dims", "kind", "name", "serial", "traits")
-
-    def __init__(self, kind: str, name: Any, args: tuple, dims: tuple, traits: frozenset) -> None:
-        self.kind = kind
-        self.name = name
-        self.args = args
-        self.dims = dims
-        self.traits = traits
-        self.serial = 0
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.name} #{self.serial}>"
-
-
-class _Table(threading.local):
-    """The interned bases of the derivation that this thread is working on."""
-
-    def __init__(self) -> None:
-        self.bases: dict[Any, Base] = {}
-        self.fresh = 0
-
-
-_table = _Table()
-
-
-def reset() -> None:
-    """Forget all bases: a derivation starts with an empty table, so that it depends on nothing."""
-    _table.bases = {}
-    _table.fresh = 0
-
-
-def base(
-    kind: str, name: Any, args: tuple = (), dims: tuple = (), traits: frozenset = frozenset()
-) -> Base:
-    """The base of that description."""
-    key = (kind, name, tuple(a.key for a in args), dims, traits)
-    found = _table.bases.get(key)
-    if found is None:
-        found = _table.bases[key] = Base(kind, name, args, dims, traits)
-        found.serial = len(_table.bases)
-    return found
-
-
-def known(kind: str, name: Any, args: tuple, dims: tuple) -> bool:
-    """Whether that base exists already."""
-    return (kind, name, tuple(a.key for a in args), dims, frozenset()) in _table.bases
-
-
-def fresh(dimension: str) -> Label:
-    """A free label that nothing else uses."""
-    _table.fresh += 1
-    return dimension, 1000 + _table.fresh
-
-
-def fresh_sum(dimension: str) -> Label:
-    """A summed label that nothing else uses."""
-    _table.fresh += 1
-    return dimension, -1000 - _table.fresh
-
-
-class Tensor:
-    """A sum of terms: ``terms`` maps a product of factors to its coefficient. Never changed."""
-
-    __slots__ = ("_key", "terms")
-
-    def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
-        self.terms = terms
-        self._key: Any = None
-        if len(terms) > MOST_TERMS:
-            raise too_large()
-
-    @property
-    def key(self) -> Any:
-        """The terms in a fixed order, hashable."""
-        if self._key is None:
-            self._key = tuple((ids(m), self.terms[m]) for m in sorted(self.terms, key=order))
-        return self._key
-
-    def sorted(self) -> list[tuple[Monomial, Fraction]]:
-        """The terms in their canonical order."""
-        return [(m, self.terms[m]) for m in sorted(self.terms, key=order)]
-
-    def free(self) -> list[Label]:
-        """The free labels, by dimension and number."""
-        return sorted({x for m in self.terms for _, idx, _ in m for x in idx if x[1] >= 0})
-
-    def number(self) -> Fraction | None:
-        """The value of a tensor that is a plain number, else None."""
-        if not self.terms:
-            return Fraction(0)
-        return self.terms.get(()) if len(self.terms) == 1 else None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tensor) and self.terms == other.terms
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-
-def ids(m: Monomial) -> tuple:
-    """A product as plain numbers."""
-    return tuple((b.serial, idx, e) for b, idx, e in m)
-
-
-def order(m: Monomial) -> tuple:
-    """The sort key of a product: by the bases as they first appeared."""
-    return tuple((b.serial, idx, -e) for b, idx, e in m)
-
+__all__ = [
+    "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor", "base",
+    "bases_of", "bound_of", "content", "contract", "delta", "distribute", "factor", "fresh", "has_delta", "hidden",
+    "is_hidden", "is_positive", "known", "mul", "number", "order", "place", "power", "product",
+    "relabel", "renamed", "reset", "scale", "settled", "size",
+]  # fmt: skip
 
 ZERO = Tensor({})
 UNIT = Tensor({(): ONE})
@@ -234,7 +118,9 @@ def product(
     for group in closed:
         body = Tensor({canonical(group): ONE})
         done.append((base("sum", "", (body,)), (), ONE))
-    if len(closed) and len({b for b, idx, _ in done if not idx}) < len([1 for _, i, _ in done if not i]):
+    if len(closed) and len({b for b, idx, _ in done if not idx}) < len(
+        [1 for _, i, _ in done if not i]
+    ):
         return product(done, coefficient, ())
     return Tensor({canonical(done): coefficient}) if coefficient else ZERO
 

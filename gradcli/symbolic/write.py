@@ -7,7 +7,7 @@ of terms is factored where that is shorter (``collect``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -235,10 +235,17 @@ class Writer:
         return Piece(c, tops, [*below, *under], (w.joined(above),) if above else (), 2)
 
     def outer_piece(
-        self, c: Fraction, tops: list[Text], below: list[Text], left: list[Vector], right: list[Vector]
+        self,
+        c: Fraction,
+        tops: list[Text],
+        below: list[Text],
+        left: list[Vector],
+        right: list[Vector],
     ) -> Piece:
         """``outer(u, v)``; matrices in front of u or behind v are kept apart for collecting."""
-        found = Piece(c, tops, below, (w.called("outer", elementwise(left), elementwise(right)),), 2)
+        found = Piece(
+            c, tops, below, (w.called("outer", elementwise(left), elementwise(right)),), 2
+        )
         head: tuple[Text, ...] = ()
         tail: tuple[Text, ...] = ()
         u, x = elementwise(left), elementwise(right)
@@ -293,7 +300,9 @@ class Writer:
             test = self.sum(condition, own, True)
             texts = [self.sum(v.Tensor(s), labels, False) for s in sides]
             chosen = w.called("where", test, *texts)
-            pieces.append(Piece(Fraction(1), [], [], (chosen,), 2 if len(idx) == len(labels) else 0))
+            pieces.append(
+                Piece(Fraction(1), [], [], (chosen,), 2 if len(idx) == len(labels) else 0)
+            )
         if pieces and () in plain and any(p.c > 0 for p in pieces[1:]):
             pieces.append(pieces.pop(0))  # x**2 + 1
         if full and labels and not any(p.cover == 2 for p in pieces):
@@ -328,18 +337,4 @@ def _place(t: Text) -> tuple[int, str]:
 
 def needed(t: v.Tensor) -> list[v.Base]:
     """All bases that a tensor is made of, each after those it is made of itself."""
-    return bases_of(t, lambda b: True)
-
-
-def bases_of(t: v.Tensor, into: Callable[[v.Base], bool]) -> list[v.Base]:
-    """The bases in a tensor and inside those that ``into`` allows, by order of appearance."""
-    seen: dict[int, v.Base] = {}
-    waiting = [t]
-    while waiting:
-        for m in waiting.pop().terms:
-            for b, _, _ in m:
-                if b.serial not in seen:
-                    seen[b.serial] = b
-                    if into(b):
-                        waiting.extend(b.args)
-    return [seen[i] for i in sorted(seen)]
+    return v.bases_of(t)

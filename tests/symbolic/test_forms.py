@@ -71,8 +71,17 @@ def test_broadcasting() -> None:
     shapes = {"X": "matrix:n,m", "b": "vector:m"}
     assert diff("sum((X + b)**2)", "b", declared=shapes).text == "2*sum(X + b, 0)"
     assert diff("ones(n).T @ X @ b", "X", declared=shapes).text == "outer(ones(n), b)"
-    for text in ("sum(X*b)", "sum((X + b)*(X - b))", "sum(exp(X)/b)", "sum(X, 0) @ b", "mean(X + b)",
-                 "sum((b + 1)**2 + X)", "sum(X @ b)*sum(b)", "sum(max(X, b))", "sum(X*b*b) + sum(b)"):
+    for text in (
+        "sum(X*b)",
+        "sum((X + b)*(X - b))",
+        "sum(exp(X)/b)",
+        "sum(X, 0) @ b",
+        "mean(X + b)",
+        "sum((b + 1)**2 + X)",
+        "sum(X @ b)*sum(b)",
+        "sum(max(X, b))",
+        "sum(X*b*b) + sum(b)",
+    ):
         for wrt in ("X", "b"):
             if wrt == "X" and text == "mean(X + b)":
                 continue

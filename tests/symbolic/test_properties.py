@@ -15,16 +15,37 @@ USUAL = settings(
     max_examples=120, derandomize=True, deadline=None, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )  # fmt: skip
-FUNCTIONS = (
-    "sin cos tan exp tanh sigmoid sinh cosh atan asinh softplus abs log sqrt relu log1p cbrt square".split()
-)
+FUNCTIONS = [
+    "sin",
+    "cos",
+    "tan",
+    "exp",
+    "tanh",
+    "sigmoid",
+    "sinh",
+    "cosh",
+    "atan",
+    "asinh",
+    "softplus",
+    "abs",
+    "log",
+    "sqrt",
+    "relu",
+    "log1p",
+    "cbrt",
+    "square",
+]
 
 
 def grown(inner: st.SearchStrategy) -> st.SearchStrategy:
     return st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
         st.tuples(st.sampled_from(FUNCTIONS), inner).map(lambda t: f"{t[0]}({t[1]})"),
-        st.tuples(inner, st.sampled_from(["2", "3", "-1", "0.5", "y"])).map(lambda t: f"({t[0]})**{t[1]}"),
+        st.tuples(inner, st.sampled_from(["2", "3", "-1", "0.5", "y"])).map(
+            lambda t: f"({t[0]})**{t[1]}"
+        ),
         st.tuples(inner, inner).map(lambda t: f"max({t[0]}, {t[1]})"),
         st.tuples(inner, inner).map(lambda t: f"where({t[0]} > 0, {t[0]}, {t[1]})"),
     )
@@ -35,10 +56,12 @@ SCALARS = st.recursive(LEAVES, grown, max_leaves=6)
 VECTORS = st.recursive(
     st.sampled_from(["x", "x", "v", "A @ x", "A.T @ v"]),
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-        st.tuples(st.sampled_from(["sin", "exp", "tanh", "sigmoid", "A @ ", "2*", "softmax"]), inner).map(
-            lambda t: f"{t[0]}({t[1]})"
+        st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
         ),
+        st.tuples(
+            st.sampled_from(["sin", "exp", "tanh", "sigmoid", "A @ ", "2*", "softmax"]), inner
+        ).map(lambda t: f"{t[0]}({t[1]})"),
         st.tuples(inner, inner).map(lambda t: f"dot({t[0]}, {t[1]})*{t[1]}"),
     ),
     max_leaves=4,

@@ -1,0 +1,269 @@
+"""Statements to Python code, one method per kind of node.
+
+Loops and functions take one step each from the step budget per turn or call; targets other than names
+go through helpers or subscripts; augmented assignment is in place on tensors, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator
+
+from gradcli.language import nodes as n
+from gradcli.language.diagnostics import SyntaxFault
+from gradcli.language.emit import (
+    DEEP,
+    GUARDED_IN_PLACE,
+    LOAD,
+    OPERATORS,
+    STORE,
+    Value,
+    arguments,
+    only_names,
+)
+from gradcli.language.lower_expressions import Expressions
+
+_SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+
+
+class Statements(Expressions):
+    """How each kind of statement is lowered; every method adds to ``out``."""
+
+    def block(self, body: tuple[n.Statement, ...]) -> Generator:
+        outer, self.out = self.out, []
+        yield from body
+        made, self.out = self.out, outer
+        if not made:
+            made.append(ast.Pass(**self.here()))
+        return made
+
+    def function(self, name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+        made = ast.FunctionDef(
+            name=name, args=args, body=[ast.Expr(self.call("h_tick"), **self.here()), *body],
+            decorator_list=[], **self.here(),
+        )  # fmt: skip
+        if "type_params" in ast.FunctionDef._fields:
+            made.type_params = []
+        return made
+
+    def walked(self, code: ast.expr) -> ast.expr:
+        """What a loop runs over: a checked iterator that takes a step at each turn."""
+        return self.call("h_steps", self.call("h_iterate", code))
+
+    def target(self, node: n.Node) -> ast.expr:
+        """A target made of names only."""
+        if isinstance(node, n.Name):
+            return ast.Name(f"v_{node.id}", STORE, **self.at(node))
+        # A target nests as deep as its brackets; lists of names are flat in practice.
+        shell = ast.Tuple([], STORE, **self.at(node))
+        work = [(node, shell)]
+        while work:
+            source, made = work.pop()
+            for item in source.items:
+                if isinstance(item, n.Name):
+                    made.elts.append(ast.Name(f"v_{item.id}", STORE, **self.at(item)))
+                else:
+                    made.elts.append(ast.Tuple([], STORE, **self.at(item)))
+                    work.append((item, made.elts[-1]))
+        return shell
+
+    def store(self, target: n.Node, value: Value) -> Generator:
+        """Assign a value that is a name or a constant to any kind of target."""
+        work: list[tuple[n.Node, Value]] = [(target, value)]
+        while work:
+            target, value = work.pop()
+            if only_names(target):
+                self.out.append(ast.Assign([self.target(target)], value.code, **self.at(target)))
+            elif isinstance(target, n.Subscript):
+                held, index = yield from self.sequence((target.value, target.index))
+                where = self.at(target)
+                if any(isinstance(x, n.Slice) for x in n.walk(target.index)) and not isinstance(
+                    target.index, n.Tuple
+                ):
+                    cut = self.call("h_slice", *(p or ast.Constant(None, **where) for p in (
+                        index.code.lower, index.code.upper, index.code.step)))  # fmt: skip
+                    call = self.call("h_set_item", held.code, cut, value.code, at=where)
+                    self.out.append(ast.Expr(call, **where))
+                else:
+                    place = ast.Subscript(held.code, index.code, STORE, **where)
+                    self.out.append(ast.Assign([place], value.code, **where))
+            elif isinstance(target, n.Attribute):
+                (held,) = yield from self.sequence((target.value,))
+                where = self.at(target)
+                name = ast.Constant(target.name, **where)
+                call = self.call("h_set_attribute", held.code, name, value.code, at=where)
+                self.out.append(ast.Expr(call, **where))
+            else:
+                parts = [self.fresh() for _ in target.items]
+                stores = [ast.Name(p, STORE, **self.at(target)) for p in parts]
+                self.out.append(
+                    ast.Assign([ast.Tuple(stores, STORE, **self.here())], value.code, **self.here())
+                )
+                work += reversed(
+                    [(i, Value(self.name(p), 1)) for i, p in zip(target.items, parts, strict=True)]
+                )
+
+    def Assign(self, node: n.Assign) -> Generator:
+        (value,) = yield from self.sequence((node.value,))
+        if len(node.targets) == 1 and only_names(node.targets[0]):
+            target = node.targets[0]
+            if isinstance(target, n.Name) and (self.keep is None or target.id in self.keep):
+                value = Value(self.call("h_keep", value.code, at=self.at(node)), value.depth + 1)
+            self.out.append(ast.Assign([self.target(target)], value.code, **self.at(node)))
+            return
+        held = self.spill(value)
+        for target in node.targets:
+            yield from self.store(target, held)
+
+    def AugAssign(self, node: n.AugAssign) -> Generator:
+        op = node.op.rstrip("=")
+        target = node.target
+        if isinstance(target, n.Name):
+            (value,) = yield from self.sequence((node.value,))
+            where = self.at(node)
+            old: ast.expr = ast.Name(f"v_{target.id}", LOAD, **where)
+            place: ast.expr = ast.Name(f"v_{target.id}", STORE, **where)
+            if op in GUARDED_IN_PLACE or op == "%":
+                code = self.in_place(op, old, value, where)
+                self.out.append(ast.Assign([place], code, **where))
+            else:
+                self.out.append(ast.AugAssign(place, OPERATORS[op](), value.code, **where))
+            return
+        if isinstance(target, n.Subscript):
+            held, index = yield from self.sequence((target.value, target.index))
+            held = self.spill(held)
+            if not isinstance(index.code, ast.Slice | ast.Tuple):
+                index = self.spill(index)
+            where = self.at(node)
+            old = ast.Subscript(held.code, index.code, LOAD, **where)
+            current = self.spill(Value(old, 2))
+            (value,) = yield from self.sequence((node.value,))
+            changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))
+            place = ast.Subscript(held.code, index.code, STORE, **where)
+            self.out.append(ast.Assign([place], changed.code, **where))
+            return
+        (held,) = yield from self.sequence((target.value,))
+        held = self.spill(held)
+        where = self.at(node)
+        name = ast.Constant(target.name, **where)
+        current = self.spill(Value(self.call("h_attribute", held.code, name, at=where), 2))
+        (value,) = yield from self.sequence((node.value,))
+        changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))
+        call = self.call("h_set_attribute", held.code, name, changed.code, at=where)
+        self.out.append(ast.Expr(call, **where))
+
+    def in_place(self, op: str, old: ast.expr, value: Value, where: dict) -> ast.expr:
+        if op in GUARDED_IN_PLACE:
+            return self.call(GUARDED_IN_PLACE[op], old, value.code, at=where)
+        helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by", "%": "h_modulo_by",
+                  "@": "h_matmul_by"}[op]  # fmt: skip
+        return self.call(helper, old, value.code, at=where)
+
+    def ExprStmt(self, node: n.ExprStmt) -> Generator:
+        (value,) = yield from self.sequence((node.value,))
+        where = self.at(node)
+        if self.nesting == 0:
+            self.out.append(ast.Assign([ast.Name("result", STORE, **where)], value.code, **where))
+        else:
+            self.out.append(ast.Expr(value.code, **where))
+
+    def Def(self, node: n.Def) -> Generator:
+        defaults = yield from self.sequence([p.default for p in node.params if p.default is not None])
+        self.nesting += 1
+        body = yield node.body
+        self.nesting -= 1
+        self.at(node)
+        args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
+        self.out.append(self.function(f"v_{node.name}", args, body))
+
+    def Return(self, node: n.Return) -> Generator:
+        value = None
+        if node.value is not None:
+            (found,) = yield from self.sequence((node.value,))
+            value = found.code
+        self.out.append(ast.Return(value, **self.at(node)))
+
+    def If(self, node: n.If) -> Generator:
+        (test,) = yield from self.sequence((node.test,))
+        body = yield node.body
+        orelse = (yield node.orelse) if node.orelse else []
+        self.out.append(ast.If(test.code, body, orelse, **self.at(node.test)))
+
+    def While(self, node: n.While) -> Generator:
+        before, test = yield from self.aside(node.test)
+        body = yield node.body
+        where = self.at(node.test)
+        step = self.call("h_tick")
+        if not before and test.depth <= DEEP:
+            code = ast.BoolOp(ast.And(), [step, test.code], **where)
+            self.out.append(ast.While(code, body, [], **where))
+            return
+        stop = ast.If(ast.UnaryOp(ast.Not(), test.code, **where), [ast.Break(**where)], [], **where)
+        self.out.append(ast.While(step, [*before, stop, *body], [], **where))
+
+    def For(self, node: n.For) -> Generator:
+        (items,) = yield from self.sequence((node.iter,))
+        where = self.at(node.iter)
+        walked = self.walked(items.code)
+        if only_names(node.target):
+            target = self.target(node.target)
+            body = yield node.body
+            self.out.append(ast.For(target, walked, body, [], **where))
+            return
+        name = self.fresh()
+        outer, self.out = self.out, []
+        yield from self.store(node.target, Value(self.name(name), 1))
+        stores, self.out = self.out, outer
+        body = yield node.body
+        target = ast.Name(name, STORE, **where)
+        self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
+
+    def Break(self, node: n.Break) -> Generator:
+        self.out.append(ast.Break(**self.at(node)))
+        return
+        yield
+
+    def Continue(self, node: n.Continue) -> Generator:
+        self.out.append(ast.Continue(**self.at(node)))
+        return
+        yield
+
+    def Pass(self, node: n.Pass) -> Generator:
+        self.out.append(ast.Pass(**self.at(node)))
+        return
+        yield
+
+    def Import(self, _node: n.Import) -> Generator:
+        return
+        yield
+
+    FromImport = Import
+
+    def Assert(self, node: n.Assert) -> Generator:
+        (test,) = yield from self.sequence((node.test,))
+        body: list[ast.stmt] = []
+        message: list[ast.expr] = []
+        if node.message is not None:
+            body, value = yield from self.aside(node.message)
+            message = [value.code]
+        where = self.at(node)
+        body.append(ast.Expr(self.call("h_fail", *message, at=where), **where))
+        self.out.append(ast.If(ast.UnaryOp(ast.Not(), test.code, **where), body, [], **where))
+
+    def With(self, node: n.With) -> Generator:
+        items = []
+        for item in node.items:
+            call = item.expr
+            name = call.func if isinstance(call, n.Call) else call
+            word = name.name if isinstance(name, n.Attribute) else getattr(name, "id", "")
+            if word not in _SWITCHES or not isinstance(call, n.Call) or id(name) in self.checked.variables:
+                raise SyntaxFault(
+                    "E0164", "`with` takes no_grad(), enable_grad(), set_grad_enabled(...) or "
+                    "inference_mode()", self.checked.source, item.start, item.end,
+                    help=f"write with {word}():" if word in _SWITCHES else None,
+                )  # fmt: skip
+            (value,) = yield from self.sequence((item.expr,))
+            target = None if item.target is None else self.target(item.target)
+            items.append(ast.withitem(context_expr=value.code, optional_vars=target))
+        body = yield node.body
+        self.out.append(ast.With(items, body, **self.at(node)))
