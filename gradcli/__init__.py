@@ -29,9 +29,7 @@ from gradcli.engine.creation import (
     tensor,
     zeros,
 )
-from gradcli.engine.dtypes import (
-    bool_ as bool,
-)
+from gradcli.engine.dtypes import bool_ as bool
 from gradcli.engine.dtypes import (
     cdouble,
     cfloat,
@@ -52,25 +50,11 @@ from gradcli.engine.dtypes import (
     short,
     uint8,
 )
-from gradcli.engine.dtypes import (
-    float32 as float,
-)
-from gradcli.engine.dtypes import (
-    int32 as int,
-)
-from gradcli.engine.functions import (
-    allclose,
-    equal,
-    is_tensor,
-    numel,
-    public_operators,
-)
-from gradcli.engine.functions import (
-    torch_max as max,
-)
-from gradcli.engine.functions import (
-    torch_min as min,
-)
+from gradcli.engine.dtypes import float32 as float
+from gradcli.engine.dtypes import int32 as int
+from gradcli.engine.functions import allclose, equal, is_tensor, numel, public_operators
+from gradcli.engine.functions import torch_max as max
+from gradcli.engine.functions import torch_min as min
 from gradcli.engine.modes import (
     enable_grad,
     inference_mode,

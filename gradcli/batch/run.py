@@ -23,11 +23,7 @@ class Summary:
 
 
 def run_batch(
-    stream: TextIO,
-    evaluator: Evaluator,
-    write: Callable[[dict], object],
-    *,
-    form: str = "jsonl",
+    stream: TextIO, evaluator: Evaluator, write: Callable[[dict], object], *, form: str = "jsonl"
 ) -> Summary:
     """Evaluate every row of ``stream`` and hand each record to ``write``.
 

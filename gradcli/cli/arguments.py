@@ -45,7 +45,9 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
             sorted_args, prog_name=f"gradcli {name}", standalone_mode=False, obj=variables
         )
     except usage as problem:  # type: ignore[misc]
-        raise ValueFault("E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help") from None
+        raise ValueFault(
+            "E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help"
+        ) from None
     return result if isinstance(result, int) else 0
 
 
@@ -60,7 +62,9 @@ def _declared(command: Any) -> tuple[set[str], set[str]]:
     return flags, takers
 
 
-def split(args: Sequence[str], flags: set[str], takers: set[str], variables: Variables) -> list[str]:
+def split(
+    args: Sequence[str], flags: set[str], takers: set[str], variables: Variables
+) -> list[str]:
     """``args`` for Typer: options first, then ``--`` and the words; variables go aside.
 
     Raises ValueFault: E0902 (neither option nor possible variable), E0908 (a value is missing), E0909
@@ -111,7 +115,9 @@ def _no_value(name: str, is_option: bool, variables: Variables) -> ValueFault:
         return ValueFault("E0908", f"{name} needs a value", help=f"write {name} VALUE")
     near = _nearest(name[2:], variables, ())
     mend = f"did you mean {near}?" if near else f"write {name} VALUE for the variable {name[2:]}"
-    return ValueFault("E0908", f"{name} is no option, and as a variable it needs a value", help=mend)
+    return ValueFault(
+        "E0908", f"{name} is no option, and as a variable it needs a value", help=mend
+    )
 
 
 def unknown(name: str, variables: Variables, free: Sequence[str]) -> ValueFault:

@@ -20,18 +20,24 @@ def batch(
     pieces: options.Pieces = None,
     file: options.File = None,
     jsonl: Annotated[
-        str | None, typer.Option("--jsonl", metavar="FILE", help="Rows as JSON objects, one a line; - is stdin.")
+        str | None,
+        typer.Option(
+            "--jsonl", metavar="FILE", help="Rows as JSON objects, one a line; - is stdin."
+        ),
     ] = None,
     csv: Annotated[
-        str | None, typer.Option("--csv", metavar="FILE", help="Rows as CSV; the header names the variables.")
+        str | None,
+        typer.Option("--csv", metavar="FILE", help="Rows as CSV; the header names the variables."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="Write here (whole, by rename) instead.")
+        str | None,
+        typer.Option("--out", metavar="FILE", help="Write here (whole, by rename) instead."),
     ] = None,
     wrt: options.Wrt = None,
     no_grad: Annotated[bool, typer.Option("--no-grad", help="Values only.")] = False,
     cotangent: Annotated[
-        str | None, typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries.")
+        str | None,
+        typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
     ] = None,
     dtype: options.DType = None,
     color: options.Color = "auto",
@@ -53,7 +59,9 @@ def batch(
     if ctx.obj.given:
         name = ctx.obj.given[0][0]
         raise ValueFault(
-            "E0902", f"--{name}: a batch takes its variables from the rows", help=f"put {name} into each row"
+            "E0902",
+            f"--{name}: a batch takes its variables from the rows",
+            help=f"put {name} into each row",
         )
     source, mode = inputs.read_source(expression, pieces, file)
     chosen = inputs.set_dtype(dtype)

@@ -71,7 +71,9 @@ def diff(
     output.write(show_rows(rows) + "\n")
     notes = []
     if result.assumed:
-        notes.append("assumed: " + ", ".join(f"{name} {kind}" for name, kind in result.assumed.items()))
+        notes.append(
+            "assumed: " + ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())
+        )
     if result.checked is not None:
         worst = result.checked["max_rel_error"]
         notes.append(f"checked at {result.checked['points']} points: {worst:.0e}")

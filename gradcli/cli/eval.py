@@ -8,7 +8,7 @@ from gradcli.cli import inputs, options, output
 from gradcli.language.run import MAX_STEPS
 
 
-def eval(  # noqa: A001
+def eval(
     ctx: typer.Context,
     expression: options.Expression = None,
     pieces: options.Pieces = None,

@@ -22,10 +22,12 @@ def grad(
     of: options.Of = None,
     wrt: options.Wrt = None,
     cotangent: Annotated[
-        str | None, typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries.")
+        str | None,
+        typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
     ] = None,
     retain: Annotated[
-        str | None, typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too.")
+        str | None,
+        typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
     ] = None,
     given: options.Set = None,
     vars: options.Vars = None,
@@ -96,7 +98,11 @@ def kept_names(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) 
     names = [name.strip() for name in retain.split(",") if name.strip()]
     for name in names:
         if name not in recorded:
-            have = f"in the graph: {', '.join(recorded)}" if recorded else "no variable is in the graph"
+            have = (
+                f"in the graph: {', '.join(recorded)}"
+                if recorded
+                else "no variable is in the graph"
+            )
             raise ValueFault("E0910", f"--retain {name}: no such variable in the graph", help=have)
     return names
 

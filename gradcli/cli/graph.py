@@ -19,7 +19,9 @@ def graph(
     pieces: options.Pieces = None,
     file: options.File = None,
     of: options.Of = None,
-    values: Annotated[bool, typer.Option("--values", help="Show each node's value and gradient.")] = False,
+    values: Annotated[
+        bool, typer.Option("--values", help="Show each node's value and gradient.")
+    ] = False,
     given: options.Set = None,
     vars: options.Vars = None,
     dtype: options.DType = None,
@@ -37,7 +39,9 @@ def graph(
 
     form = format or ("json" if json else "text")
     if form not in FORMS:
-        raise ValueFault("E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}")
+        raise ValueFault(
+            "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}"
+        )
     job = inputs.Job(ctx.obj, {**locals(), "format": None})
     value, outcome = inputs.execute(job.program, job.leaves, job.bounds, of)
     names = {**job.leaves, **outcome.variables}
@@ -51,7 +55,13 @@ def graph(
     if form == "json":
         from gradcli.display.records import dump_json
 
-        record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made), "warnings": []}
+        record = {
+            "schema": 1,
+            "ok": True,
+            "command": "graph",
+            "graph": graphs.to_json(made),
+            "warnings": [],
+        }
         output.write(dump_json(record) + "\n")
     else:
         text = graphs.to_dot(made) if form == "dot" else graphs.to_text(made)

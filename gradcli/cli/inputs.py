@@ -32,7 +32,9 @@ def read_source(
     if len(ways) != 1:
         raise ValueFault(
             "E0907",
-            "give one expression, or -e pieces, or -f FILE" if ways else "there is nothing to compute",
+            "give one expression, or -e pieces, or -f FILE"
+            if ways
+            else "there is nothing to compute",
             help='gradcli grad "2*dot(x,x)" --x 0,1,2,3',
         )
     if pieces:
@@ -95,7 +97,9 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
     if name is None:
         name = "float32" if program is not None and program.checked.uses_torch else "float64"
     if name.removeprefix("torch.").removeprefix("gradcli.") not in _FLOATS:
-        raise ValueFault("E0907", f"--dtype {name} is not a float type", help="float64, float32 or float16")
+        raise ValueFault(
+            "E0907", f"--dtype {name} is not a float type", help="float64, float32 or float16"
+        )
     dtype = _FLOATS[name.rpartition(".")[2]]
     dtypes.set_default_dtype(dtype)
     return dtype
@@ -223,7 +227,9 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
         try:
             array = np.array(value, dtype=dtype.numpy)
         except (ValueError, TypeError, OverflowError):
-            raise ValueFault("E0904", f"--vars {file}: {name} is not a number or a table of numbers") from None
+            raise ValueFault(
+                "E0904", f"--vars {file}: {name} is not a number or a table of numbers"
+            ) from None
         values[name] = array[()]
     return values
 
@@ -238,12 +244,16 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
         import cupy
     except ImportError:
         raise RuntimeFault(
-            "E0905", "--device cuda needs CuPy, which is not installed", help="pip install gradcli[cuda]"
+            "E0905",
+            "--device cuda needs CuPy, which is not installed",
+            help="pip install gradcli[cuda]",
         ) from None
     try:
         moved = wrap(cupy.asarray(leaf.array), leaf.dtype)
     except cupy.cuda.runtime.CUDARuntimeError as problem:
-        raise RuntimeFault("E0905", f"--device cuda: {problem}", help="--device cpu always works") from None
+        raise RuntimeFault(
+            "E0905", f"--device cuda: {problem}", help="--device cpu always works"
+        ) from None
     return moved.requires_grad_(leaf.requires_grad)
 
 
@@ -273,7 +283,9 @@ def as_result(value: Any) -> Any:
     if getattr(value, "__gradcli_rank__", 0):
         return value
     try:
-        if isinstance(value, list | tuple) and any(getattr(v, "__gradcli_rank__", 0) for v in value):
+        if isinstance(value, list | tuple) and any(
+            getattr(v, "__gradcli_rank__", 0) for v in value
+        ):
             # A list of results is one result with a row for each; stacking keeps the graph.
             return functions.stack(value)
         return creation.as_tensor(value)
@@ -293,7 +305,9 @@ def _last_variable(program: Program, outcome: Outcome) -> Any:
     if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
         return outcome.variables.get(last.targets[0].id)
     raise ValueFault(
-        "E0314", "the text ends without a value", help="end with an expression, or name one with --of NAME"
+        "E0314",
+        "the text ends without a value",
+        help="end with an expression, or name one with --of NAME",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from gradcli.cli import inputs, options, output
+from gradcli.cli import inputs, options
 from gradcli.engine import Tensor
 from gradcli.language.run import MAX_STEPS
 from gradcli.transforms import hessian, jacobian

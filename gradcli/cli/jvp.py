@@ -15,7 +15,9 @@ from gradcli.ops.errors import ValueFault
 
 Along = Annotated[
     list[str] | None,
-    typer.Option("--along", metavar="NAME=VALUE", help="The direction of a variable; may be repeated."),
+    typer.Option(
+        "--along", metavar="NAME=VALUE", help="The direction of a variable; may be repeated."
+    ),
 ]
 
 
@@ -58,7 +60,8 @@ def vjp(
     of: options.Of = None,
     wrt: options.Wrt = None,
     cotangent: Annotated[
-        str | None, typer.Option("--cotangent", metavar="VALUE", help="Weights of the result's entries.")
+        str | None,
+        typer.Option("--cotangent", metavar="VALUE", help="Weights of the result's entries."),
     ] = None,
     given: options.Set = None,
     vars: options.Vars = None,
@@ -124,7 +127,9 @@ def _directions(along: list[str] | None, job: inputs.Job) -> dict[str, Any]:
         name, equals, text = item.partition("=")
         if not equals or name not in job.leaves:
             raise ValueFault(
-                "E0910", f"--along {item}: no variable {name!r} has a value", help="write --along NAME=VALUE"
+                "E0910",
+                f"--along {item}: no variable {name!r} has a value",
+                help="write --along NAME=VALUE",
             )
         leaf = job.leaves[name]
         array = inputs.read_flag(f"along {name}", text, leaf.dtype)

@@ -132,11 +132,12 @@ def _complain_of(problem: BaseException, code: str, as_json: bool, name: str) ->
 
     said = f"{type(problem).__name__}: {problem}"
     if code == "E0604":
-        return complain(LimitFault(code, f"the input is too deep or too large ({said})"), as_json, name)
+        return complain(
+            LimitFault(code, f"the input is too deep or too large ({said})"), as_json, name
+        )
     mend = "this is a fault of gradcli: GRADCLI_DEBUG=1 shows where"
     return complain(RuntimeFault(code, f"gradcli stumbled: {said}", help=mend), as_json, name)
 
 
 if __name__ == "__main__":
     main()
-

@@ -25,7 +25,9 @@ def ops(
     if json:
         from gradcli.display.records import dump_json
 
-        output.write(dump_json({"schema": 1, "ok": True, "command": "ops", "operator": facts(found)}) + "\n")
+        output.write(
+            dump_json({"schema": 1, "ok": True, "command": "ops", "operator": facts(found)}) + "\n"
+        )
         return
     shown = facts(found)
     width = 22
@@ -44,7 +46,9 @@ def find(name: str) -> Operator:
 
         near = closest(name, by_name)
         raise ValueFault(
-            "E0907", f"no operator {name}", help=f"did you mean {near}?" if near else "all: gradcli ops"
+            "E0907",
+            f"no operator {name}",
+            help=f"did you mean {near}?" if near else "all: gradcli ops",
         )
     return by_name[name]
 
@@ -90,7 +94,9 @@ def _list(as_json: bool) -> None:
         from gradcli.display.records import dump_json
 
         table = {family: [op.name for op in members] for family, members in families.items()}
-        output.write(dump_json({"schema": 1, "ok": True, "command": "ops", "families": table}) + "\n")
+        output.write(
+            dump_json({"schema": 1, "ok": True, "command": "ops", "families": table}) + "\n"
+        )
         return
     lines = []
     for family, members in families.items():

@@ -21,7 +21,9 @@ def form_of(as_json: bool, form: str | None) -> str:
     watchdog.stop()
     form = form or ("json" if as_json else "text")
     if form not in FORMATS:
-        raise ValueFault("E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMATS)}")
+        raise ValueFault(
+            "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMATS)}"
+        )
     if as_json and form != "json":
         raise ValueFault("E0907", f"--json and --format {form} exclude each other")
     return form
@@ -50,7 +52,9 @@ def emit(
     ``parts`` are (place in the JSON object such as "value" or "grads.x", label, value, note).
     """
     if form == "text":
-        rows = [(label, _shown(array_of(value), precision), note) for _, label, value, note in parts]
+        rows = [
+            (label, _shown(array_of(value), precision), note) for _, label, value, note in parts
+        ]
         write(show_rows(rows if any(r[2] for r in rows) else [r[:2] for r in rows]) + "\n")
         for warning in warnings:
             sys.stderr.write(f"warning: {warning}\n")
@@ -72,7 +76,9 @@ def emit(
 
         tables = [p for p in parts if p[0] != "value"] or list(parts)
         if len(tables) != 1:
-            raise ValueFault("E0907", "--format npy writes one array", help="choose it with --wrt NAME")
+            raise ValueFault(
+                "E0907", "--format npy writes one array", help="choose it with --wrt NAME"
+            )
         sys.stdout.flush()
         sys.stdout.buffer.write(npy_bytes(array_of(tables[0][2])))
 
@@ -124,7 +130,9 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
     if as_json:
         from gradcli.display.records import dump_json
 
-        sys.stdout.write(dump_json({"schema": 1, "ok": False, "error": diagnostic.to_json()}) + "\n")
+        sys.stdout.write(
+            dump_json({"schema": 1, "ok": False, "error": diagnostic.to_json()}) + "\n"
+        )
     else:
         sys.stderr.write(diagnostic.render(colour(sys.stderr)) + "\n")
     return code
@@ -134,7 +142,9 @@ def exit_code(fault: Fault) -> int:
     """1 the mathematics failed, 2 the words were wrong, 3 a limit."""
     if isinstance(fault, LimitFault) or fault.code.startswith("E06"):
         return 3
-    return 2 if fault.code[:3] in ("E01", "E02", "E09") and fault.code not in ("E0999", "E0905") else 1
+    return (
+        2 if fault.code[:3] in ("E01", "E02", "E09") and fault.code not in ("E0999", "E0905") else 1
+    )
 
 
 def colour(stream: Any) -> bool:

@@ -49,7 +49,9 @@ def repl(
         Limits(max_steps, inputs.read_size(max_mem)), timeout, output.read_precision(precision)
     )
     for name, value in ctx.obj.given:
-        session.variables[name] = creation.tensor(inputs.read_flag(name, value, inputs.set_dtype(dtype)))
+        session.variables[name] = creation.tensor(
+            inputs.read_flag(name, value, inputs.set_dtype(dtype))
+        )
     if sys.stdin.isatty():
         output.write(GREETING + "\n")
         return session.talk(_terminal())
@@ -75,7 +77,11 @@ class Session:
                 pending = ""
                 continue
             # A block goes on until an empty line, as in Python's own prompt.
-            if "\n" in pending and line.strip() and pending.partition("\n")[0].rstrip().endswith(":"):
+            if (
+                "\n" in pending
+                and line.strip()
+                and pending.partition("\n")[0].rstrip().endswith(":")
+            ):
                 continue
             try:
                 if not self.take(pending):
@@ -147,7 +153,9 @@ class Session:
         value = inputs.as_result(self.run(program, {**self.variables, **leaves}).value)
         inputs.need_scalar(value, program)
         rows = [("value", show_value(output.array_of(value), self.digits))]
-        for name, g in zip(wanted, gradients(value, [leaves[n] for n in wanted], None), strict=True):
+        for name, g in zip(
+            wanted, gradients(value, [leaves[n] for n in wanted], None), strict=True
+        ):
             rows.append((f"d/d{name}", show_value(output.array_of(g), self.digits)))
         output.write(show_rows(rows) + "\n")
 
@@ -166,7 +174,11 @@ class Session:
     def run(self, program: Program, values: dict[str, Any]) -> Any:
         """Run within the limits, which start afresh for each line."""
         watchdog.start(self.timeout, final=False)
-        known = {name: v for name, v in values.items() if program.takes(name) or name in program.checked.bound}
+        known = {
+            name: v
+            for name, v in values.items()
+            if program.takes(name) or name in program.checked.bound
+        }
         return program.run(known, limits=self.bounds, write=output.write)
 
     def shown(self, value: Any) -> str:

@@ -21,10 +21,14 @@ def run(
     ] = None,
     pieces: options.Pieces = None,
     show: Annotated[
-        str | None, typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end.")
+        str | None,
+        typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
     ] = None,
     retain: Annotated[
-        str | None, typer.Option("--retain", metavar="NAMES", help="Show the gradients of h,k or all variables.")
+        str | None,
+        typer.Option(
+            "--retain", metavar="NAMES", help="Show the gradients of h,k or all variables."
+        ),
     ] = None,
     given: options.Set = None,
     vars: options.Vars = None,
@@ -89,7 +93,9 @@ def _shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]
     return parts
 
 
-def _kept(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) -> list[tuple[str, str, Any, str]]:
+def _kept(
+    retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]
+) -> list[tuple[str, str, Any, str]]:
     parts: list[tuple[str, str, Any, str]] = []
     for name in kept_names(retain, outcome, leaves):
         value = outcome.variables[name]

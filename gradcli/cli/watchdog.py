@@ -48,7 +48,9 @@ _running = True
 
 def _expire(seconds: float, _frame: FrameType | None) -> None:
     raise LimitFault(
-        "E0608", f"the evaluation took longer than {seconds:g} s", help="--timeout SECONDS raises the limit"
+        "E0608",
+        f"the evaluation took longer than {seconds:g} s",
+        help="--timeout SECONDS raises the limit",
     )
 
 

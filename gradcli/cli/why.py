@@ -23,7 +23,9 @@ def why(
     if name not in CODES:
         near = closest(name, CODES)
         raise ValueFault(
-            "E0907", f"no error code {code}", help=f"did you mean {near}?" if near else "codes look like E0301"
+            "E0907",
+            f"no error code {code}",
+            help=f"did you mean {near}?" if near else "codes look like E0301",
         )
     title, explanation, example = CODES[name]
     if json:

@@ -124,11 +124,7 @@ def _pair_surrogates(text: str) -> str:
     def fix(match: re.Match[str]) -> str:
         return match[0] if match[1] or match[2] else "\\ufffd"
 
-    return re.sub(
-        r"(\\\\)|(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..",
-        fix,
-        text,
-    )
+    return re.sub(r"(\\\\)|(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..", fix, text)
 
 
 def csv_text(data: object) -> str:

@@ -91,7 +91,9 @@ def grad(
                 f"One of the differentiated Tensors (input {i}) appears to not have been used in the graph.",
                 help="Set allow_unused=True if this is the desired behavior.",
             )
-        results.append(wrap(found, t.dtype) if found is not None and not isinstance(found, Tensor) else found)
+        results.append(
+            wrap(found, t.dtype) if found is not None and not isinstance(found, Tensor) else found
+        )
     return tuple(results)
 
 
@@ -165,7 +167,11 @@ def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node
 
 
 def _run(
-    roots: Sequence[Node], cotangents: Sequence[Any], keep: bool, recorded: bool, wanted: dict | None
+    roots: Sequence[Node],
+    cotangents: Sequence[Any],
+    keep: bool,
+    recorded: bool,
+    wanted: dict | None,
 ) -> None:
     order = _collect(roots)
     arrived: dict[Node, Any] = {}

@@ -16,7 +16,9 @@ from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.limits import charge_shape
 
 
-def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
     """A leaf made of a copy of ``data``: a number, nested lists, an array or a Tensor.
 
     Python floats become the default dtype (float32), whole numbers int64, booleans bool; arrays keep
@@ -47,10 +49,14 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
         array = np.array(data)
     except ValueError:
         raise ValueFault(
-            "E0303", "the rows of nested lists must have one length", help="pad the short ones, or use a list"
+            "E0303",
+            "the rows of nested lists must have one length",
+            help="pad the short ones, or use a list",
         ) from None
     except OverflowError:
-        raise RuntimeFault("E0303", "Overflow when unpacking long", help="write it as a float") from None
+        raise RuntimeFault(
+            "E0303", "Overflow when unpacking long", help="write it as a float"
+        ) from None
     kind = array.dtype.kind
     if kind == "f" or not array.size:
         return array, dtypes.get_default_dtype()
@@ -63,7 +69,9 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     if kind in "uO":
         raise RuntimeFault("E0303", "Overflow when unpacking long", help="write it as a float")
     raise TypeFault(
-        "E0303", f"cannot make a tensor of a {type(data).__name__}", help="give numbers or nested lists"
+        "E0303",
+        f"cannot make a tensor of a {type(data).__name__}",
+        help="give numbers or nested lists",
     )
 
 
@@ -166,16 +174,24 @@ def arange(
     if step == 0 or (end - start) * step < 0:
         raise RuntimeFault(
             "E0303",
-            "upper bound and lower bound inconsistent with step sign" if step else "step must be nonzero",
+            "upper bound and lower bound inconsistent with step sign"
+            if step
+            else "step must be nonzero",
             help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
         )
     whole = all(isinstance(v, int) for v in (start, end, step))
-    target = (dtypes.int64 if whole else dtypes.get_default_dtype()) if dtype is None else to_dtype(dtype)
+    target = (
+        (dtypes.int64 if whole else dtypes.get_default_dtype())
+        if dtype is None
+        else to_dtype(dtype)
+    )
     charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
     return _finish(np.arange(start, end, step).astype(target.numpy), target, requires_grad)
 
 
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     (count,) = _shape((steps,))
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
@@ -205,7 +221,9 @@ def rand(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     shape = _shape(size)
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape(shape)
-    return _finish(np.asarray(_random().random(shape)).astype(target.numpy)[()], target, requires_grad)
+    return _finish(
+        np.asarray(_random().random(shape)).astype(target.numpy)[()], target, requires_grad
+    )
 
 
 def randn(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:

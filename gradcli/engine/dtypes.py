@@ -86,7 +86,9 @@ def set_default_dtype(dtype: Any) -> None:
     dtype = to_dtype(dtype)
     if not dtype.is_floating_point:
         raise TypeFault(
-            "E0309", f"the default dtype must be floating point, got {dtype}", help="use float32 or float64"
+            "E0309",
+            f"the default dtype must be floating point, got {dtype}",
+            help="use float32 or float64",
         )
     _default = dtype
 
@@ -115,7 +117,9 @@ def dtype_of(array: Any) -> DType:
         return _BY_NUMPY[array.dtype]
     except KeyError:
         raise TypeFault(
-            "E0309", f"cannot make a tensor of {array.dtype} entries", help="numbers and booleans only"
+            "E0309",
+            f"cannot make a tensor of {array.dtype} entries",
+            help="numbers and booleans only",
         ) from None
 
 

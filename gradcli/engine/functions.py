@@ -66,7 +66,9 @@ def diag(x: Any) -> Any:
         n = x.shape[0]
         return OPERATORS["undiagonal"](x, (n, n))
     if len(x.shape) != 2:
-        raise RuntimeFault("E0301", f"diag needs a vector or a matrix, got {len(x.shape)} dimensions")
+        raise RuntimeFault(
+            "E0301", f"diag needs a vector or a matrix, got {len(x.shape)} dimensions"
+        )
     return OPERATORS["diagonal"](x)
 
 

@@ -208,8 +208,10 @@ def _assemble_pull(op: Operator, numbers: tuple[bool, ...], is_complex: bool) ->
             guard = "" if not many else f"v_{n} is not None and "
             lines.append(f"    if {guard}v_{n}.meta is not None: verify(node, {i}, v_{n})")
     if "out" in used:
-        lines.append("    if node.extra is not None and node.extra.out_meta is not None: "
-                     "verify(node, -1, node.extra.out_meta)")
+        lines.append(
+            "    if node.extra is not None and node.extra.out_meta is not None: "
+            "verify(node, -1, node.extra.out_meta)"
+        )
     if any(n in op.params or n in ("index", "shapes") for names in op.reads for n in names):
         lines.append("    p = node.extra.params")
     terms = []

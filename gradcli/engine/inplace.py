@@ -60,7 +60,9 @@ def set_item(target: Tensor, index: Any, value: Any) -> None:
     _may_write(target, (value,))
     old = _before_write(target)
     if not isinstance(value, int | float | bool | complex):
-        value = _as_input(OPERATORS["put"], value if not isinstance(value, list) else np.array(value))
+        value = _as_input(
+            OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
+        )
     raw = value.array if isinstance(value, Tensor) else value
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
@@ -127,9 +129,9 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
 def _rebase(target: Tensor, base: Tensor) -> None:
     """After a write, the base takes in the view that was written, and all views read from it anew.
 
-        before  base --> A              after  base --> put --> A
-                view --> getitem --> A                    `---> mul --> getitem --> A
-                view.mul_(2)                   view --> getitem --> put
+    before  base --> A              after  base --> put --> A
+            view --> getitem --> A                    `---> mul --> getitem --> A
+            view.mul_(2)                   view --> getitem --> put
     """
     if base.edge is None and target.edge is None:
         return

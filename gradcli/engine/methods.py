@@ -157,7 +157,9 @@ def _flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def _t(self: Tensor) -> Tensor:
     if self.array.ndim > 2:
-        raise TypeFault("E0305", f"t() expects at most 2 dimensions, this tensor has {self.array.ndim}")
+        raise TypeFault(
+            "E0305", f"t() expects at most 2 dimensions, this tensor has {self.array.ndim}"
+        )
     return OPERATORS["mT"](self) if self.array.ndim == 2 else self
 
 
@@ -231,7 +233,13 @@ def install() -> None:
         method.__doc__ = op.doc
         for name in (op.name, *op.aliases):
             setattr(Tensor, name, method)
-            if op.dtypes in ("float", "promote") or op.name in ("relu", "abs", "floor", "ceil", "round"):
+            if op.dtypes in ("float", "promote") or op.name in (
+                "relu",
+                "abs",
+                "floor",
+                "ceil",
+                "round",
+            ):
                 setattr(Tensor, f"{name}_", _in_place(op))
     for name, word in _SYMBOLS.items():
         op = OPERATORS[name]

@@ -147,7 +147,9 @@ def _record(op: Operator, inputs: list, params: dict[str, Any], out: Tensor) -> 
     if op.params:
         more(node).params = params
     if op.variadic:
-        more(node).shapes = tuple(np.shape(a.array) if isinstance(a, Tensor) else () for a in inputs)
+        more(node).shapes = tuple(
+            np.shape(a.array) if isinstance(a, Tensor) else () for a in inputs
+        )
     out.edge = node
 
 
@@ -278,7 +280,9 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
                 node.saved = (
                     input if (x_for_x and ex is not None) or (x_for_y and ey is not None) else None,
                     other if (y_for_x and ex is not None) or (y_for_y and ey is not None) else None,
-                    array if (out_for_x and ex is not None) or (out_for_y and ey is not None) else None,
+                    array
+                    if (out_for_x and ex is not None) or (out_for_y and ey is not None)
+                    else None,
                 )
                 if input.meta is not None or other.meta is not None:
                     stamp(node, (input, other))

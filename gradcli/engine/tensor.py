@@ -105,7 +105,11 @@ class Tensor:
     @property
     def device(self) -> str:
         """Where the numbers are: ``"cpu"`` or ``"cuda:0"``."""
-        return "cpu" if isinstance(self.array, np.ndarray | np.generic) else f"cuda:{self.array.device.id}"
+        return (
+            "cpu"
+            if isinstance(self.array, np.ndarray | np.generic)
+            else f"cuda:{self.array.device.id}"
+        )
 
     @property
     def requires_grad(self) -> bool:
@@ -140,7 +144,9 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeFault("E0303", f"grad must be a Tensor or None, got {type(value).__name__}")
+                raise TypeFault(
+                    "E0303", f"grad must be a Tensor or None, got {type(value).__name__}"
+                )
             if value.array.shape != self.array.shape:
                 raise RuntimeFault(
                     "E0301",
@@ -435,7 +441,9 @@ class Tensor:
     __str__ = __repr__
 
     def __reduce_ex__(self, protocol: int) -> Any:
-        raise TypeFault("E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save")
+        raise TypeFault(
+            "E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save"
+        )
 
     # -- conversion ------------------------------------------------------------------------------
 

@@ -55,7 +55,12 @@ def _too_large(bits: int) -> LimitFault:
 
 def add(a: Any, b: Any) -> Any:
     """``a + b`` where neither side is known to be a float: lists and whole numbers are bounded."""
-    if a.__class__ is Tensor or b.__class__ is Tensor or a.__class__ is float or b.__class__ is float:
+    if (
+        a.__class__ is Tensor
+        or b.__class__ is Tensor
+        or a.__class__ is float
+        or b.__class__ is float
+    ):
         return a + b
     if isinstance(a, list | tuple | str) and isinstance(b, list | tuple | str):
         grown(len(a) + len(b), "string" if isinstance(a, str) else "list")
@@ -75,7 +80,12 @@ def add_to(a: Any, b: Any) -> Any:
 
 def multiply(a: Any, b: Any) -> Any:
     """``a * b`` where neither side is known to be a float."""
-    if a.__class__ is Tensor or b.__class__ is Tensor or a.__class__ is float or b.__class__ is float:
+    if (
+        a.__class__ is Tensor
+        or b.__class__ is Tensor
+        or a.__class__ is float
+        or b.__class__ is float
+    ):
         return a * b
     if a.__class__ is int and b.__class__ is int:
         bits = a.bit_length() + b.bit_length()
@@ -127,7 +137,9 @@ def iterate(value: Any) -> Any:
     if getattr(value, "__gradcli_rank__", 0):
         return iter(value)
     raise TypeFault(
-        "E0303", f"cannot loop over a {type(value).__name__}", help="loop over range(n), a list or a tensor"
+        "E0303",
+        f"cannot loop over a {type(value).__name__}",
+        help="loop over range(n), a list or a tensor",
     )
 
 

@@ -131,7 +131,9 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
     if kind is n.Call and isinstance(node.func, n.Name) and not scope.binds(node.func.id):
         checked.called.add(node.func.id)
     if kind is n.Return and not scope.function:
-        raise SyntaxFault("E0160", "`return` outside a function", checked.source, node.start, node.end)
+        raise SyntaxFault(
+            "E0160", "`return` outside a function", checked.source, node.start, node.end
+        )
     if kind in (n.Break, n.Continue) and not loop:
         word = "break" if kind is n.Break else "continue"
         raise SyntaxFault("E0161", f"`{word}` outside a loop", checked.source, node.start, node.end)

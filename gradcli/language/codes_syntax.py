@@ -179,22 +179,14 @@ CODES: dict[str, tuple[str, str, str]] = {
         "Neither yield nor ( ... for ... in ... ). Write a list: [ ... for ... in ... ].",
         "y = sum(a*a for a in x)",
     ),
-    "E0136": (
-        "match",
-        "Write if ... elif ... else.",
-        "match x:\n    case 1:\n        pass\n",
-    ),
+    "E0136": ("match", "Write if ... elif ... else.", "match x:\n    case 1:\n        pass\n"),
     "E0137": (
         "a star form",
         "*args, **options, starred targets and import * are left out. Write the arguments one "
         "by one.",
         "y = f(*args)",
     ),
-    "E0138": (
-        "del",
-        "Values that nothing uses are freed by themselves.",
-        "del x",
-    ),
+    "E0138": ("del", "Values that nothing uses are freed by themselves.", "del x"),
     "E0139": (
         "an import",
         "import torch, numpy, math or gradcli gives the language's own names under that prefix; "

@@ -77,9 +77,7 @@ def _operand(node: n.Node, index: int) -> n.Node | None:
         return (node.target, node.value)[index] if index < 2 else None
     if isinstance(node, n.Call):
         args: tuple[n.Node, ...] = node.args
-        if isinstance(node.func, n.Attribute) and not isinstance(node.func.value, n.Name):
-            args = (node.func.value, *args)
-        elif isinstance(node.func, n.Attribute) and len(args) <= index:
+        if (isinstance(node.func, n.Attribute) and not isinstance(node.func.value, n.Name)) or (isinstance(node.func, n.Attribute) and len(args) <= index):
             args = (node.func.value, *args)
         return args[index] if index < len(args) else None
     return None
@@ -100,7 +98,9 @@ def _translated(fault: Exception) -> Fault:
     """Python's own exception in the language's words."""
     if isinstance(fault, RecursionError):
         return LimitFault(
-            "E0606", "functions call each other too deeply", help="use a loop; about 900 calls may nest"
+            "E0606",
+            "functions call each other too deeply",
+            help="use a loop; about 900 calls may nest",
         )
     if isinstance(fault, MemoryError):
         return LimitFault("E0602", "there is not enough memory for this")

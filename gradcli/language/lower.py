@@ -75,6 +75,7 @@ class _Program(Statements):
         first.append(self.assign("result", ast.Constant(None, **self.at(checked.module))))
         body = self.run(checked.module.body)
         final = ast.Return(
-            ast.Tuple([self.name("result"), self.call("h_locals")], LOAD, **self.here()), **self.here()
+            ast.Tuple([self.name("result"), self.call("h_locals")], LOAD, **self.here()),
+            **self.here(),
         )
         return [*first, *body, final]

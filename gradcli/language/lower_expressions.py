@@ -1,11 +1,11 @@
 """Expressions to Python code, one method per kind of node.
 
-    what is emitted                        why it is safe
-    ``a - b``, ``a / b``, comparisons      nothing they can be applied to grows
-    ``a + b``, ``a * b``, ``a ** b``       inline where one side is surely a float or a tensor, else
-                                           through a helper that bounds whole numbers and lists
-    ``x.name``                             never an attribute access: a look-up in the fixed tables
-    calls                                  functions take a step from the step budget when entered
+what is emitted                        why it is safe
+``a - b``, ``a / b``, comparisons      nothing they can be applied to grows
+``a + b``, ``a * b``, ``a ** b``       inline where one side is surely a float or a tensor, else
+                                       through a helper that bounds whole numbers and lists
+``x.name``                             never an attribute access: a look-up in the fixed tables
+calls                                  functions take a step from the step budget when entered
 """
 
 from __future__ import annotations
@@ -202,7 +202,11 @@ class Expressions(Emitter):
             values = yield from self.sequence((func.value, *given))
             name = f"m_{func.name}_{len(node.args)}" if not node.keywords else f"m_{func.name}_n"
             if name not in self.constants:
-                self.constants[name] = ("method", func.name, None if node.keywords else len(node.args))
+                self.constants[name] = (
+                    "method",
+                    func.name,
+                    None if node.keywords else len(node.args),
+                )
             return self.finish_call(node, ast.Name(name, LOAD, **self.at(func)), values, False)
         if isinstance(func, n.Attribute):
             values = yield from self.sequence(given)
@@ -228,7 +232,9 @@ class Expressions(Emitter):
         return Value(ast.Call(target, args, keywords, **where), depth)
 
     def Lambda(self, node: n.Lambda) -> Generator:
-        defaults = yield from self.sequence([p.default for p in node.params if p.default is not None])
+        defaults = yield from self.sequence(
+            [p.default for p in node.params if p.default is not None]
+        )
         body, value = yield from self.aside(node.body)
         where = self.at(node)
         args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
@@ -266,7 +272,9 @@ class Expressions(Emitter):
             return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
         return self.comprehension_function(parts, element_body, element, first)
 
-    def comprehension_function(self, parts: list, body: list, element: Value, first: Value) -> Value:
+    def comprehension_function(
+        self, parts: list, body: list, element: Value, first: Value
+    ) -> Value:
         """A comprehension too deep for one expression, as a function of its first iterable."""
         name = self.fresh()
         where = self.here()

@@ -168,7 +168,9 @@ class Statements(Expressions):
             self.out.append(ast.Expr(value.code, **where))
 
     def Def(self, node: n.Def) -> Generator:
-        defaults = yield from self.sequence([p.default for p in node.params if p.default is not None])
+        defaults = yield from self.sequence(
+            [p.default for p in node.params if p.default is not None]
+        )
         self.nesting += 1
         body = yield node.body
         self.nesting -= 1
@@ -256,7 +258,11 @@ class Statements(Expressions):
             call = item.expr
             name = call.func if isinstance(call, n.Call) else call
             word = name.name if isinstance(name, n.Attribute) else getattr(name, "id", "")
-            if word not in _SWITCHES or not isinstance(call, n.Call) or id(name) in self.checked.variables:
+            if (
+                word not in _SWITCHES
+                or not isinstance(call, n.Call)
+                or id(name) in self.checked.variables
+            ):
                 raise SyntaxFault(
                     "E0164", "`with` takes no_grad(), enable_grad(), set_grad_enabled(...) or "
                     "inference_mode()", self.checked.source, item.start, item.end,

@@ -22,7 +22,12 @@ from gradcli.language import builtins
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import TypeFault
 
-CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan")}
+CONSTANTS = {
+    "pi": 3.141592653589793,
+    "e": 2.718281828459045,
+    "inf": float("inf"),
+    "nan": float("nan"),
+}
 
 _SPREAD = {"std": "std", "var": "var", "mean": "mean", "prod": "prod", "norm": "norm"}
 
@@ -108,15 +113,8 @@ def namespace(module: str) -> dict[str, Any] | None:
 
 # ---- Attributes ----------------------------------------------------------------------------------
 
-_TENSOR_READ = (
-    "shape ndim dtype device requires_grad is_leaf grad_fn grad data T mT real imag retains_grad"
-).split()
-_TENSOR_CALL = (
-    "size dim numel element_size is_floating_point is_contiguous stride requires_grad_ backward detach "
-    "detach_ retain_grad register_hook register_post_accumulate_grad_hook item tolist to type type_as "
-    "float double long int bool conj cpu reshape view expand permute repeat flatten ravel t max min "
-    "where zero_ fill_ copy_ contiguous"
-).split()
+_TENSOR_READ = ["shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T", "mT", "real", "imag", "retains_grad"]
+_TENSOR_CALL = ["size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride", "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook", "register_post_accumulate_grad_hook", "item", "tolist", "to", "type", "type_as", "float", "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute", "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_", "contiguous"]
 
 
 def _tensor_methods() -> dict[str, Any]:
@@ -185,7 +183,9 @@ def unknown_attribute(kind: type, name: str) -> TypeFault:
     what = "tensor" if kind is Tensor else "function" if callable(kind) and kind.__name__ in (
         "function", "Operator") else kind.__name__  # fmt: skip
     return TypeFault(
-        "E0204", f"a {what} has no attribute `{name}`", help=f"did you mean `{near}`?" if near else None
+        "E0204",
+        f"a {what} has no attribute `{name}`",
+        help=f"did you mean `{near}`?" if near else None,
     )
 
 

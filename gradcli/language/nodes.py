@@ -201,11 +201,7 @@ class With(Statement):
     fields = ("items", "body")
 
     def __init__(
-        self,
-        items: tuple[WithItem, ...],
-        body: tuple[Statement, ...],
-        start: int = 0,
-        end: int = 0,
+        self, items: tuple[WithItem, ...], body: tuple[Statement, ...], start: int = 0, end: int = 0
     ) -> None:
         _put(self, "items", items)
         _put(self, "body", body)

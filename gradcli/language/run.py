@@ -19,7 +19,7 @@ from gradcli.language.check import Checked, check
 from gradcli.language.lower import lower
 from gradcli.language.parser import parse
 from gradcli.language.source import Source
-from gradcli.ops.errors import Fault, LimitFault
+from gradcli.ops.errors import LimitFault
 from gradcli.ops.limits import set_budget
 
 FILE = "<gradcli program>"

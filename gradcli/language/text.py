@@ -36,7 +36,9 @@ def _nested(value: Any) -> str:
         if ready:
             piece = item
         elif type(item) in (list, tuple):
-            opening, closing = ("[", "]") if type(item) is list else ("(", ",)" if len(item) == 1 else ")")
+            opening, closing = (
+                ("[", "]") if type(item) is list else ("(", ",)" if len(item) == 1 else ")")
+            )
             work.append((closing, True))
             for i in range(len(item) - 1, -1, -1):
                 work.append((item[i], False))
@@ -75,7 +77,9 @@ def printer(write: Callable[[str], Any]) -> Callable:
         for name, part in (("sep", sep), ("end", end)):
             if part is not None and not isinstance(part, str):
                 raise TypeFault("E0303", f"{name} must be a string, got a {type(part).__name__}")
-        text = (" " if sep is None else sep).join(map(show, values)) + ("\n" if end is None else end)
+        text = (" " if sep is None else sep).join(map(show, values)) + (
+            "\n" if end is None else end
+        )
         left -= len(text)
         if left < 0:
             raise LimitFault(

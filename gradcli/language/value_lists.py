@@ -217,11 +217,7 @@ def _add(reader: _Reader, stack: list[_Open], shape: tuple[int, ...], start: int
 
 
 def read_range(
-    reader: _Reader,
-    start: int,
-    end: int,
-    colons: list[int],
-    rows: list[list[tuple[int, int]]],
+    reader: _Reader, start: int, end: int, colons: list[int], rows: list[list[tuple[int, int]]]
 ) -> np.ndarray:
     """``first:end`` and ``first:end:step``; the end is not part of it.
 

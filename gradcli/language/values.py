@@ -209,9 +209,7 @@ class _Reader:
             raise self.fault("E0903", f"more than {MAX_NESTING} axes", *span)
         if need != value.size:
             raise self.fault(
-                "E0903",
-                f"{name} needs {need} item{'s' * (need != 1)}; {value.size} given",
-                *span,
+                "E0903", f"{name} needs {need} item{'s' * (need != 1)}; {value.size} given", *span
             )
         try:
             return value.reshape(shape)

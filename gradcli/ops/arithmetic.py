@@ -20,35 +20,73 @@ from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
 
 add = linear(
-    "add", operator.add, lambda g: g, lambda g: g, doc="The sum of two values; `x + y`.",
-    dtypes="promote", example="x + y --x 1 --y 2",
+    "add",
+    operator.add,
+    lambda g: g,
+    lambda g: g,
+    doc="The sum of two values; `x + y`.",
+    dtypes="promote",
+    example="x + y --x 1 --y 2",
 )
 sub = linear(
-    "sub", operator.sub, lambda g: g, lambda g: -g, doc="The difference; `x - y`.",
-    dtypes="promote", aliases=("subtract",), example="x - y --x 1 --y 2",
+    "sub",
+    operator.sub,
+    lambda g: g,
+    lambda g: -g,
+    doc="The difference; `x - y`.",
+    dtypes="promote",
+    aliases=("subtract",),
+    example="x - y --x 1 --y 2",
 )
 mul = bilinear(
-    "mul", operator.mul, lambda g, y: g * y, lambda g, x: g * x, aliases=("multiply",),
-    doc="The elementwise product; `x * y`.", dtypes="promote", example="x * y --x 2 --y 3",
+    "mul",
+    operator.mul,
+    lambda g, y: g * y,
+    lambda g, x: g * x,
+    aliases=("multiply",),
+    doc="The elementwise product; `x * y`.",
+    dtypes="promote",
+    example="x * y --x 2 --y 3",
 )
 div = elementwise(
-    "div", operator.truediv, lambda t, y: t / y, lambda t, y, out: -t * out / y,
-    aliases=("divide", "true_divide"), doc="The quotient; `x / y`.", domain="y != 0",
+    "div",
+    operator.truediv,
+    lambda t, y: t / y,
+    lambda t, y, out: -t * out / y,
+    aliases=("divide", "true_divide"),
+    doc="The quotient; `x / y`.",
+    domain="y != 0",
     example="x / y --x 1 --y 2",
 )
 neg = linear(
-    "neg", operator.neg, lambda g: -g, aliases=("negative",), dtypes="promote", doc="The opposite; `-x`."
+    "neg",
+    operator.neg,
+    lambda g: -g,
+    aliases=("negative",),
+    dtypes="promote",
+    doc="The opposite; `-x`.",
 )
 
 
 floor_divide = constant(
-    "floor_divide", operator.floordiv, inputs=("x", "y"), dtypes="promote",
-    doc="The quotient rounded down; `x // y`.", domain="y != 0", example="x // y --x 7 --y 2",
+    "floor_divide",
+    operator.floordiv,
+    inputs=("x", "y"),
+    dtypes="promote",
+    doc="The quotient rounded down; `x // y`.",
+    domain="y != 0",
+    example="x // y --x 7 --y 2",
 )
 remainder = elementwise(
-    "remainder", operator.mod, lambda t: t, lambda t, x, y: -t * floor_divide(x, y), dtypes="promote",
-    doc="The remainder with the divisor's sign; `x % y`.", domain="y != 0",
-    edges="the slope by x is 1 at the jumps too", example="x % y --x 7 --y 2.5",
+    "remainder",
+    operator.mod,
+    lambda t: t,
+    lambda t, x, y: -t * floor_divide(x, y),
+    dtypes="promote",
+    doc="The remainder with the divisor's sign; `x % y`.",
+    domain="y != 0",
+    edges="the slope by x is 1 at the jumps too",
+    example="x % y --x 7 --y 2.5",
 )
 
 
@@ -98,35 +136,65 @@ def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
         # The logarithm of a number is a number: a choice between numbers would have no dtype to keep.
         if x == 0:
             return t * where(y >= 0, 0.0, -out)
-        return t * (out * (cmath.log(x) if isinstance(x, complex) else math.log(x) if x > 0 else math.nan))
+        return t * (
+            out * (cmath.log(x) if isinstance(x, complex) else math.log(x) if x > 0 else math.nan)
+        )
     # 0**y is constant in y for y >= 0: no 0 * log(0).
     flat = logical_and(x == 0, y >= 0)
     return t * where(flat, 0.0, out * log(where(flat, 1.0, x)))
 
 
 pow = elementwise(
-    "pow", _power, _power_by_base, _power_by_exponent, aliases=("power",), dtypes="promote",
+    "pow",
+    _power,
+    _power_by_base,
+    _power_by_exponent,
+    aliases=("power",),
+    dtypes="promote",
     doc="x to the power y; `x**y`, and `x^y` on the command line.",
-    domain="x > 0, or whole y", edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
+    domain="x > 0, or whole y",
+    edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
     example="x**y --x 2 --y 3",
 )
 sqrt = elementwise(
-    "sqrt", np.sqrt, lambda t, out: t / (2.0 * out), doc="The square root.", domain="x >= 0",
-    edges="infinite slope at 0", example="sqrt(x) --x 4",
+    "sqrt",
+    np.sqrt,
+    lambda t, out: t / (2.0 * out),
+    doc="The square root.",
+    domain="x >= 0",
+    edges="infinite slope at 0",
+    example="sqrt(x) --x 4",
 )
 rsqrt = elementwise(
-    "rsqrt", lambda x: 1.0 / np.sqrt(x), lambda x, out: -0.5 * out / x, doc="One over the square root.",
-    domain="x > 0", example="rsqrt(x) --x 4",
+    "rsqrt",
+    lambda x: 1.0 / np.sqrt(x),
+    lambda x, out: -0.5 * out / x,
+    doc="One over the square root.",
+    domain="x > 0",
+    example="rsqrt(x) --x 4",
 )
 cbrt = elementwise(
-    "cbrt", np.cbrt, lambda t, out: t / (3.0 * out * out), doc="The real cube root.",
-    edges="infinite slope at 0", example="cbrt(x) --x 8",
+    "cbrt",
+    np.cbrt,
+    lambda t, out: t / (3.0 * out * out),
+    doc="The real cube root.",
+    edges="infinite slope at 0",
+    example="cbrt(x) --x 8",
 )
-square = elementwise("square", np.square, lambda x: 2.0 * x, doc="x times x.", dtypes="promote",
+square = elementwise(
+    "square",
+    np.square,
+    lambda x: 2.0 * x,
+    doc="x times x.",
+    dtypes="promote",
     grad_name="PowBackward0",
 )
 reciprocal = elementwise(
-    "reciprocal", lambda x: 1.0 / x, lambda out: -out * out, doc="One over x.", domain="x != 0",
+    "reciprocal",
+    lambda x: 1.0 / x,
+    lambda out: -out * out,
+    doc="One over x.",
+    domain="x != 0",
     example="reciprocal(x) --x 4",
 )
 
@@ -135,6 +203,10 @@ ceil = constant("ceil", np.ceil, doc="The smallest whole number not below x.", d
 round = constant("round", np.round, doc="The nearest whole number, ties to even.", dtypes="keep")
 trunc = constant("trunc", np.trunc, doc="x without its fraction.", dtypes="keep", aliases=("fix",))
 frac = elementwise(
-    "frac", lambda x: x - np.trunc(x), lambda t: t, doc="The fraction of x, with x's sign.",
-    dtypes="keep", edges="slope 1 at the jumps too",
+    "frac",
+    lambda x: x - np.trunc(x),
+    lambda t: t,
+    doc="The fraction of x, with x's sign.",
+    dtypes="keep",
+    edges="slope 1 at the jumps too",
 )

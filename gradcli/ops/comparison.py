@@ -16,14 +16,28 @@ _TWO = ("x", "y")
 eq = constant("eq", operator.eq, inputs=_TWO, dtypes="compare", doc="Whether x equals y; `x == y`.")
 ne = constant("ne", operator.ne, inputs=_TWO, dtypes="compare", doc="Whether x differs; `x != y`.")
 lt = constant("lt", operator.lt, inputs=_TWO, dtypes="compare", aliases=("less",), doc="`x < y`.")
-le = constant("le", operator.le, inputs=_TWO, dtypes="compare", aliases=("less_equal",), doc="`x <= y`.")
-gt = constant("gt", operator.gt, inputs=_TWO, dtypes="compare", aliases=("greater",), doc="`x > y`.")
-ge = constant("ge", operator.ge, inputs=_TWO, dtypes="compare", aliases=("greater_equal",), doc="`x >= y`.")
+le = constant(
+    "le", operator.le, inputs=_TWO, dtypes="compare", aliases=("less_equal",), doc="`x <= y`."
+)
+gt = constant(
+    "gt", operator.gt, inputs=_TWO, dtypes="compare", aliases=("greater",), doc="`x > y`."
+)
+ge = constant(
+    "ge", operator.ge, inputs=_TWO, dtypes="compare", aliases=("greater_equal",), doc="`x >= y`."
+)
 
-logical_and = constant("logical_and", np.logical_and, inputs=_TWO, dtypes="keep", doc="Both, by entry.")
-logical_or = constant("logical_or", np.logical_or, inputs=_TWO, dtypes="keep", doc="Either, by entry.")
-logical_xor = constant("logical_xor", np.logical_xor, inputs=_TWO, dtypes="keep", doc="One of the two, by entry.")
-logical_not = constant("logical_not", np.logical_not, dtypes="keep", doc="The opposite truth, by entry.")
+logical_and = constant(
+    "logical_and", np.logical_and, inputs=_TWO, dtypes="keep", doc="Both, by entry."
+)
+logical_or = constant(
+    "logical_or", np.logical_or, inputs=_TWO, dtypes="keep", doc="Either, by entry."
+)
+logical_xor = constant(
+    "logical_xor", np.logical_xor, inputs=_TWO, dtypes="keep", doc="One of the two, by entry."
+)
+logical_not = constant(
+    "logical_not", np.logical_not, dtypes="keep", doc="The opposite truth, by entry."
+)
 
 isnan = constant("isnan", np.isnan, dtypes="keep", doc="Whether each entry is NaN.")
 isinf = constant("isinf", np.isinf, dtypes="keep", doc="Whether each entry is infinite.")
@@ -35,7 +49,11 @@ def _isclose(x: Any, y: Any, rtol: float, atol: float) -> Any:
 
 
 isclose = constant(
-    "isclose", _isclose, inputs=_TWO, params={"rtol": 1e-5, "atol": 1e-8}, dtypes="compare",
+    "isclose",
+    _isclose,
+    inputs=_TWO,
+    params={"rtol": 1e-5, "atol": 1e-8},
+    dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
 )
 
@@ -66,13 +84,25 @@ _REDUCE = {"dim": None, "keepdim": False}
 all = constant("all", _all, params=_REDUCE, dtypes="keep", doc="Whether every entry is true.")
 any = constant("any", _any, params=_REDUCE, dtypes="keep", doc="Whether some entry is true.")
 count_nonzero = constant(
-    "count_nonzero", _count_nonzero, params={"dim": None}, dtypes="keep", doc="How many are not zero."
+    "count_nonzero",
+    _count_nonzero,
+    params={"dim": None},
+    dtypes="keep",
+    doc="How many are not zero.",
 )
 argmax = constant(
-    "argmax", _arg_extreme(np.argmax), params=_REDUCE, dtypes="keep", doc="Index of the first maximum."
+    "argmax",
+    _arg_extreme(np.argmax),
+    params=_REDUCE,
+    dtypes="keep",
+    doc="Index of the first maximum.",
 )
 argmin = constant(
-    "argmin", _arg_extreme(np.argmin), params=_REDUCE, dtypes="keep", doc="Index of the first minimum."
+    "argmin",
+    _arg_extreme(np.argmin),
+    params=_REDUCE,
+    dtypes="keep",
+    doc="Index of the first minimum.",
 )
 
 
@@ -89,14 +119,28 @@ def _argsort(x: Any, dim: int, descending: bool) -> Any:
 
 
 argsort = constant(
-    "argsort", _argsort, params={"dim": -1, "descending": False}, dtypes="keep",
-    doc="Indices that sort x along a dimension; stable.", example="argsort(x) --x 3,1,2",
+    "argsort",
+    _argsort,
+    params={"dim": -1, "descending": False},
+    dtypes="keep",
+    doc="Indices that sort x along a dimension; stable.",
+    example="argsort(x) --x 3,1,2",
 )
-zeros_like = constant("zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype.")
+zeros_like = constant(
+    "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype."
+)
 ones_like = constant("ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.")
 sign = constant(
-    "sign", np.sign, dtypes="keep", aliases=("sgn",), doc="-1, 0 or 1 by the sign of x.",
+    "sign",
+    np.sign,
+    dtypes="keep",
+    aliases=("sgn",),
+    doc="-1, 0 or 1 by the sign of x.",
     edges="slope 0 at 0 too",
 )
-heaviside = constant("heaviside", np.heaviside, inputs=_TWO, dtypes="promote", doc="0 below 0, y at 0, 1 above.")
-signbit = constant("signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0.")
+heaviside = constant(
+    "heaviside", np.heaviside, inputs=_TWO, dtypes="promote", doc="0 below 0, y at 0, 1 above."
+)
+signbit = constant(
+    "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."
+)

@@ -30,19 +30,31 @@ def _imag(x: Any) -> Any:
 
 
 cast = linear(
-    "cast", _cast, lambda g: g, params={"dtype": None}, dtypes="keep", grad_name="ToCopyBackward0",
+    "cast",
+    _cast,
+    lambda g: g,
+    params={"dtype": None},
+    dtypes="keep",
+    grad_name="ToCopyBackward0",
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",
 )
 clone = linear(
-    "clone", _clone, lambda g: g, dtypes="keep", doc="A copy in memory of its own, still in the graph.",
+    "clone",
+    _clone,
+    lambda g: g,
+    dtypes="keep",
+    doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
 )
-conj = linear(
-    "conj", np.conj, lambda g: conj(g), dtypes="keep", doc="The complex conjugate.",
-)
+conj = linear("conj", np.conj, lambda g: conj(g), dtypes="keep", doc="The complex conjugate.")
 real = linear("real", np.real, lambda g: g, dtypes="keep", doc="The real part.")
 imag = linear(
-    "imag", _imag, lambda g: g * 1j, dtypes="keep", doc="The imaginary part of a complex tensor.",
-    domain="complex x", example="imag(x*2j) --x 3",
+    "imag",
+    _imag,
+    lambda g: g * 1j,
+    dtypes="keep",
+    doc="The imaginary part of a complex tensor.",
+    domain="complex x",
+    example="imag(x*2j) --x 3",
 )

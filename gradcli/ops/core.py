@@ -54,9 +54,26 @@ class Operator:
     """
 
     __slots__ = (
-        "aliases", "arity", "compute", "doc", "domain", "dtypes", "edges", "example", "family",
-        "grad_name", "inputs", "jvp", "kind", "name", "params", "reads", "rules", "saves",
-        "scaled", "variadic",
+        "aliases",
+        "arity",
+        "compute",
+        "doc",
+        "domain",
+        "dtypes",
+        "edges",
+        "example",
+        "family",
+        "grad_name",
+        "inputs",
+        "jvp",
+        "kind",
+        "name",
+        "params",
+        "reads",
+        "rules",
+        "saves",
+        "scaled",
+        "variadic",
     )
 
     def __init__(
@@ -113,7 +130,9 @@ class Operator:
             code = compute.__code__
             order = code.co_varnames[self.arity : code.co_argcount]
             if order != tuple(self.params):
-                raise TypeError(f"{name}: parameters {order} computed, {tuple(self.params)} declared")
+                raise TypeError(
+                    f"{name}: parameters {order} computed, {tuple(self.params)} declared"
+                )
         if name in OPERATORS:
             raise TypeError(f"operator {name} is declared twice")
         OPERATORS[name] = self

@@ -33,5 +33,6 @@ def grid(shape: Sequence[int], like: Any) -> list[Any]:
 
 def writable_copy(x: Any) -> Any:
     """A copy that can be written to; a number becomes a 0-d array."""
-    return np.array(x) if isinstance(x,
-        np.ndarray | np.generic | int | float | complex) else x.copy()
+    return (
+        np.array(x) if isinstance(x, np.ndarray | np.generic | int | float | complex) else x.copy()
+    )

@@ -16,19 +16,37 @@ exp = elementwise("exp", np.exp, lambda out: out, doc="The exponential, e**x.")
 exp2 = elementwise("exp2", np.exp2, lambda out: out * _LN2, doc="2**x.")
 expm1 = elementwise("expm1", np.expm1, lambda out: out + 1.0, doc="e**x - 1, exact near 0.")
 log = elementwise(
-    "log", np.log, lambda t, x: t / x, doc="The natural logarithm.", domain="x > 0",
-    edges="log(-1) is NaN, with slope -1", aliases=("ln",), example="log(x) --x 2",
+    "log",
+    np.log,
+    lambda t, x: t / x,
+    doc="The natural logarithm.",
+    domain="x > 0",
+    edges="log(-1) is NaN, with slope -1",
+    aliases=("ln",),
+    example="log(x) --x 2",
 )
 log2 = elementwise(
-    "log2", np.log2, lambda t, x: t / (x * _LN2), doc="The logarithm to base 2.", domain="x > 0",
+    "log2",
+    np.log2,
+    lambda t, x: t / (x * _LN2),
+    doc="The logarithm to base 2.",
+    domain="x > 0",
     example="log2(x) --x 8",
 )
 log10 = elementwise(
-    "log10", np.log10, lambda t, x: t / (x * _LN10), doc="The logarithm to base 10.", domain="x > 0",
+    "log10",
+    np.log10,
+    lambda t, x: t / (x * _LN10),
+    doc="The logarithm to base 10.",
+    domain="x > 0",
     example="log10(x) --x 100",
 )
 log1p = elementwise(
-    "log1p", np.log1p, lambda t, x: t / (1.0 + x), doc="log(1 + x), exact near 0.", domain="x > -1",
+    "log1p",
+    np.log1p,
+    lambda t, x: t / (1.0 + x),
+    doc="log(1 + x), exact near 0.",
+    domain="x > -1",
     grad_name="Log1PBackward0",
 )
 
@@ -38,7 +56,9 @@ def _sigmoid(x: Any) -> Any:
         return 1.0 / (1.0 + np.exp(-x))
     # exp of a number that is never positive: no overflow on either side.
     e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1.0, e) / (1.0 + e) if np.ndim(x) else (1.0 if x >= 0 else e) / (1.0 + e)
+    return (
+        np.where(x >= 0, 1.0, e) / (1.0 + e) if np.ndim(x) else (1.0 if x >= 0 else e) / (1.0 + e)
+    )
 
 
 def _logsigmoid(x: Any) -> Any:
@@ -50,19 +70,29 @@ def _softplus(x: Any) -> Any:
 
 
 sigmoid = elementwise(
-    "sigmoid", _sigmoid, lambda out: out * (1.0 - out), aliases=("expit",),
+    "sigmoid",
+    _sigmoid,
+    lambda out: out * (1.0 - out),
+    aliases=("expit",),
     doc="The logistic function 1/(1 + exp(-x)).",
 )
 logsigmoid = elementwise(
-    "logsigmoid", _logsigmoid, lambda x: sigmoid(-x), doc="log(sigmoid(x)), without underflow.",
+    "logsigmoid",
+    _logsigmoid,
+    lambda x: sigmoid(-x),
+    doc="log(sigmoid(x)), without underflow.",
     grad_name="LogSigmoidBackward0",
 )
 softplus = elementwise(
-    "softplus", _softplus, lambda x: sigmoid(x), doc="log(1 + exp(x)), without overflow.",
+    "softplus", _softplus, lambda x: sigmoid(x), doc="log(1 + exp(x)), without overflow."
 )
 logit = elementwise(
-    "logit", lambda x: np.log(x / (1.0 - x)), lambda t, x: t / (x * (1.0 - x)),
-    doc="The inverse of sigmoid: log(x/(1 - x)).", domain="0 < x < 1", example="logit(x) --x 0.3",
+    "logit",
+    lambda x: np.log(x / (1.0 - x)),
+    lambda t, x: t / (x * (1.0 - x)),
+    doc="The inverse of sigmoid: log(x/(1 - x)).",
+    domain="0 < x < 1",
+    example="logit(x) --x 0.3",
 )
 
 
@@ -71,11 +101,17 @@ def _logaddexp(x: Any, y: Any) -> Any:
 
 
 logaddexp = elementwise(
-    "logaddexp", _logaddexp, lambda x, y: sigmoid(x - y), lambda x, y: sigmoid(y - x),
-    doc="log(exp(x) + exp(y)), without overflow.", example="logaddexp(x, y) --x 1 --y 2",
+    "logaddexp",
+    _logaddexp,
+    lambda x, y: sigmoid(x - y),
+    lambda x, y: sigmoid(y - x),
+    doc="log(exp(x) + exp(y)), without overflow.",
+    example="logaddexp(x, y) --x 1 --y 2",
 )
 softsign = elementwise(
-    "softsign", lambda x: x / (1.0 + np.abs(x)), lambda t, x: t / (1.0 + x * sign(x)) ** 2,
+    "softsign",
+    lambda x: x / (1.0 + np.abs(x)),
+    lambda t, x: t / (1.0 + x * sign(x)) ** 2,
     doc="x/(1 + abs(x)).",
 )
 

@@ -65,8 +65,13 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
 
 
 getitem = linear(
-    "getitem", _getitem, lambda g, shape, index: scatter(g, shape, index), params={"index": ()},
-    dtypes="keep", grad_name="SelectBackward0", doc="Entries by index; `x[index]`.",
+    "getitem",
+    _getitem,
+    lambda g, shape, index: scatter(g, shape, index),
+    params={"index": ()},
+    dtypes="keep",
+    grad_name="SelectBackward0",
+    doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
 )
 
@@ -85,8 +90,13 @@ def _is_mask(index: Any) -> bool:
 
 
 scatter = linear(
-    "scatter", _scatter, lambda g, index: getitem(g, index), inputs=("x",),
-    params={"shape": (), "index": ()}, dtypes="keep", grad_name="IndexPutBackward0",
+    "scatter",
+    _scatter,
+    lambda g, index: getitem(g, index),
+    inputs=("x",),
+    params={"shape": (), "index": ()},
+    dtypes="keep",
+    grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
 )
 
@@ -113,9 +123,14 @@ def write(target: Any, index: Any, value: Any) -> None:
 
 
 put = linear(
-    "put", _put, lambda g, index: put(g, zeros_like(getitem(g, index)), index),
-    lambda g, index, shape: sum_to(getitem(g, index), shape), inputs=("x", "value"),
-    params={"index": ()}, dtypes="keep", grad_name="CopySlices",
+    "put",
+    _put,
+    lambda g, index: put(g, zeros_like(getitem(g, index)), index),
+    lambda g, index, shape: sum_to(getitem(g, index), shape),
+    inputs=("x", "value"),
+    params={"index": ()},
+    dtypes="keep",
+    grad_name="CopySlices",
     doc="x with the entries at an index replaced by a value.",
 )
 
@@ -133,13 +148,22 @@ def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int) -> Any:
 
 
 gather = linear(
-    "gather", _gather, lambda g, shape, indices, dim: ungather(g, indices, shape, dim), inputs=("x",),
-    params={"indices": (), "dim": 0}, dtypes="keep",
+    "gather",
+    _gather,
+    lambda g, shape, indices, dim: ungather(g, indices, shape, dim),
+    inputs=("x",),
+    params={"indices": (), "dim": 0},
+    dtypes="keep",
     doc="Along a dimension, the entries that integer indices name (same rank as x).",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
 )
 ungather = linear(
-    "ungather", _ungather, lambda g, indices, dim: gather(g, indices, dim), inputs=("x",),
-    params={"indices": (), "shape": (), "dim": 0}, dtypes="keep", grad_name="ScatterAddBackward0",
+    "ungather",
+    _ungather,
+    lambda g, indices, dim: gather(g, indices, dim),
+    inputs=("x",),
+    params={"indices": (), "shape": (), "dim": 0},
+    dtypes="keep",
+    grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",
 )

@@ -38,9 +38,16 @@ def _part(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
 
 
 cat = linear(
-    "cat", _join, lambda g, shapes, index, dim: _part(g, shapes, index, dim), inputs=("tensors",),
-    params={"dim": 0}, variadic=True, dtypes="promote", aliases=("concat", "concatenate"),
-    doc="Tensors joined along a dimension they have.", example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
+    "cat",
+    _join,
+    lambda g, shapes, index, dim: _part(g, shapes, index, dim),
+    inputs=("tensors",),
+    params={"dim": 0},
+    variadic=True,
+    dtypes="promote",
+    aliases=("concat", "concatenate"),
+    doc="Tensors joined along a dimension they have.",
+    example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
 )
 
 
@@ -61,8 +68,13 @@ def _slot(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
 
 
 stack = linear(
-    "stack", _stack, lambda g, shapes, index, dim: _slot(g, shapes, index, dim), inputs=("tensors",),
-    params={"dim": 0}, variadic=True, dtypes="promote",
+    "stack",
+    _stack,
+    lambda g, shapes, index, dim: _slot(g, shapes, index, dim),
+    inputs=("tensors",),
+    params={"dim": 0},
+    variadic=True,
+    dtypes="promote",
     doc="Tensors of one shape joined along a new dimension.",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
 )

@@ -19,8 +19,13 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 where = elementwise(
-    "where", _where, None, lambda t, condition: where(condition, t, 0.0),
-    lambda t, condition: where(condition, 0.0, t), inputs=("condition", "x", "y"), dtypes="where",
+    "where",
+    _where,
+    None,
+    lambda t, condition: where(condition, t, 0.0),
+    lambda t, condition: where(condition, 0.0, t),
+    inputs=("condition", "x", "y"),
+    dtypes="where",
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
@@ -34,8 +39,13 @@ def unit(x: Any) -> Any:
 
 
 abs = elementwise(
-    "abs", np.abs, lambda t, x: t * unit(x), aliases=("absolute",), dtypes="keep",
-    doc="The absolute value.", edges="slope 0 at 0",
+    "abs",
+    np.abs,
+    lambda t, x: t * unit(x),
+    aliases=("absolute",),
+    dtypes="keep",
+    doc="The absolute value.",
+    edges="slope 0 at 0",
 )
 
 
@@ -45,25 +55,43 @@ def _larger(t: Any, x: Any, y: Any) -> Any:
 
 
 maximum = elementwise(
-    "maximum", np.maximum, lambda t, x, y: _larger(t, x, y), lambda t, x, y: _larger(t, y, x),
-    dtypes="promote", doc="The larger of two, entry by entry; NaN wins.",
-    edges="a tie is split in half", example="maximum(x, y) --x 1 --y 2",
+    "maximum",
+    np.maximum,
+    lambda t, x, y: _larger(t, x, y),
+    lambda t, x, y: _larger(t, y, x),
+    dtypes="promote",
+    doc="The larger of two, entry by entry; NaN wins.",
+    edges="a tie is split in half",
+    example="maximum(x, y) --x 1 --y 2",
 )
 minimum = elementwise(
-    "minimum", np.minimum, lambda t, x, y: _larger(t, y, x), lambda t, x, y: _larger(t, x, y),
-    dtypes="promote", doc="The smaller of two, entry by entry; NaN wins.",
-    edges="a tie is split in half", example="minimum(x, y) --x 1 --y 2",
+    "minimum",
+    np.minimum,
+    lambda t, x, y: _larger(t, y, x),
+    lambda t, x, y: _larger(t, x, y),
+    dtypes="promote",
+    doc="The smaller of two, entry by entry; NaN wins.",
+    edges="a tie is split in half",
+    example="minimum(x, y) --x 1 --y 2",
 )
 fmax = elementwise(
-    "fmax", np.fmax, lambda t, x, y: where((x >= y) | (y != y), t, 0.0),
-    lambda t, x, y: where((x >= y) | (y != y), 0.0, t), dtypes="promote",
-    doc="The larger of two; a NaN loses.", edges="a tie goes to the first",
+    "fmax",
+    np.fmax,
+    lambda t, x, y: where((x >= y) | (y != y), t, 0.0),
+    lambda t, x, y: where((x >= y) | (y != y), 0.0, t),
+    dtypes="promote",
+    doc="The larger of two; a NaN loses.",
+    edges="a tie goes to the first",
     example="fmax(x, y) --x 1 --y 2",
 )
 fmin = elementwise(
-    "fmin", np.fmin, lambda t, x, y: where((x <= y) | (y != y), t, 0.0),
-    lambda t, x, y: where((x <= y) | (y != y), 0.0, t), dtypes="promote",
-    doc="The smaller of two; a NaN loses.", edges="a tie goes to the first",
+    "fmin",
+    np.fmin,
+    lambda t, x, y: where((x <= y) | (y != y), t, 0.0),
+    lambda t, x, y: where((x <= y) | (y != y), 0.0, t),
+    dtypes="promote",
+    doc="The smaller of two; a NaN loses.",
+    edges="a tie goes to the first",
     example="fmin(x, y) --x 1 --y 2",
 )
 
@@ -83,26 +111,47 @@ def _inside(t: Any, x: Any, min: Any, max: Any) -> Any:
 
 
 clamp = elementwise(
-    "clamp", _clamp, lambda t, x, min, max: _inside(t, x, min, max), params={"min": None, "max": None},
-    aliases=("clip",), dtypes="promote", grad_name="ClampBackward1", doc="x held between two bounds (numbers).",
-    edges="slope 1 at a bound", example="clamp(x, -1, 1) --x 0.5",
+    "clamp",
+    _clamp,
+    lambda t, x, min, max: _inside(t, x, min, max),
+    params={"min": None, "max": None},
+    aliases=("clip",),
+    dtypes="promote",
+    grad_name="ClampBackward1",
+    doc="x held between two bounds (numbers).",
+    edges="slope 1 at a bound",
+    example="clamp(x, -1, 1) --x 0.5",
 )
 relu = elementwise(
-    "relu", lambda x: np.maximum(x, 0), lambda t, x: where(x > 0, t, 0.0), dtypes="keep",
-    doc="x where positive, else 0.", edges="slope 0 at 0", example="relu(x) --x 2",
+    "relu",
+    lambda x: np.maximum(x, 0),
+    lambda t, x: where(x > 0, t, 0.0),
+    dtypes="keep",
+    doc="x where positive, else 0.",
+    edges="slope 0 at 0",
+    example="relu(x) --x 2",
 )
 leaky_relu = elementwise(
-    "leaky_relu", lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
+    "leaky_relu",
+    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
     lambda t, x, negative_slope: where(x > 0, t, t * negative_slope),
-    params={"negative_slope": 0.01}, doc="x where positive, else a small multiple of x.",
-    edges="the negative slope at 0", example="leaky_relu(x) --x -2",
+    params={"negative_slope": 0.01},
+    doc="x where positive, else a small multiple of x.",
+    edges="the negative slope at 0",
+    example="leaky_relu(x) --x -2",
 )
 elu = elementwise(
-    "elu", lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))[()],
-    lambda t, x, out, alpha: where(x > 0, t, t * (out + alpha)), params={"alpha": 1.0},
-    doc="x where positive, else alpha*(exp(x) - 1).", example="elu(x) --x -2",
+    "elu",
+    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))[()],
+    lambda t, x, out, alpha: where(x > 0, t, t * (out + alpha)),
+    params={"alpha": 1.0},
+    doc="x where positive, else alpha*(exp(x) - 1).",
+    example="elu(x) --x -2",
 )
 hardtanh = elementwise(
-    "hardtanh", lambda x: np.clip(x, -1.0, 1.0), lambda t, x: where(abs(x) < 1, t, 0.0),
-    doc="x held between -1 and 1.", edges="slope 0 at a bound",
+    "hardtanh",
+    lambda x: np.clip(x, -1.0, 1.0),
+    lambda t, x: where(abs(x) < 1, t, 0.0),
+    doc="x held between -1 and 1.",
+    edges="slope 0 at a bound",
 )

@@ -42,7 +42,9 @@ def _mismatch(a: tuple, b: tuple) -> RuntimeFault:
     mend = None
     if len(a) == 2 and flipped[-1] == inner:
         shape = (*flipped[:-1], *b[1:]) if len(b) <= 2 else None
-        mend = f"transposing the left side works: {flipped} @ {b}" + (f" -> {shape}" if shape else "")
+        mend = f"transposing the left side works: {flipped} @ {b}" + (
+            f" -> {shape}" if shape else ""
+        )
     elif len(b) == 2 and b[1] == a[-1]:
         mend = f"transposing the right side works: {a} @ {b[::-1]} -> {(*a[:-1], b[0])}"
     elif len(a) == len(b) == 1:
@@ -69,17 +71,24 @@ def _by_right(g: Any, x: Any, shape: Sequence[int]) -> Any:
     if len(shape) == 1:
         if len(x.shape) == 1:
             return g * x
-        return matmul(mT(x), g) if len(x.shape) == 2 else squeeze(matmul(mT(x), unsqueeze(g, -1)), -1)
+        return (
+            matmul(mT(x), g) if len(x.shape) == 2 else squeeze(matmul(mT(x), unsqueeze(g, -1)), -1)
+        )
     if len(x.shape) == 1:
         return outer(x, g) if len(shape) == 2 else unsqueeze(x, -1) * unsqueeze(g, -2)
     return matmul(mT(x), g)
 
 
 matmul = bilinear(
-    "matmul", _matmul, lambda g, y, shape: _by_left(g, y, shape), lambda g, x, shape: _by_right(g, x, shape),
-    aliases=("mm", "mv", "bmm"), dtypes="promote", grad_name="MmBackward0",
+    "matmul",
+    _matmul,
+    lambda g, y, shape: _by_left(g, y, shape),
+    lambda g, x, shape: _by_right(g, x, shape),
+    aliases=("mm", "mv", "bmm"),
+    dtypes="promote",
+    grad_name="MmBackward0",
     doc="The matrix product; `x @ y`. Vectors are 1-d, leading dimensions broadcast.",
-    example="sum(A @ x) --A \"1,2;3,4\" --x 1,2",
+    example='sum(A @ x) --A "1,2;3,4" --x 1,2',
 )
 
 
@@ -102,8 +111,14 @@ def _dot(x: Any, y: Any) -> Any:
 
 
 dot = bilinear(
-    "dot", _dot, lambda g, y: g * y, lambda g, x: g * x, dtypes="promote", aliases=("inner",),
-    doc="The inner product of two vectors.", example="2*dot(x, x) --x 0,1,2,3",
+    "dot",
+    _dot,
+    lambda g, y: g * y,
+    lambda g, x: g * x,
+    dtypes="promote",
+    aliases=("inner",),
+    doc="The inner product of two vectors.",
+    example="2*dot(x, x) --x 0,1,2,3",
 )
 
 
@@ -119,23 +134,35 @@ def _outer(x: Any, y: Any) -> Any:
 
 
 outer = bilinear(
-    "outer", _outer, lambda g, y: matmul(g, y), lambda g, x: matmul(mT(g), x), dtypes="promote",
-    grad_name="MulBackward0", doc="The table of all products of entries of two vectors.",
-    example="sum(outer(x, y) @ y) --x 1,2 --y 3,4", aliases=("ger",),
+    "outer",
+    _outer,
+    lambda g, y: matmul(g, y),
+    lambda g, x: matmul(mT(g), x),
+    dtypes="promote",
+    grad_name="MulBackward0",
+    doc="The table of all products of entries of two vectors.",
+    example="sum(outer(x, y) @ y) --x 1,2 --y 3,4",
+    aliases=("ger",),
 )
 
 
 def _trace(x: Any) -> Any:
     if np.ndim(x) != 2:
         raise RuntimeFault(
-            "E0301", f"trace needs a matrix, got shape {np.shape(x)}", operands=((0, f"shape {np.shape(x)}"),)
+            "E0301",
+            f"trace needs a matrix, got shape {np.shape(x)}",
+            operands=((0, f"shape {np.shape(x)}"),),
         )
     return np.trace(x)
 
 
 trace = linear(
-    "trace", _trace, lambda g, shape: _untrace(g, shape), dtypes="keep",
-    doc="The sum of a matrix's diagonal.", example="trace(A @ A) --A \"1,2;3,4\"",
+    "trace",
+    _trace,
+    lambda g, shape: _untrace(g, shape),
+    dtypes="keep",
+    doc="The sum of a matrix's diagonal.",
+    example='trace(A @ A) --A "1,2;3,4"',
 )
 
 

@@ -38,9 +38,13 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 
 sum = linear(
-    "sum", lambda x, dim, keepdim: np.sum(x, axis=_axes(x, dim), keepdims=keepdim),
-    lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape), params=_REDUCE,
-    dtypes="keep", doc="The sum of all entries, or along dimensions.", example="sum(x**2) --x 1,2,3",
+    "sum",
+    lambda x, dim, keepdim: np.sum(x, axis=_axes(x, dim), keepdims=keepdim),
+    lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim), shape),
+    params=_REDUCE,
+    dtypes="keep",
+    doc="The sum of all entries, or along dimensions.",
+    example="sum(x**2) --x 1,2,3",
 )
 
 
@@ -52,9 +56,14 @@ def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
 
 
 mean = linear(
-    "mean", _mean,
-    lambda g, shape, dim, keepdim: expand(unreduce(g, shape, dim, keepdim) / count(shape, dim), shape),
-    params=_REDUCE, dtypes="inexact", doc="The mean of all entries, or along dimensions.",
+    "mean",
+    _mean,
+    lambda g, shape, dim, keepdim: expand(
+        unreduce(g, shape, dim, keepdim) / count(shape, dim), shape
+    ),
+    params=_REDUCE,
+    dtypes="inexact",
+    doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
 )
 
@@ -102,8 +111,12 @@ def _others_jvp(tx: Any, x: Any) -> Any:
 
 
 prod_others = general(
-    "prod_others", _others, lambda g, x: _others_vjp(g, x), jvp=_others_jvp,
-    doc="Along the last dimension, the product of all the other entries.", dtypes="keep",
+    "prod_others",
+    _others,
+    lambda g, x: _others_vjp(g, x),
+    jvp=_others_jvp,
+    doc="Along the last dimension, the product of all the other entries.",
+    dtypes="keep",
 )
 
 
@@ -117,11 +130,15 @@ def _prod_vjp(g: Any, x: Any, shape: Sequence[int], dim: int | None, keepdim: bo
 
 
 prod = general(
-    "prod", lambda x, dim, keepdim: np.prod(x, axis=_axes(x, dim), keepdims=keepdim),
+    "prod",
+    lambda x, dim, keepdim: np.prod(x, axis=_axes(x, dim), keepdims=keepdim),
     lambda g, x, shape, dim, keepdim: _prod_vjp(g, x, shape, dim, keepdim),
     jvp=lambda tx, x, dim, keepdim: sum(_prod_vjp(tx, x, x.shape, dim, True), dim, keepdim),
-    params=_REDUCE, dtypes="keep", doc="The product of all entries, or along one dimension.",
-    edges="exact where entries are 0", example="prod(x) --x 2,3,4",
+    params=_REDUCE,
+    dtypes="keep",
+    doc="The product of all entries, or along one dimension.",
+    edges="exact where entries are 0",
+    example="prod(x) --x 2,3,4",
 )
 
 
@@ -139,12 +156,17 @@ def _spread(x: Any, dim: Dims, correction: float) -> Any:
 
 _SPREAD = {"dim": None, "correction": 1, "keepdim": False}
 var = general(
-    "var", _var,
+    "var",
+    _var,
     lambda g, x, shape, dim, correction, keepdim: (
         unreduce(g, shape, dim, keepdim) * (2.0 * _spread(x, dim, correction))
     ),
-    jvp=lambda tx, x, dim, correction, keepdim: sum(tx * (2.0 * _spread(x, dim, correction)), dim, keepdim),
-    params=_SPREAD, dtypes="inexact", doc="The variance, with n - correction below the line.",
+    jvp=lambda tx, x, dim, correction, keepdim: sum(
+        tx * (2.0 * _spread(x, dim, correction)), dim, keepdim
+    ),
+    params=_SPREAD,
+    dtypes="inexact",
+    doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
 )
 
@@ -156,7 +178,8 @@ def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
 
 
 std = general(
-    "std", lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
+    "std",
+    lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
     lambda g, x, out, shape, dim, correction, keepdim: (
         unreduce(g, shape, dim, keepdim)
         * _std_slope(x, unreduce(out, shape, dim, keepdim), dim, correction)
@@ -164,8 +187,11 @@ std = general(
     jvp=lambda tx, x, out, dim, correction, keepdim: sum(
         tx * _std_slope(x, unreduce(out, x.shape, dim, keepdim), dim, correction), dim, keepdim
     ),
-    params=_SPREAD, dtypes="inexact", doc="The standard deviation: the root of the variance.",
-    edges="slope 0 for a constant", example="std(x) --x 1,2,4",
+    params=_SPREAD,
+    dtypes="inexact",
+    doc="The standard deviation: the root of the variance.",
+    edges="slope 0 for a constant",
+    example="std(x) --x 1,2,4",
 )
 
 
@@ -200,22 +226,29 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
 
 
 norm = general(
-    "norm", _norm,
+    "norm",
+    _norm,
     lambda g, x, out, shape, p, dim, keepdim: (
-        unreduce(g, shape, dim, keepdim) * _norm_slope(x, unreduce(out, shape, dim, keepdim), p, dim)
+        unreduce(g, shape, dim, keepdim)
+        * _norm_slope(x, unreduce(out, shape, dim, keepdim), p, dim)
     ),
     jvp=lambda tx, x, out, p, dim, keepdim: sum(
         tx * _norm_slope(x, unreduce(out, x.shape, dim, keepdim), p, dim), dim, keepdim
     ),
-    params={"p": 2, **_REDUCE}, dtypes="inexact", grad_name="LinalgVectorNormBackward0",
+    params={"p": 2, **_REDUCE},
+    dtypes="inexact",
+    grad_name="LinalgVectorNormBackward0",
     doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",
-    edges="slope 0 at the zero vector", example="norm(x) --x 3,4",
+    edges="slope 0 at the zero vector",
+    example="norm(x) --x 3,4",
 )
 
 
 def _extreme(find: Any) -> Any:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
-        if not np.size(x) and (dim is None or 0 in [np.shape(x)[d] for d in normal_dims(dim, np.ndim(x))]):
+        if not np.size(x) and (
+            dim is None or 0 in [np.shape(x)[d] for d in normal_dims(dim, np.ndim(x))]
+        ):
             raise RuntimeFault("E0308", "an empty tensor has no largest or smallest entry")
         return find(x, axis=_axes(x, dim), keepdims=keepdim)
 
@@ -237,16 +270,26 @@ def _extreme_jvp(tx: Any, x: Any, out: Any, dim: Dims, keepdim: bool) -> Any:
 
 
 amax = general(
-    "amax", _extreme(np.max),
+    "amax",
+    _extreme(np.max),
     lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
-    jvp=_extreme_jvp, params=_REDUCE, dtypes="keep", doc="The largest entry, or along dimensions.",
-    edges="ties share evenly", example="amax(x) --x 1,5,2",
+    jvp=_extreme_jvp,
+    params=_REDUCE,
+    dtypes="keep",
+    doc="The largest entry, or along dimensions.",
+    edges="ties share evenly",
+    example="amax(x) --x 1,5,2",
 )
 amin = general(
-    "amin", _extreme(np.min),
+    "amin",
+    _extreme(np.min),
     lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
-    jvp=_extreme_jvp, params=_REDUCE, dtypes="keep", doc="The smallest entry, or along dimensions.",
-    edges="ties share evenly", example="amin(x) --x 1,5,2",
+    jvp=_extreme_jvp,
+    params=_REDUCE,
+    dtypes="keep",
+    doc="The smallest entry, or along dimensions.",
+    edges="ties share evenly",
+    example="amin(x) --x 1,5,2",
 )
 
 
@@ -265,14 +308,17 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
 
 
 logsumexp = general(
-    "logsumexp", _logsumexp,
+    "logsumexp",
+    _logsumexp,
     lambda g, x, out, shape, dim, keepdim: (
         unreduce(g, shape, dim, keepdim) * exp(x - unreduce(out, shape, dim, keepdim))
     ),
     jvp=lambda tx, x, out, dim, keepdim: sum(
         tx * exp(x - unreduce(out, x.shape, dim, keepdim)), dim, keepdim
     ),
-    params=_REDUCE, doc="log(sum(exp(x))), without overflow.", example="logsumexp(x) --x 1,2,3",
+    params=_REDUCE,
+    doc="log(sum(exp(x))), without overflow.",
+    example="logsumexp(x) --x 1,2,3",
 )
 
 
@@ -282,9 +328,13 @@ def _softmax(x: Any, dim: int) -> Any:
 
 
 softmax = general(
-    "softmax", _softmax, lambda g, out, dim: out * (g - sum(g * out, dim, True)),
-    jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)), params={"dim": -1},
-    doc="exp(x) over its sum along a dimension.", example="softmax(x)[0] --x 1,2,3",
+    "softmax",
+    _softmax,
+    lambda g, out, dim: out * (g - sum(g * out, dim, True)),
+    jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)),
+    params={"dim": -1},
+    doc="exp(x) over its sum along a dimension.",
+    example="softmax(x)[0] --x 1,2,3",
 )
 
 
@@ -293,12 +343,20 @@ def _log_softmax(x: Any, dim: int) -> Any:
 
 
 log_softmax = general(
-    "log_softmax", _log_softmax, lambda g, out, dim: g - exp(out) * sum(g, dim, True),
-    jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True), params={"dim": -1},
-    doc="The logarithm of softmax, exact where it is small.", example="log_softmax(x)[0] --x 1,2,3",
+    "log_softmax",
+    _log_softmax,
+    lambda g, out, dim: g - exp(out) * sum(g, dim, True),
+    jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True),
+    params={"dim": -1},
+    doc="The logarithm of softmax, exact where it is small.",
+    example="log_softmax(x)[0] --x 1,2,3",
 )
 cumsum = linear(
-    "cumsum", lambda x, dim: np.cumsum(x, axis=normal_dim(dim, np.ndim(x))) if np.ndim(x) else x,
-    lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g, params={"dim": 0},
-    dtypes="keep", doc="Running sums along a dimension.", example="sum(cumsum(x, 0)) --x 1,2,3",
+    "cumsum",
+    lambda x, dim: np.cumsum(x, axis=normal_dim(dim, np.ndim(x))) if np.ndim(x) else x,
+    lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
+    params={"dim": 0},
+    dtypes="keep",
+    doc="Running sums along a dimension.",
+    example="sum(cumsum(x, 0)) --x 1,2,3",
 )

@@ -48,8 +48,14 @@ def _reshape(x: Any, shape: Any) -> Any:
 
 
 reshape = linear(
-    "reshape", _reshape, lambda g, shape: reshape(g, shape), inputs=("x",), params={"shape": ()},
-    dtypes="keep", grad_name="ViewBackward0", example="sum(reshape(x, (2, 2))[0]) --x 1,2,3,4",
+    "reshape",
+    _reshape,
+    lambda g, shape: reshape(g, shape),
+    inputs=("x",),
+    params={"shape": ()},
+    dtypes="keep",
+    grad_name="ViewBackward0",
+    example="sum(reshape(x, (2, 2))[0]) --x 1,2,3,4",
     doc="The same entries, in order, in another shape; one size may be -1.",
 )
 
@@ -58,9 +64,7 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
     given = np.shape(x)
     shape = tuple(shape)
     lead = len(shape) - len(given)
-    full = tuple(
-        given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape)
-    )
+    full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     try:
         return np.broadcast_to(x, full)
     except ValueError:
@@ -73,8 +77,14 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
 
 
 expand = linear(
-    "expand", _expand, lambda g, shape: sum_to(g, shape), inputs=("x",), params={"shape": ()},
-    dtypes="keep", aliases=("broadcast_to",), doc="Dimensions of size 1 repeated, without copying.",
+    "expand",
+    _expand,
+    lambda g, shape: sum_to(g, shape),
+    inputs=("x",),
+    params={"shape": ()},
+    dtypes="keep",
+    aliases=("broadcast_to",),
+    doc="Dimensions of size 1 repeated, without copying.",
     example="sum(expand(x, (3, 2))) --x 1,2",
 )
 
@@ -89,10 +99,16 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
 
 
 sum_to = linear(
-    "sum_to", _sum_to, lambda g, shape: expand(g, shape), inputs=("x",), params={"shape": ()},
-    dtypes="keep", grad_name="SumToSizeBackward0", aliases=("sum_to_size",),
+    "sum_to",
+    _sum_to,
+    lambda g, shape: expand(g, shape),
+    inputs=("x",),
+    params={"shape": ()},
+    dtypes="keep",
+    grad_name="SumToSizeBackward0",
+    aliases=("sum_to_size",),
     doc="The transpose of broadcasting: repeated dimensions summed.",
-    example="sum(sum_to(x, (1, 2))) --x \"1,2;3,4\"",
+    example='sum(sum_to(x, (1, 2))) --x "1,2;3,4"',
 )
 
 
@@ -102,19 +118,32 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
 
 
 transpose = linear(
-    "transpose", _transpose, lambda g, dim0, dim1: transpose(g, dim0, dim1),
-    params={"dim0": -2, "dim1": -1}, dtypes="keep", aliases=("swapaxes",),
-    doc="Two dimensions exchanged.", example="sum(transpose(A, 0, 1) @ x) --A \"1,2;3,4\" --x 1,2",
+    "transpose",
+    _transpose,
+    lambda g, dim0, dim1: transpose(g, dim0, dim1),
+    params={"dim0": -2, "dim1": -1},
+    dtypes="keep",
+    aliases=("swapaxes",),
+    doc="Two dimensions exchanged.",
+    example='sum(transpose(A, 0, 1) @ x) --A "1,2;3,4" --x 1,2',
 )
 reverse_dims = linear(
-    "reverse_dims", np.transpose, lambda g: reverse_dims(g), dtypes="keep",
-    grad_name="PermuteBackward0", doc="All dimensions in reverse order; `x.T`.",
-    example="sum(A.T @ x) --A \"1,2;3,4\" --x 1,2",
+    "reverse_dims",
+    np.transpose,
+    lambda g: reverse_dims(g),
+    dtypes="keep",
+    grad_name="PermuteBackward0",
+    doc="All dimensions in reverse order; `x.T`.",
+    example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
 )
 mT = linear(
-    "mT", lambda x: np.swapaxes(x, -1, -2), lambda g: mT(g), dtypes="keep",
-    grad_name="TransposeBackward0", doc="The last two dimensions exchanged; `x.mT`.",
-    example="sum(A.mT @ x) --A \"1,2;3,4\" --x 1,2",
+    "mT",
+    lambda x: np.swapaxes(x, -1, -2),
+    lambda g: mT(g),
+    dtypes="keep",
+    grad_name="TransposeBackward0",
+    doc="The last two dimensions exchanged; `x.mT`.",
+    example='sum(A.mT @ x) --A "1,2;3,4" --x 1,2',
 )
 
 
@@ -134,8 +163,13 @@ def _unpermute(g: Any, dims: Sequence[int]) -> Any:
 
 
 permute = linear(
-    "permute", _permute, lambda g, dims: _unpermute(g, dims), params={"dims": ()}, dtypes="keep",
-    doc="Dimensions in a new order.", example="sum(permute(A, (1, 0)) @ x) --A \"1,2;3,4\" --x 1,2",
+    "permute",
+    _permute,
+    lambda g, dims: _unpermute(g, dims),
+    params={"dims": ()},
+    dtypes="keep",
+    doc="Dimensions in a new order.",
+    example='sum(permute(A, (1, 0)) @ x) --A "1,2;3,4" --x 1,2',
 )
 
 
@@ -150,16 +184,30 @@ def _unsqueeze(x: Any, dim: int) -> Any:
 
 
 squeeze = linear(
-    "squeeze", _squeeze, lambda g, shape: reshape(g, shape), params={"dim": None}, dtypes="keep",
-    doc="Dimensions of size 1 removed.", example="sum(squeeze(A)) --A \"1,2\"",
+    "squeeze",
+    _squeeze,
+    lambda g, shape: reshape(g, shape),
+    params={"dim": None},
+    dtypes="keep",
+    doc="Dimensions of size 1 removed.",
+    example='sum(squeeze(A)) --A "1,2"',
 )
 unsqueeze = linear(
-    "unsqueeze", _unsqueeze, lambda g, shape: reshape(g, shape), params={"dim": 0}, dtypes="keep",
-    doc="A dimension of size 1 put in at ``dim``.", example="sum(unsqueeze(x, 0)) --x 1,2",
+    "unsqueeze",
+    _unsqueeze,
+    lambda g, shape: reshape(g, shape),
+    params={"dim": 0},
+    dtypes="keep",
+    doc="A dimension of size 1 put in at ``dim``.",
+    example="sum(unsqueeze(x, 0)) --x 1,2",
 )
 flip = linear(
-    "flip", lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))), lambda g, dims: flip(g, dims),
-    params={"dims": None}, dtypes="keep", doc="Entries in reverse order along dimensions.",
+    "flip",
+    lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))),
+    lambda g, dims: flip(g, dims),
+    params={"dims": None},
+    dtypes="keep",
+    doc="Entries in reverse order along dimensions.",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
 )
 
@@ -169,9 +217,13 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
 
 
 roll = linear(
-    "roll", _roll,
-    lambda g, shifts, dims: roll(g, _opposite(shifts), dims), params={"shifts": 1, "dims": None},
-    dtypes="keep", doc="Entries moved round along dimensions.", example="dot(roll(x, 1), x) --x 1,2,3",
+    "roll",
+    _roll,
+    lambda g, shifts, dims: roll(g, _opposite(shifts), dims),
+    params={"shifts": 1, "dims": None},
+    dtypes="keep",
+    doc="Entries moved round along dimensions.",
+    example="dot(roll(x, 1), x) --x 1,2,3",
 )
 
 
@@ -197,14 +249,22 @@ def _untile(g: Any, shape: Sequence[int], repeats: Any) -> Any:
 
 
 tile = linear(
-    "tile", _tile, lambda g, shape, repeats: _untile(g, shape, repeats), params={"repeats": ()},
-    dtypes="keep", grad_name="RepeatBackward0", doc="The tensor repeated along each dimension.",
+    "tile",
+    _tile,
+    lambda g, shape, repeats: _untile(g, shape, repeats),
+    params={"repeats": ()},
+    dtypes="keep",
+    grad_name="RepeatBackward0",
+    doc="The tensor repeated along each dimension.",
     example="dot(tile(x, (2,)), y) --x 1,2 --y 1,2,3,4",
 )
 diagonal = linear(
-    "diagonal", lambda x: np.diagonal(x, axis1=-2, axis2=-1),
-    lambda g, shape: undiagonal(g, shape), dtypes="keep",
-    doc="The diagonals of the last two dimensions.", example="sum(diagonal(A)) --A \"1,2;3,4\"",
+    "diagonal",
+    lambda x: np.diagonal(x, axis1=-2, axis2=-1),
+    lambda g, shape: undiagonal(g, shape),
+    dtypes="keep",
+    doc="The diagonals of the last two dimensions.",
+    example='sum(diagonal(A)) --A "1,2;3,4"',
 )
 
 
@@ -219,19 +279,32 @@ def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
 
 
 undiagonal = linear(
-    "undiagonal", _undiagonal, lambda g: diagonal(g), inputs=("x",), params={"shape": ()},
-    dtypes="keep", grad_name="DiagEmbedBackward0",
-    doc="Zeros of a shape with x on the diagonals of the last two dimensions."
+    "undiagonal",
+    _undiagonal,
+    lambda g: diagonal(g),
+    inputs=("x",),
+    params={"shape": ()},
+    dtypes="keep",
+    grad_name="DiagEmbedBackward0",
+    doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
 )
 
 
 tril = linear(
-    "tril", lambda x, diagonal: np.tril(x, diagonal), lambda g, diagonal: tril(g, diagonal), params={"diagonal": 0},
-    dtypes="keep", doc="Entries on and below a diagonal, zeros above.",
-    example="sum(tril(A)) --A \"1,2;3,4\"",
+    "tril",
+    lambda x, diagonal: np.tril(x, diagonal),
+    lambda g, diagonal: tril(g, diagonal),
+    params={"diagonal": 0},
+    dtypes="keep",
+    doc="Entries on and below a diagonal, zeros above.",
+    example='sum(tril(A)) --A "1,2;3,4"',
 )
 triu = linear(
-    "triu", lambda x, diagonal: np.triu(x, diagonal), lambda g, diagonal: triu(g, diagonal), params={"diagonal": 0},
-    dtypes="keep", doc="Entries on and above a diagonal, zeros below.",
-    example="sum(triu(A)) --A \"1,2;3,4\"",
+    "triu",
+    lambda x, diagonal: np.triu(x, diagonal),
+    lambda g, diagonal: triu(g, diagonal),
+    params={"diagonal": 0},
+    dtypes="keep",
+    doc="Entries on and above a diagonal, zeros below.",
+    example='sum(triu(A)) --A "1,2;3,4"',
 )

@@ -11,39 +11,66 @@ from gradcli.ops.piecewise import where
 sin = elementwise("sin", np.sin, lambda x: cos(x), doc="The sine; x in radians.")
 cos = elementwise("cos", np.cos, lambda x: -sin(x), doc="The cosine; x in radians.")
 tan = elementwise(
-    "tan", np.tan, lambda out: 1.0 + out * out, doc="The tangent; x in radians.",
+    "tan",
+    np.tan,
+    lambda out: 1.0 + out * out,
+    doc="The tangent; x in radians.",
     domain="x != pi/2 + k*pi",
 )
 asin = elementwise(
-    "asin", np.arcsin, lambda t, x: t / sqrt(1.0 - x * x), aliases=("arcsin",),
-    doc="The angle in [-pi/2, pi/2] whose sine is x.", domain="-1 <= x <= 1",
+    "asin",
+    np.arcsin,
+    lambda t, x: t / sqrt(1.0 - x * x),
+    aliases=("arcsin",),
+    doc="The angle in [-pi/2, pi/2] whose sine is x.",
+    domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
 )
 acos = elementwise(
-    "acos", np.arccos, lambda t, x: -t / sqrt(1.0 - x * x), aliases=("arccos",),
-    doc="The angle in [0, pi] whose cosine is x.", domain="-1 <= x <= 1",
+    "acos",
+    np.arccos,
+    lambda t, x: -t / sqrt(1.0 - x * x),
+    aliases=("arccos",),
+    doc="The angle in [0, pi] whose cosine is x.",
+    domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
 )
 atan = elementwise(
-    "atan", np.arctan, lambda t, x: t / (1.0 + x * x), aliases=("arctan",),
+    "atan",
+    np.arctan,
+    lambda t, x: t / (1.0 + x * x),
+    aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
 )
 sinh = elementwise("sinh", np.sinh, lambda x: cosh(x), doc="The hyperbolic sine.")
 cosh = elementwise("cosh", np.cosh, lambda x: sinh(x), doc="The hyperbolic cosine.")
 tanh = elementwise("tanh", np.tanh, lambda out: 1.0 - out**2, doc="The hyperbolic tangent.")
 asinh = elementwise(
-    "asinh", np.arcsinh, lambda t, x: t / sqrt(1.0 + x * x), aliases=("arcsinh",),
+    "asinh",
+    np.arcsinh,
+    lambda t, x: t / sqrt(1.0 + x * x),
+    aliases=("arcsinh",),
     doc="The inverse of sinh.",
 )
 acosh = elementwise(
-    "acosh", np.arccosh, lambda t, x: t / sqrt(x * x - 1.0), aliases=("arccosh",),
-    doc="The inverse of cosh, not negative.", domain="x >= 1", edges="infinite slope at 1",
+    "acosh",
+    np.arccosh,
+    lambda t, x: t / sqrt(x * x - 1.0),
+    aliases=("arccosh",),
+    doc="The inverse of cosh, not negative.",
+    domain="x >= 1",
+    edges="infinite slope at 1",
     example="acosh(x) --x 2",
 )
 atanh = elementwise(
-    "atanh", np.arctanh, lambda t, x: t / (1.0 - x * x), aliases=("arctanh",),
-    doc="The inverse of tanh.", domain="-1 < x < 1",
+    "atanh",
+    np.arctanh,
+    lambda t, x: t / (1.0 - x * x),
+    aliases=("arctanh",),
+    doc="The inverse of tanh.",
+    domain="-1 < x < 1",
 )
+
 
 def _safe(squares: object) -> object:
     """The divisor with 1 where both arguments are 0, so that the slope there is 0."""
@@ -51,14 +78,21 @@ def _safe(squares: object) -> object:
 
 
 atan2 = elementwise(
-    "atan2", np.arctan2,
+    "atan2",
+    np.arctan2,
     lambda t, x, y: t * y / _safe(x * x + y * y),
     lambda t, x, y: -t * x / _safe(x * x + y * y),
-    aliases=("arctan2",), doc="The angle of the point (y, x): atan2(x, y) is atan(x/y) by quadrant.",
-    edges="slopes 0 and 0 at (0, 0)", example="atan2(x, y) --x 1 --y 2",
+    aliases=("arctan2",),
+    doc="The angle of the point (y, x): atan2(x, y) is atan(x/y) by quadrant.",
+    edges="slopes 0 and 0 at (0, 0)",
+    example="atan2(x, y) --x 1 --y 2",
 )
 hypot = elementwise(
-    "hypot", np.hypot, lambda t, x, out: t * x / _safe(out), lambda t, y, out: t * y / _safe(out),
-    doc="sqrt(x**2 + y**2), without overflow.", edges="slopes 0 and 0 at (0, 0)",
+    "hypot",
+    np.hypot,
+    lambda t, x, out: t * x / _safe(out),
+    lambda t, y, out: t * y / _safe(out),
+    doc="sqrt(x**2 + y**2), without overflow.",
+    edges="slopes 0 and 0 at (0, 0)",
     example="hypot(x, y) --x 3 --y 4",
 )

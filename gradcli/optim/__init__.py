@@ -1,7 +1,7 @@
 """Optimizers under PyTorch's names, with PyTorch's formulas and arguments.
 
-    optimizer   parameter groups, zero_grad, state_dict      sgd       SGD
-    rmsprop     RMSprop                                      adam      Adam, AdamW
+optimizer   parameter groups, zero_grad, state_dict      sgd       SGD
+rmsprop     RMSprop                                      adam      Adam, AdamW
 """
 
 from gradcli.optim.adam import Adam, AdamW

@@ -42,8 +42,9 @@ class Adam(Optimizer):
             "amsgrad": amsgrad, "maximize": maximize,
         })  # fmt: skip
 
-    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any],
-        group: Mapping[str, Any]) -> None:
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
         if not state:
             zeros = OPERATORS["zeros_like"]

@@ -21,8 +21,9 @@ class Optimizer:
 
     def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeFault("E0303", "params must be a list of tensors",
-                help="write SGD([x], lr=0.1)")
+            raise TypeFault(
+                "E0303", "params must be a list of tensors", help="write SGD([x], lr=0.1)"
+            )
         self.defaults = dict(defaults)
         self.state: dict[Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
@@ -95,8 +96,9 @@ class Optimizer:
     def _state(self, p: Tensor) -> dict[str, Any]:
         return self.state.setdefault(p, {})
 
-    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any],
-        group: Mapping[str, Any]) -> None:
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
         """Write the new value of one parameter into it, given its gradient."""
         raise NotImplementedError
 
@@ -108,8 +110,10 @@ class Optimizer:
             for p in group["params"]:
                 numbers[p] = len(numbers)
             groups.append({**group, "params": [numbers[p] for p in group["params"]]})
-        return {"state": {numbers[p]: dict(s) for p, s in self.state.items()},
-            "param_groups": groups}
+        return {
+            "state": {numbers[p]: dict(s) for p, s in self.state.items()},
+            "param_groups": groups,
+        }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over what ``state_dict`` gave. Raises ValueFault where groups or their sizes
@@ -118,8 +122,9 @@ class Optimizer:
         saved = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in self.param_groups]
         if sizes != [len(g["params"]) for g in saved]:
-            raise ValueFault("E0304",
-                "the saved state has other parameter groups than this optimizer")
+            raise ValueFault(
+                "E0304", "the saved state has other parameter groups than this optimizer"
+            )
         by_number = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))

@@ -1,10 +1,10 @@
 """RMSprop (Hinton, 2012), optionally centred (Graves, 2013) and with momentum.
 
-    g   = grad + weight_decay * p
-    v   = alpha * v + (1 - alpha) * g * g
-    size = sqrt(v) + eps                       centered: sqrt(v - mean**2) + eps
-    buf = momentum * buf + g / size
-    p  -= lr * buf                             without momentum: lr * g / size
+g   = grad + weight_decay * p
+v   = alpha * v + (1 - alpha) * g * g
+size = sqrt(v) + eps                       centered: sqrt(v - mean**2) + eps
+buf = momentum * buf + g / size
+p  -= lr * buf                             without momentum: lr * g / size
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class RMSprop(Optimizer):
             "centered": centered, "maximize": maximize,
         })  # fmt: skip
 
-    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any],
-        group: Mapping[str, Any]) -> None:
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
         alpha = group["alpha"]
         if group["weight_decay"]:
             g = g + group["weight_decay"] * p

@@ -1,9 +1,9 @@
 """Stochastic gradient descent, with momentum.
 
-    g    = grad + weight_decay * p
-    buf  = g                                   the first time
-    buf  = momentum * buf + (1 - dampening) * g
-    p   -= lr * (g + momentum * buf if nesterov else buf)
+g    = grad + weight_decay * p
+buf  = g                                   the first time
+buf  = momentum * buf + (1 - dampening) * g
+p   -= lr * (g + momentum * buf if nesterov else buf)
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class SGD(Optimizer):
         if group["nesterov"] and (group["momentum"] <= 0 or group["dampening"] != 0):
             raise ValueFault("E0304", "Nesterov momentum requires a momentum and zero dampening")
 
-    def _update(self, p: Tensor, g: Tensor, state: dict[str, Any],
-        group: Mapping[str, Any]) -> None:
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
         momentum = group["momentum"]
         if group["weight_decay"]:
             g = g + group["weight_decay"] * p

@@ -1,7 +1,7 @@
 """Transforms of functions: derivatives as functions of their own.
 
-    reverse   grad, vjp, jacobian, hessian, hvp     forward   jvp
-    check     gradcheck against central differences
+reverse   grad, vjp, jacobian, hessian, hvp     forward   jvp
+check     gradcheck against central differences
 """
 
 from gradcli.transforms.check import gradcheck, gradgradcheck

@@ -13,7 +13,9 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms.reverse import jacobian
 
 
-def numeric_jacobian(function: Callable, inputs: Sequence[Any], which: int, eps: float) -> np.ndarray:
+def numeric_jacobian(
+    function: Callable, inputs: Sequence[Any], which: int, eps: float
+) -> np.ndarray:
     """Central differences of every result entry by every entry of input ``which``."""
     arrays = [np.array(as_tensor(t).array) for t in inputs]
     x = arrays[which]
@@ -56,7 +58,9 @@ def gradcheck(
         if off.size and not (np.nanmax(off) <= 0 and not np.isnan(off).any()):
             if not raise_exception:
                 return False
-            place = np.unravel_index(int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape)
+            place = np.unravel_index(
+                int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape
+            )
             raise RuntimeFault(
                 "E0410",
                 f"the gradient by input {i} is off at entry {tuple(map(int, place))}: "

@@ -130,8 +130,12 @@ def hvp(function: Callable[..., Tensor], primal: Any, vector: Any) -> tuple[Tens
     """The value and the Hessian times ``vector``, without forming the Hessian (reverse over reverse)."""
     out, leaves, pull = value_and_vjp(function, (primal,), create_graph=False)
     with enable_grad():
-        (g,) = engine.grad(out, leaves, create_graph=True, allow_unused=True, materialize_grads=True)
+        (g,) = engine.grad(
+            out, leaves, create_graph=True, allow_unused=True, materialize_grads=True
+        )
     if g.edge is None:
         return out.detach(), OPERATORS["zeros_like"](leaves[0])
-    (product,) = engine.grad(g, leaves, as_tensor(vector), allow_unused=True, materialize_grads=True)
+    (product,) = engine.grad(
+        g, leaves, as_tensor(vector), allow_unused=True, materialize_grads=True
+    )
     return out.detach(), product

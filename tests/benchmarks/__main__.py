@@ -35,7 +35,11 @@ def worker(python: str, module: str, shape: str) -> float:
     """One run of ``chain.py`` in a process of its own."""
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [python, str(HERE / "chain.py"), module, shape], check=True, capture_output=True, text=True, env=env
+        [python, str(HERE / "chain.py"), module, shape],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=env,
     )
     return float(done.stdout)
 
@@ -43,7 +47,10 @@ def worker(python: str, module: str, shape: str) -> float:
 def against_torch(python: str) -> None:
     """Cost per operation against PyTorch eager."""
     for shape in ("scalar", "vector"):
-        pairs = [(worker(sys.executable, "gradcli", shape), worker(python, "torch", shape)) for _ in range(ROUNDS)]
+        pairs = [
+            (worker(sys.executable, "gradcli", shape), worker(python, "torch", shape))
+            for _ in range(ROUNDS)
+        ]
         own, peer = (statistics.median(p[i] for p in pairs) for i in (0, 1))
         show(f"chain of 1,000 {shape} operations, us an operation", "PyTorch eager", own, peer,
              statistics.median(a / b for a, b in pairs))  # fmt: skip
@@ -84,7 +91,11 @@ def main() -> None:
     else:
         print("PyTorch is not installed here: give --torch PYTHON for the comparison")
     for what, peer, measured in (
-        ("1,000 tensor operations in the language, s", "the same calls from Python", language.tensors()),
+        (
+            "1,000 tensor operations in the language, s",
+            "the same calls from Python",
+            language.tensors(),
+        ),
         ("1,000,000 turns over plain numbers, s", "CPython", language.numbers()),
         ("parsing an expression 100 times, s", "ast.parse", language.parsing()),
     ):

@@ -25,7 +25,9 @@ LOOP = "s = 0.0\nfor i in range(1000000): s = s + i*0.5\n"
 EXPRESSION = "sum(sigmoid(W @ x + b)**2)"
 
 
-def ratio(ours: Callable[[], object], peer: Callable[[], object], rounds: int) -> tuple[float, float, float]:
+def ratio(
+    ours: Callable[[], object], peer: Callable[[], object], rounds: int
+) -> tuple[float, float, float]:
     """Median times of both, interleaved, and the median of the ratios round by round."""
     pairs = []
     for _ in range(rounds):
@@ -50,7 +52,10 @@ def numbers() -> tuple[float, float, float]:
     """A loop of 1,000,000 turns over plain numbers, limits on, against CPython."""
     program = prepare(LOOP, "file")
     space: dict = {}
-    exec(compile("def loop():\n s = 0.0\n for i in range(1000000): s = s + i*0.5\n", "loop", "exec"), space)
+    exec(
+        compile("def loop():\n s = 0.0\n for i in range(1000000): s = s + i*0.5\n", "loop", "exec"),
+        space,
+    )
     return ratio(lambda: program.run({}), space["loop"], 7)
 
 

@@ -51,5 +51,7 @@ def test_nothing_is_lost_or_crashes(args):
         options, given_variables = sorted_args(*args)
     except ValueFault:
         return
-    kept = sum(len(o) for o in options if o != "--") + sum(len(n) + len(v) for n, v in given_variables)
+    kept = sum(len(o) for o in options if o != "--") + sum(
+        len(n) + len(v) for n, v in given_variables
+    )
     assert kept <= sum(map(len, args)) + len(args)

@@ -81,7 +81,10 @@ def test_why(cli):
 
 
 def test_products_with_the_derivative(cli):
-    assert cli("jvp", "sin(x)*y", "--x", "0", "--y", "2", "--along", "x=1").out == "value    0\ntangent  2\n"
+    assert (
+        cli("jvp", "sin(x)*y", "--x", "0", "--y", "2", "--along", "x=1").out
+        == "value    0\ntangent  2\n"
+    )
     assert cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "x=1,0", "--json").json["hvp"]["x"]["data"] == [
         28.0, 16.0,
     ]  # fmt: skip

@@ -91,7 +91,10 @@ def test_value_forms_with_a_type(cli):
     assert cli("eval", "x", "--x", "int:3", "--json").json["value"]["dtype"] == "int64"
     assert cli("eval", "x", "--x", "bool:true", "--json").json["value"]["data"] is True
     assert cli("eval", "x", "--x", "float32:1,2", "--json").json["value"]["dtype"] == "float32"
-    assert cli("grad", "x*2", "--x", "1", "--dtype", "float32", "--json").json["value"]["dtype"] == "float32"
+    assert (
+        cli("grad", "x*2", "--x", "1", "--dtype", "float32", "--json").json["value"]["dtype"]
+        == "float32"
+    )
 
 
 def test_values_from_files(cli, tmp_path):
@@ -134,7 +137,9 @@ def test_cotangent(cli):
     assert done.out == "value  [1, 4, 9]\nd/dx   [2, 0, 12]\n"
     assert cli("grad", "x^2", "--x", "1,2,3", "--cotangent", "1,0").code == 2
     done = cli("grad", "x^2", "--x", "1,2,3")
-    assert done.code == 1 and "E0403" in done.err and "^^^" in done.err and "--cotangent" in done.err
+    assert (
+        done.code == 1 and "E0403" in done.err and "^^^" in done.err and "--cotangent" in done.err
+    )
 
 
 def test_csv_and_npy(cli, process):
@@ -220,7 +225,9 @@ def test_limits(cli):
 
 
 def test_timeout_ends_a_long_computation(process):
-    done = process("eval", "-e", "while True: pass", "--timeout", "0.5", "--max-steps", "1000000000")
+    done = process(
+        "eval", "-e", "while True: pass", "--timeout", "0.5", "--max-steps", "1000000000"
+    )
     assert done.code == 3 and "E0608" in done.err
 
 

@@ -25,13 +25,18 @@ def loaded(code: str) -> set[str]:
 def test_importing_gradcli_loads_numpy_and_nothing_heavy():
     modules = loaded("import gradcli")
     assert "numpy" in modules
-    assert not modules & (HEAVY | {"typer", "gradcli.language", "gradcli.transforms", "gradcli.cli"})
+    assert not modules & (
+        HEAVY | {"typer", "gradcli.language", "gradcli.transforms", "gradcli.cli"}
+    )
 
 
 @pytest.mark.parametrize(
     ("argv", "also"),
     [
-        (["grad", "2*dot(x,x)", "--x", "0,1,2,3"], {"json", "csv", "gradcli.symbolic", "gradcli.batch"}),
+        (
+            ["grad", "2*dot(x,x)", "--x", "0,1,2,3"],
+            {"json", "csv", "gradcli.symbolic", "gradcli.batch"},
+        ),
         (["eval", "sin(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["run", "-e", "print(1)"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["grad", "x*sni(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.language.codes"}),
@@ -42,5 +47,3 @@ def test_a_command_loads_only_what_it_needs(argv, also):
     modules = loaded(f"from gradcli.cli.main import run; run({argv!r})")
     assert "typer" in modules
     assert not modules & (HEAVY | also)
-
-

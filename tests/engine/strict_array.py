@@ -34,10 +34,13 @@ FUNCTIONS = frozenset(re.findall(r"\w+", """
 """))  # fmt: skip
 # Keywords of NumPy's that CuPy's function of the same name does not take.
 REFUSED_KEYWORDS = {
-    name: {"initial", "where"} for name in ("max", "min", "amax", "amin", "sum", "prod", "all",
-        "any", "mean")
-} | {"take_along_axis": set(), "var": {"where", "mean", "correction"},
-    "std": {"where", "mean", "correction"}}
+    name: {"initial", "where"}
+    for name in ("max", "min", "amax", "amin", "sum", "prod", "all", "any", "mean")
+} | {
+    "take_along_axis": set(),
+    "var": {"where", "mean", "correction"},
+    "std": {"where", "mean", "correction"},
+}
 MISSING_UFUNCS = frozenset(("spacing", "isnat", "vecdot", "matvec", "vecmat"))
 
 

@@ -151,8 +151,9 @@ def test_seeds_repeat():
     draws = []
     for _ in range(2):
         torch.manual_seed(7)
-        draws.append((torch.rand(2, 2).tolist(), torch.randn(3).tolist(),
-            torch.randint(0, 9, (4,)).tolist()))
+        draws.append(
+            (torch.rand(2, 2).tolist(), torch.randn(3).tolist(), torch.randint(0, 9, (4,)).tolist())
+        )
     assert draws[0] == draws[1]
     assert all(0 <= v < 1 for row in draws[0][0] for v in row)
     assert torch.rand(2).dtype is torch.float32

@@ -31,8 +31,9 @@ def ours():
 def test_every_pair_of_dtypes_meets_where_pytorch_says(ours, operation):
     assert RECORD["made_with"]["torch"] == "2.13.0"
     # There is no complex32 here; what PyTorch would give in it comes as complex64.
-    theirs = {k: "complex64" if v == "complex32" else v for k,
-        v in RECORD["results"][operation].items()}
+    theirs = {
+        k: "complex64" if v == "complex32" else v for k, v in RECORD["results"][operation].items()
+    }
     assert ours[operation].keys() == theirs.keys()
     wrong = {
         pair: f"{ours[operation][pair]}, PyTorch {theirs[pair]}"

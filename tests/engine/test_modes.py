@@ -33,8 +33,9 @@ def test_nesting_restores_each_level():
     assert on()
 
 
-@pytest.mark.parametrize("make", [torch.no_grad, torch.inference_mode,
-    lambda: torch.set_grad_enabled(False)])
+@pytest.mark.parametrize(
+    "make", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False)]
+)
 def test_an_exception_restores(make):
     with pytest.raises(ZeroDivisionError), make():
         assert not torch.is_grad_enabled()
@@ -97,9 +98,11 @@ def test_inference_mode_off_is_nothing():
 
 def test_no_grad_without_brackets_says_what_to_write():
     with pytest.raises(TypeError, match=r"@no_grad\(\)") as fault:
+
         @torch.no_grad
         def function():
             return None
+
     assert fault.value.code == "E0302"
 
 

@@ -59,8 +59,11 @@ def outcome(name, place, make, move=lambda value: value):
         linked = [g for g in first if g.requires_grad]
         if linked:
             ws = [make(weights(g.shape, 1).astype(g.dtype.numpy)) for g in linked]
-            found += [g for g in gradcli.autograd.grad(linked, leaves, ws,
-                allow_unused=True) if g is not None]
+            found += [
+                g
+                for g in gradcli.autograd.grad(linked, leaves, ws, allow_unused=True)
+                if g is not None
+            ]
         again = OPERATORS[name](*args, **params)
         again.backward(w)
         found += [t.grad for t in leaves]
@@ -114,8 +117,10 @@ def test_the_stand_in_refuses():
 
 
 def test_a_scalar_loss_needs_no_array_from_the_host():
-    x, w = strict(np.array([1.0, 2.0, 3.0])).requires_grad_(), strict(np.array([4.0, 5.0,
-        6.0])).requires_grad_()
+    x, w = (
+        strict(np.array([1.0, 2.0, 3.0])).requires_grad_(),
+        strict(np.array([4.0, 5.0, 6.0])).requires_grad_(),
+    )
     (gradcli.sin(x) * w).sum().backward()
     assert isinstance(x.grad.array, StrictArray)
     np.testing.assert_allclose(plain(x.grad.array), np.cos([1, 2, 3]) * [4, 5, 6])

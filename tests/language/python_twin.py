@@ -192,10 +192,7 @@ _SHAPES: dict[str, Callable[[Any], tuple[Any, list[Any]]]] = {
         [_group("values", x.values)],
     ),
     "IfExp": lambda x: (("Conditional",), [x.body, x.test, x.orelse]),
-    "Call": lambda x: (
-        ("Call",),
-        [x.func, _group("args", x.args), _group("keywords", x.keywords)],
-    ),
+    "Call": lambda x: (("Call",), [x.func, _group("args", x.args), _group("keywords", x.keywords)]),
     "keyword": lambda x: (("Keyword", x.arg), [x.value]),
     "Attribute": lambda x: (("Attribute", x.attr), [x.value]),
     "Subscript": lambda x: (("Subscript",), [x.value, x.slice]),

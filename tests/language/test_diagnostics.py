@@ -7,13 +7,13 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.language.random_programs import Writer
 
 from gradcli.language.codes import CODES
 from gradcli.language.diagnostics import Diagnostic, SyntaxFault, closest, inert, located
 from gradcli.language.parser import parse
 from gradcli.language.source import Source
 from gradcli.ops.errors import Fault, TypeFault
+from tests.language.random_programs import Writer
 
 
 def fault_of(text: str, mode: str = "line") -> Fault:

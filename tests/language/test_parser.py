@@ -12,8 +12,6 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.language.python_twin import flat_ours, flat_python
-from tests.language.random_programs import AUGMENT, BINARY, COMPARE, Writer
 
 from gradcli.language import build_tables, grammar, tables
 from gradcli.language import nodes as n
@@ -22,6 +20,8 @@ from gradcli.language.lexer import ERROR, Lexer
 from gradcli.language.parser import Parser, parse, parse_expression
 from gradcli.language.source import Source
 from gradcli.ops.errors import Fault, LimitFault
+from tests.language.python_twin import flat_ours, flat_python
+from tests.language.random_programs import AUGMENT, BINARY, COMPARE, Writer
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.language.random_programs import BINARY, COMPARE, Writer
 
 from gradcli.language import nodes as n
 from gradcli.language.parser import parse
 from gradcli.language.printer import unparse
 from gradcli.ops.errors import Fault
+from tests.language.random_programs import BINARY, COMPARE, Writer
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -109,10 +109,7 @@ def test_round_trip_of_any_tree(tree):
         ("f'{x:.3f} \"{y=}\"'", 'f"{x:.3f} \\"{y=}\\""'),
         ("f'''{d[\"a\"]}'''", "f\"{d['a']}\""),
         ("with ((a, b)): pass", "with ((a, b)):\n    pass"),
-        (
-            "if a: b\nelse:\n  if c: d\n  else: e",
-            "if a:\n    b\nelif c:\n    d\nelse:\n    e",
-        ),
+        ("if a: b\nelse:\n  if c: d\n  else: e", "if a:\n    b\nelif c:\n    d\nelse:\n    e"),
         ("for i , in x: y ; z", "for i, in x:\n    y\n    z"),
         ("def f ( x,y = 1 ) : return", "def f(x, y=1):\n    return"),
     ],

@@ -99,7 +99,11 @@ def expression(rng, depth):
     if kind < 5:
         return f"({parts[0]} {rng.choice(['+', '-', '*', '/', '//', '%'])} {parts[1]})"
     if kind == 5:
-        return f"-{parts[0]}" if rng.random() < 0.5 else f"({parts[0]} if {parts[1]} > 1 else {parts[2]})"
+        return (
+            f"-{parts[0]}"
+            if rng.random() < 0.5
+            else f"({parts[0]} if {parts[1]} > 1 else {parts[2]})"
+        )
     if kind == 6:
         return f"{rng.choice(['sin', 'exp', 'tanh', 'abs'])}({parts[0]}*0.1)"
     if kind == 7:
@@ -184,7 +188,9 @@ def test_in_place_on_tensors_and_no_grad():
 )
 def test_errors_have_a_code_and_a_place(text, code, place):
     found = fault(text)
-    assert found.code == code or (place is None and code == "E0134" and found.code.startswith("E01"))
+    assert found.code == code or (
+        place is None and code == "E0134" and found.code.startswith("E01")
+    )
     assert found.source is not None
     start, end = found.labels[0][:2]
     if place is not None:

@@ -66,4 +66,6 @@ def test_generated_code_has_no_builtins_and_no_attribute_access():
     kinds = {type(node) for node in ast.walk(tree)}
     assert not kinds & {ast.Attribute, ast.JoinedStr, ast.Import, ast.ClassDef, ast.Try, ast.Global}
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert all(name.startswith(("v_", "g_", "h_", "t_", "k_", "m_")) or name == "result" for name in names)
+    assert all(
+        name.startswith(("v_", "g_", "h_", "t_", "k_", "m_")) or name == "result" for name in names
+    )

@@ -254,8 +254,7 @@ def _limited(_: str) -> object:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["0:1e12", "0:1e300", "0:1e18:1e-18", "-1e308:1e308:1e-300", "0:1:1e-300", "int:0:1e10"],
+    "text", ["0:1e12", "0:1e300", "0:1e18:1e-18", "-1e308:1e308:1e-300", "0:1:1e-300", "int:0:1e10"]
 )
 def test_ranges_are_sized_before_they_are_made(text):
     with pytest.raises(LimitFault) as caught:

@@ -14,10 +14,20 @@ import numpy as np
 from rows import Case, Draw, Kink, Number, Row
 
 inf, nan = float("inf"), float("nan")
-ALL_DIMS = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": (0, 2)},
-    {"dim": 0, "keepdim": True})
-FLAT_DIMS = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": (0, 1)},
-    {"dim": 0, "keepdim": True})
+ALL_DIMS = (
+    {},
+    {"dim": 1},
+    {"dim": -1, "keepdim": True},
+    {"dim": (0, 2)},
+    {"dim": 0, "keepdim": True},
+)
+FLAT_DIMS = (
+    {},
+    {"dim": 1},
+    {"dim": -1, "keepdim": True},
+    {"dim": (0, 1)},
+    {"dim": 0, "keepdim": True},
+)
 ONE_DIM = ({}, {"dim": 1}, {"dim": -1, "keepdim": True}, {"dim": 0})
 
 

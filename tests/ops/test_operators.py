@@ -94,8 +94,11 @@ def test_every_operator_has_a_row_and_every_row_an_operator():
 def test_every_row_has_a_0d_and_an_empty_case_or_says_why_not():
     for name, row in ROWS.items():
         shapes = [np.shape(row.arguments(i)[0]) for i in range(len(row.cases))]
-        missing = [w for w, has in (("0-d", () in shapes),
-            ("empty", any(0 in s for s in shapes))) if not has]
+        missing = [
+            w
+            for w, has in (("0-d", () in shapes), ("empty", any(0 in s for s in shapes)))
+            if not has
+        ]
         assert not missing or row.apart, f"{name} lacks {missing}"
 
 
@@ -186,8 +189,9 @@ def test_forward_equals_reverse_and_reverse_over_forward(name, place):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-@pytest.mark.parametrize("name", [name for name,
-    row in ROWS.items() if row.wrt and name not in ("real", "imag")])
+@pytest.mark.parametrize(
+    "name", [name for name, row in ROWS.items() if row.wrt and name not in ("real", "imag")]
+)
 def test_dtypes_are_kept(name, dtype):
     for place in [p for n, p in REAL if n == name]:
         function, arrays, wrt = setup(name, place)
@@ -196,8 +200,9 @@ def test_dtypes_are_kept(name, dtype):
         out = function(*args)
         wanted = "float64" if name == "cast" else dtype
         assert out.dtype is to_dtype(wanted), ROWS[name].cases[place]
-        first = gradcli.autograd.grad(out, leaves, gradcli.ones(*out.shape, dtype=wanted),
-            create_graph=True)
+        first = gradcli.autograd.grad(
+            out, leaves, gradcli.ones(*out.shape, dtype=wanted), create_graph=True
+        )
         for leaf, g in zip(leaves, first, strict=True):
             assert g.dtype is leaf.dtype, ROWS[name].cases[place]
             assert g.array.dtype == np.dtype(dtype)
@@ -247,8 +252,11 @@ SYMBOLS = {
 
 @pytest.mark.parametrize(
     ("name", "place"),
-    [(n, p) for n,
-        p in SMOOTH if ROWS[n].elementwise and n != "where" and not ROWS[n].cases[p].params],
+    [
+        (n, p)
+        for n, p in SMOOTH
+        if ROWS[n].elementwise and n != "where" and not ROWS[n].cases[p].params
+    ],
 )
 def test_the_short_way_of_methods_and_symbols_is_the_long_way(name, place):
     function, arrays, wrt = setup(name, place)
@@ -280,8 +288,9 @@ def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(n
     op = OPERATORS[name]
     names = (*op.inputs, "out")
     saved = out.grad_fn.saved
-    assert tuple(n for n, value in zip(names, saved,
-        strict=False) if value is not None) == row.saves
+    assert (
+        tuple(n for n, value in zip(names, saved, strict=False) if value is not None) == row.saves
+    )
     ones = gradcli.ones(*out.shape, dtype=out.dtype)
     out.backward(ones)
     if row.saves:
@@ -299,8 +308,9 @@ def test_only_inputs_that_need_a_gradient_are_saved_for(name):
     op = OPERATORS[name]
     for one in wrt:
         out = function(*tensors(arrays, (one,)))
-        kept = {n for n, v in zip((*op.inputs, "out"), out.grad_fn.saved,
-            strict=False) if v is not None}
+        kept = {
+            n for n, v in zip((*op.inputs, "out"), out.grad_fn.saved, strict=False) if v is not None
+        }
         assert kept == set(op.saves[one])
 
 
@@ -317,8 +327,10 @@ def test_slopes_at_kinks(name, i):
         out = way(*args)
         np.testing.assert_allclose(out.detach().numpy(), kink.value, rtol=1e-13)
         found = gradcli.autograd.grad(
-            out, [args[j] for j in wrt], gradcli.ones(*out.shape, dtype=out.dtype),
-                create_graph=True
+            out,
+            [args[j] for j in wrt],
+            gradcli.ones(*out.shape, dtype=out.dtype),
+            create_graph=True,
         )
         for g, want in zip(found, kink.grads, strict=True):
             np.testing.assert_allclose(g.detach().numpy(), want, rtol=1e-13)
@@ -344,8 +356,9 @@ def test_slopes_at_kinks_forward(name, i):
 def test_operators_without_derivative_make_no_edge(name):
     for place in range(len(ROWS[name].cases)):
         function, arrays, _ = setup(name, place)
-        floats = tuple(i for i, a in enumerate(arrays) if getattr(a, "dtype",
-            np.dtype(int)).kind == "f")
+        floats = tuple(
+            i for i, a in enumerate(arrays) if getattr(a, "dtype", np.dtype(int)).kind == "f"
+        )
         out = function(*tensors(arrays, floats))
         assert not out.requires_grad
         assert out.grad_fn is None

@@ -46,8 +46,15 @@ def even_places(x):
 
 
 SHAPES = st.sampled_from(
-    [((), (3,)), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), ()), ((1,), (2, 2)),
-        ((2, 1, 2), (3, 1))]
+    [
+        ((), (3,)),
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((2, 1), (1, 3)),
+        ((2, 3), ()),
+        ((1,), (2, 2)),
+        ((2, 1, 2), (3, 1)),
+    ]
 )
 
 
@@ -123,8 +130,9 @@ def test_forward_is_reverse(program):
     _, found = first(steps, arrays)
     directions = [weights(a.shape, 3 + i) for i, a in enumerate(arrays)]
     _, tangent = torch.func.jvp(
-        lambda x, y: compute(steps, x, y), [torch.tensor(a) for a in arrays],
-            [torch.tensor(d) for d in directions]
+        lambda x, y: compute(steps, x, y),
+        [torch.tensor(a) for a in arrays],
+        [torch.tensor(d) for d in directions],
     )
     along = sum(float(np.sum(g.numpy() * d)) for g, d in zip(found, directions, strict=True))
     agree(tangent.item(), along, 1e-12)
@@ -147,14 +155,15 @@ def test_second_order_both_ways_and_by_differences(program):
     directions = [weights(a.shape, 5 + i) for i, a in enumerate(arrays)]
     found = by_graph(steps, arrays, directions)
     inputs = leaves(arrays)
-    _, tangent = torch.func.jvp(lambda x, y: compute(steps, x, y), inputs,
-        [torch.tensor(d) for d in directions])
+    _, tangent = torch.func.jvp(
+        lambda x, y: compute(steps, x, y), inputs, [torch.tensor(d) for d in directions]
+    )
     over = grad(tangent, inputs, materialize_grads=True) if tangent.requires_grad else None
 
     def along(*shifted):
         return sum(
-            float(np.sum(g.numpy() * d)) for g,
-                d in zip(first(steps, shifted)[1], directions, strict=True)
+            float(np.sum(g.numpy() * d))
+            for g, d in zip(first(steps, shifted)[1], directions, strict=True)
         )
 
     for i, h in enumerate(found):

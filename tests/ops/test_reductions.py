@@ -122,8 +122,9 @@ def test_a_nan_has_no_sign():
     assert str(x.grad.tolist()) == "[nan, 1.0]"
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp",
-    "softmax"])
+@pytest.mark.parametrize(
+    "name", ["sigmoid", "logsigmoid", "softplus", "logaddexp", "logsumexp", "softmax"]
+)
 def test_nothing_overflows(name):
     x = torch.tensor([800.0, -800.0, 30.0], dtype=torch.double, requires_grad=True)
     args = (x, -x) if name == "logaddexp" else (x,)
@@ -150,6 +151,7 @@ def test_one_entry_read_twice_gets_both_gradients():
     x[[0, 0, 2]].sum().backward()
     assert x.grad.tolist() == [2, 0, 1]
     x.grad = None
-    (x[torch.tensor([[0, 1], [1, 1]])] * torch.tensor([[1.0, 10.0],
-        [100.0, 1000.0]])).sum().backward()
+    (
+        x[torch.tensor([[0, 1], [1, 1]])] * torch.tensor([[1.0, 10.0], [100.0, 1000.0]])
+    ).sum().backward()
     assert x.grad.tolist() == [1, 1110, 0]

@@ -32,8 +32,9 @@ def plain(array: Any) -> Any:
     array = np.asarray(array)
     if array.dtype.kind == "c":
         array = np.stack([array.real, array.imag], axis=-1)
-    flat = [str(v) if isinstance(v,
-        float) and not np.isfinite(v) else v for v in array.ravel().tolist()]
+    flat = [
+        str(v) if isinstance(v, float) and not np.isfinite(v) else v for v in array.ravel().tolist()
+    ]
     return {"shape": list(array.shape), "data": flat}
 
 
@@ -73,8 +74,9 @@ def checked(what: str, function: Any, arrays: list, wrt: tuple[int, ...], levels
         step = 2e-3
         for i, got in zip(wrt, levels[order], strict=True):
             want = differences(before, arrays, i, step)
-            if not np.allclose(got, want, rtol=2e-6,
-                atol=2e-6 * (1 + np.max(np.abs(want), initial=0))):
+            if not np.allclose(
+                got, want, rtol=2e-6, atol=2e-6 * (1 + np.max(np.abs(want), initial=0))
+            ):
                 raise SystemExit(f"{what}: order {order} by {i}: {got} is not {want}")
 
 
@@ -85,8 +87,9 @@ def _record(row: Any, place: int) -> dict | None:
     if expression is None:
         return None
     arrays = row.arguments(place)
-    function = call(torch, expression, {**_defaults(row), **row.cases[place].params},
-        "xyz"[: len(arrays)])
+    function = call(
+        torch, expression, {**_defaults(row), **row.cases[place].params}, "xyz"[: len(arrays)]
+    )
     wrt = tuple(i for i in row.wrt if isinstance(arrays[i], np.ndarray))
     levels = derivatives(torch, function, arrays, wrt, row.order if wrt else 0)
     checked(f"{row.name} case {place}", function, arrays, wrt, levels)
@@ -107,8 +110,9 @@ def _kinks(row: Any) -> None:
         arrays = [concrete(a) for a in kink.args]
         function = call(torch, row.torch, {**_defaults(row), **kink.params}, "xyz"[: len(arrays)])
         leaves = [
-            torch.tensor(a, dtype=torch.float64, requires_grad=True) if isinstance(a,
-                np.ndarray) else a
+            torch.tensor(a, dtype=torch.float64, requires_grad=True)
+            if isinstance(a, np.ndarray)
+            else a
             for a in arrays
         ]
         out = function(*leaves)
@@ -116,8 +120,9 @@ def _kinks(row: Any) -> None:
         found = torch.autograd.grad(
             out, wrt, torch.ones_like(out), allow_unused=True, materialize_grads=True
         )
-        same = np.allclose(out.detach().numpy(), kink.value, rtol=1e-13, atol=0,
-            equal_nan=True) and all(
+        same = np.allclose(
+            out.detach().numpy(), kink.value, rtol=1e-13, atol=0, equal_nan=True
+        ) and all(
             np.allclose(f.numpy(), g, rtol=1e-13, atol=0, equal_nan=True)
             for f, g in zip(found, kink.grads, strict=True)
         )

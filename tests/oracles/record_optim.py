@@ -55,11 +55,14 @@ def main() -> None:
     import torch
 
     cases = [{"name": n, "options": o, "path": run(torch, n, o)} for n, o in RECIPES]
-    head = {"made_with": {"torch": torch.__version__.partition("+")[0]},
-        "script": "tests/oracles/record_optim.py"}
+    head = {
+        "made_with": {"torch": torch.__version__.partition("+")[0]},
+        "script": "tests/oracles/record_optim.py",
+    }
     lines = ",\n".join(json.dumps(case) for case in cases)
-    (HERE / "optim.json").write_text(json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n",
-        "utf-8")
+    (HERE / "optim.json").write_text(
+        json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n", "utf-8"
+    )
 
 
 if __name__ == "__main__":
