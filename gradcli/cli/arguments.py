@@ -81,6 +81,8 @@ def split(
             if name in flags:
                 options.append(arg)
                 continue
+            if name not in takers and not _is_name(name[2:]):
+                raise unknown(name[2:], variables, ())
             if not equals:
                 found = next(rest, None)
                 if found is None:
@@ -97,14 +99,21 @@ def split(
             if value is None:
                 raise _no_value(arg, True, variables)
             options += [arg, value]
+        elif words and len(arg) == 2 and arg[0] == "-" and _is_name(arg[1]):
+            raise ValueFault(
+                "E0902", f"{arg} is no option", help=f"a variable takes two dashes: -{arg} VALUE"
+            )
         else:
             words.append(arg)
     return [*options, "--", *words] if words else options
 
 
+def _is_name(word: str) -> bool:
+    """Whether the language could have a variable of this name."""
+    return word.isascii() and word.isidentifier() and not word.startswith("_")
+
+
 def _give(name: str, value: str, variables: Variables) -> None:
-    if not (name.isascii() and name.isidentifier() and not name.startswith("_")):
-        raise unknown(name, variables, ())
     if any(name == other for other, _ in variables.given):
         raise ValueFault("E0909", f"--{name} is given twice", help="give each variable once")
     variables.given.append((name, value))

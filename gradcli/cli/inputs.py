@@ -313,8 +313,16 @@ def _last_variable(program: Program, outcome: Outcome) -> Any:
 
 def need_scalar(value: Tensor, program: Program) -> None:
     """Check that a gradient makes sense without a cotangent. Raises RuntimeFault (E0403)."""
-    if value.array.size == 1:
+    if value.array.size == 1 and not value.dtype.is_complex:
         return
+    if value.dtype.is_complex:
+        fault = RuntimeFault(
+            "E0403",
+            "the result is complex; a gradient needs a real scalar",
+            help="take abs(...), its .real or its .imag",
+        )
+        mark_last(fault, program)
+        raise fault
     fault = RuntimeFault(
         "E0403",
         f"the result has shape {tuple(value.array.shape)}; a gradient needs a scalar",

@@ -117,6 +117,13 @@ def _start(
                     f"{tuple(shape)}",
                     help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
                 )
+            if t.dtype.is_complex:
+                raise RuntimeFault(
+                    "E0403",
+                    "grad can be implicitly created only for real scalar outputs but got "
+                    f"{t.dtype.name}",
+                    help="take the real part, the imaginary part or abs() first",
+                )
             on_host = isinstance(t.array, np.ndarray | np.generic)
             g = np.ones(shape, t.dtype.numpy)[()] if on_host else np.ones_like(t.array)
         else:

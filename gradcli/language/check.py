@@ -84,6 +84,15 @@ class Checked:
                     "E0201", f"unknown function `{name}`", self.source, node.start, node.end,
                     help=f"{mend}(all: gradcli ops)",
                 )  # fmt: skip
+            if namespace(name) is not None:
+                raise SyntaxFault(
+                    "E0202",
+                    f"`{name}` is not imported",
+                    self.source,
+                    node.start,
+                    node.end,
+                    help=f"write `import {name}` first, or the bare name: sin(x)",
+                )
             near = closest(name, known) or closest(name, NAMES)
             have = f"given: {', '.join(sorted(given))}" if given else ""
             mend = f"add --{name} VALUE, or stay symbolic with gradcli diff"
