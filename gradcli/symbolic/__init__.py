@@ -1,12 +1,13 @@
-"""Closed forms: ``diff`` writes a derivative as an expression, traced from the operators' own rules.
+"""Closed forms: ``diff`` writes a derivative as an expression, traced from the operators' rules.
 
     program     a text as a flat list of steps
     shapes      declared and inferred shapes (unify: their sizes)
     symbol      values that build formulas; operations, calls: what operators do to them
-    value       symbolic tensors in index notation (dummies: summed labels)
+    base, value symbolic tensors in index notation (dummies: summed labels)
     trace       the derivative, by the rules of gradcli.ops
     algebra, recognise, simplify    shorter forms of equal value
-    write       back to the language (contraction: matrix products, collect: common factors, text: cost)
+    write       back to the language (contraction: matrix products, collect: common factors)
+    text        the answer's tree and its cost
     derive      diff itself
     check       every answer against the numeric engine
     rules       an operator's rule as text

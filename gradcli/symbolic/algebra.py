@@ -1,8 +1,8 @@
 """Rearranging symbolic tensors: opening groups, taking out common factors, dividing exactly.
 
-A tensor is treated as a polynomial in its factors; a group (a parenthesised sum) is opened only where
-asked. What is summed over stays as it is: opening a group never loses the size of a label that one
-of its terms does not mention, see ``opened``.
+A tensor is treated as a polynomial in its factors; a group (a parenthesised sum) is opened only
+where asked. What is summed over stays as it is: opening a group never loses the size of a label
+that one of its terms does not mention, see ``opened``.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcli.symbolic import value as v
+from gradcli.symbolic.unsupported import too_large
 
+MOST_OPENED = 160
+"""Terms that a tensor may have while it is multiplied out."""
+MOST_FACTORS = 16
+"""Groups, counted with their powers, that are multiplied out in one term."""
 MOST_POWER = 12
 """The largest power of a group that is multiplied out."""
 
 
 def opened(t: v.Tensor, deep: bool = True) -> v.Tensor:
     """All groups to a whole positive power multiplied out; with ``deep`` those inside them too."""
+    if any(sum(f[2] for f in m if can_open(f)) > MOST_FACTORS for m in t.terms):
+        raise too_large()
     while True:
+        if len(t.terms) > MOST_OPENED:
+            raise too_large()
         found: list[v.Tensor] = []
         changed = False
         for m, c in t.terms.items():
@@ -101,6 +110,17 @@ def replaced(t: v.Tensor, change: Callable[[v.Base], v.Tensor | None]) -> v.Tens
     return v.add(*found)
 
 
+def inside_groups(t: v.Tensor, change: Callable[[v.Tensor], v.Tensor]) -> v.Tensor:
+    """A change made in every group of a tensor, the inner ones first, and in the tensor itself."""
+    forms: dict[v.Base, v.Tensor] = {}
+    for b in v.bases_of(t, lambda b: b.kind == "sum"):
+        if b.kind == "sum" and len(b.args[0].terms) > 1:
+            new = change(replaced(b.args[0], forms.get) if forms else b.args[0])
+            if new != b.args[0]:
+                forms[b] = new
+    return change(replaced(t, forms.get) if forms else t)
+
+
 def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:
     """t/d where the division of these polynomials leaves nothing, else None."""
     if len(d.terms) < 2 or len(t.terms) < len(d.terms) or len(t.terms) > 60:
@@ -146,7 +166,7 @@ def _lead(t: v.Tensor) -> v.Monomial:
     return max(t.terms, key=key)
 
 
-# ---- The factored form -----------------------------------------------------------------------------
+# ---- The factored form ---------------------------------------------------------------------------
 
 
 def lifted(t: v.Tensor) -> v.Tensor:
@@ -244,7 +264,7 @@ def _merged(t: v.Tensor) -> v.Tensor:
 
 
 def denominators_opened(t: v.Tensor) -> v.Tensor:
-    """Groups of one negative power in a term multiplied with each other: (1 - x)(1 + x) is 1 - x**2."""
+    """Groups of one negative power in a term multiplied: (1 - x)(1 + x) is 1 - x**2."""
     found = []
     for m, c in t.terms.items():
         below = [f for f in m if f[0].kind == "sum" and f[2] == -1 and not v.bound_of([f])]

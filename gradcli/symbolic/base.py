@@ -153,7 +153,7 @@ def order(m: Monomial) -> tuple:
 
 
 def bases_of(t: Tensor, into: Callable[[Base], bool] = lambda b: True) -> list[Base]:
-    """The bases in a tensor and inside those that ``into`` allows, each after what it is made of."""
+    """The bases in a tensor and in those that ``into`` allows, each after what it is made of."""
     seen: dict[int, Base] = {}
     waiting = [t]
     while waiting:

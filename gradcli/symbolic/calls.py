@@ -103,7 +103,7 @@ _PIECEWISE = frozenset(
 
 
 def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
-    """Whether two formulas may be equal on more than isolated points: where one is made of pieces."""
+    """Whether two formulas may be equal on more than isolated points: one is made of pieces."""
     below = [v.bases_of(t) for t in (a, b)]
     if not any(x.kind == "call" and x.name in _PIECEWISE for found in below for x in found):
         return False
@@ -213,7 +213,7 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
     return v.mul(_made("pow", (a, rest)), v.power(a, whole))
 
 
-# ---- Choices ---------------------------------------------------------------------------------------
+# ---- Choices -------------------------------------------------------------------------------------
 
 
 def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:

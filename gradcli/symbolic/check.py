@@ -79,7 +79,7 @@ def draw(
 
 
 class Points:
-    """Points of an expression's domain with the numeric derivatives there, found when first needed."""
+    """Points of an expression's domain with the numeric derivatives, found when first needed."""
 
     def __init__(self, program: Program, shapes: Shapes) -> None:
         self.program = program
@@ -95,7 +95,7 @@ class Points:
             for _ in range(_TRIES):
                 point = draw(self.shapes.declarations, self.sizes, rng)
                 exact = self._numeric(point, path)
-                if exact is not None and np.all(np.isfinite(exact)) and np.all(abs(exact) < 1e12):
+                if exact is not None and np.all(np.isfinite(exact)) and np.all(abs(exact) < 1e150):
                     found.append((point, exact))
                     if len(found) == POINTS:
                         break

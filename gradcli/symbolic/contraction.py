@@ -1,10 +1,10 @@
-"""One product of factors as a matrix expression: a small graph, folded until no summed label is left.
+"""One product of factors as a matrix expression: a small graph, folded until no sum is left.
 
     labels are nodes, vectors hang on one node, matrices join two
 
-    a vector at the end of a matrix      M @ v            a matrix that ends nowhere    sum(M, dim)
-    a label between two matrices         M @ N            ... with a vector on it       M @ diag(v) @ N
-    two matrices on the same labels      M*N              a matrix on one label         diag(M), trace(M)
+    a vector at the end of a matrix      M @ v            one that ends nowhere     sum(M, dim)
+    a label between two matrices         M @ N            with a vector on it       M @ diag(v) @ N
+    two matrices on the same labels      M*N              one on a single label    diag(M), trace(M)
 
 What cannot be folded (three matrices at one label) has no closed form in this language.
 """
@@ -24,7 +24,7 @@ Atom = tuple[Text, Text]
 
 
 class Vector:
-    """Something that hangs on a label: a matrix product (its factors) or a single text, to a power."""
+    """What hangs on a label: a matrix product (its factors) or a single text, to a power."""
 
     __slots__ = ("chain", "exponent")
 
@@ -169,7 +169,7 @@ class Graph:
 
     def _closed(self, label: Label) -> Text:
         """The sum over a label on which only vectors are left."""
-        vectors = [v for v in self.vectors.pop(label)]
+        vectors = self.vectors.pop(label)
         exponents = [v.exponent for v in vectors]
         if all(e == 2 for e in exponents):
             self.square = elementwise([Vector(v.chain) for v in vectors])
@@ -187,9 +187,9 @@ class Graph:
         """The sum of all entries of a matrix."""
         whole = min(m.text(), m.turned().text(), key=lambda t: t.cost)
         node = whole.node
-        if isinstance(node, w.n.Binary) and node.op == "**" and isinstance(node.right, w.n.Number):
-            if node.right.value == 2:
-                self.square = Text(node.left, whole.cost - 1)
+        squared = isinstance(node, w.n.Binary) and node.op == "**"
+        if squared and w.n.same(node.right, w.n.Number(2, "2")):
+            self.square = Text(node.left, whole.cost - 1)
         return w.called("sum", whole)
 
     def _fold_end(self, label: Label) -> None:

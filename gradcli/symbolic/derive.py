@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
+from gradcli.language.check import Checked
 from gradcli.language.diagnostics import closest
 from gradcli.language.run import Program, prepare
 from gradcli.language.source import Source
@@ -74,23 +75,23 @@ class Result:
 
 
 def diff(
-    expression: str | Source | Program,
+    expression: str | Source | Checked | Program,
     wrt: str | Sequence[str] | None = None,
     *,
     order: int = 1,
     declared: Mapping[str, str | Declaration] | None = None,
     check: bool = True,
 ) -> Result:
-    """The closed form of the derivative of an expression by variables, by all of them without ``wrt``.
+    """The closed form of the derivative of an expression by variables, by all without ``wrt``.
 
-    expression  a one-line text (assignments before it are traced through) or a prepared Program
+    expression  a one-line text (assignments before it are traced through), or a checked Program
     wrt         a name, "x,y", or a sequence of names
-    order       1, 2, ...: with several variables the mixed derivatives too, under keys such as "x,y"
-    declared    shapes by name, "matrix:n,n spd"; what is missing is inferred and told in ``assumed``
+    order       1, 2, ...: with several variables the mixed ones too, under keys such as "x,y"
+    declared    shapes by name, "matrix:n,n spd"; what is missing is inferred, see ``assumed``
     check       compare every answer with the numeric gradient at three random points
 
-    Shape of a derivative: the result's, then the variable's. Raises RuntimeFault E0701 where there is
-    no closed form yet and E0702 where the check failed, E0301 where shapes contradict each other.
+    Shape of a derivative: the result's, then the variable's. Raises RuntimeFault E0701 where there
+    is no closed form yet, E0702 where the check failed, E0301 where shapes contradict each other.
 
     Example:
         >>> diff("x.T @ A @ x", "x").text
@@ -98,6 +99,8 @@ def diff(
     """
     if not 1 <= order <= MOST_ORDER:
         raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+    if isinstance(expression, Checked):
+        expression = Program(expression)
     program = expression if isinstance(expression, Program) else prepare(expression)
     shaped = {
         k: d if isinstance(d, Declaration) else parse_declaration(d)
@@ -149,7 +152,7 @@ def _names(wrt: str | Sequence[str] | None, shapes: Shapes, program: Program) ->
 def _along(
     path: Sequence[str], program: Program, shapes: Shapes, points: Points, check: bool
 ) -> tuple[Text, float]:
-    """The derivative by the variables of a path, one after the other, each time of the simplest form."""
+    """The derivative by one variable after the other, each time of the simplest form."""
     text = Text(program.checked.module, 0)  # type: ignore[arg-type]
     error = 0.0
     here, known = program, shapes
@@ -174,7 +177,7 @@ def _along(
 def _confirmed(
     options: Sequence[Text], small: Sequence[Text], points: Points, path: tuple[str, ...]
 ) -> tuple[Text, float]:
-    """The shortest text that agrees with the engine at all points. Raises a fault (E0702) if none."""
+    """The shortest text that agrees with the engine at all points. Raises E0702 if none does."""
     known = points.at(path)
     if not known:
         raise no_closed_form("an expression for which no point of its domain was found to check at")

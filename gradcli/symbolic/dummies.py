@@ -2,7 +2,7 @@
 
 Two products that differ only in how their summed labels are called must become one. The labels are
 told apart by where they occur, round by round (each round looks one factor further); labels that
-stay alike are interchangeable, or so nearly that nothing worse than a missed simplification follows.
+stay alike are interchangeable, or so nearly that no more than a simplification is missed.
 """
 
 from __future__ import annotations

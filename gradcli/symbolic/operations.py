@@ -15,7 +15,7 @@ from gradcli.symbolic import value as v
 from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, dimension_of, operation
 from gradcli.symbolic.unsupported import no_closed_form
 
-# ---- Arithmetic ------------------------------------------------------------------------------------
+# ---- Arithmetic ----------------------------------------------------------------------------------
 
 
 @operation("add")
@@ -69,7 +69,7 @@ operation("clone", "conj", "real")(lambda x: x)
 operation("zeros_like")(lambda x: Symbol(v.ZERO, x.axes))
 operation("ones_like")(lambda x: Symbol(v.UNIT, x.axes))
 
-# ---- Sums and products -----------------------------------------------------------------------------
+# ---- Sums and products ---------------------------------------------------------------------------
 
 
 def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
@@ -187,7 +187,7 @@ def trace(x: Symbol) -> Symbol:
     return Symbol(v.contract(v.relabel(x.tensor, {b: a}), [a]))
 
 
-# ---- Shapes ----------------------------------------------------------------------------------------
+# ---- Shapes --------------------------------------------------------------------------------------
 
 
 @operation("reverse_dims")

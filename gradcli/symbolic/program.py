@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from gradcli.language import nodes as n
@@ -55,8 +56,8 @@ PLANNED = frozenset(
 class Step:
     """One operation: the operator's name, the steps it reads, parameters, and its place.
 
-    ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones" and
-    "zeros" hold their dimensions in ``value``.
+    ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones"
+    and "zeros" hold their dimensions in ``value``.
     """
 
     __slots__ = ("inputs", "node", "op", "params", "value")
@@ -131,7 +132,7 @@ class _Flattening:
         if op == "alias":
             return value if value is not None else inputs[0]
         if op in ("maximum", "minimum", "chain"):
-            pairs = list(zip(inputs, inputs[1:], strict=False))
+            pairs = list(pairwise(inputs))
             if op == "chain":
                 for i, (a, b) in enumerate(pairs):
                     self.steps.append(Step(value[i], node, (a, b)))
@@ -178,8 +179,9 @@ class _Flattening:
         if kind is n.Call:
             return self.call(node)
         words = {
-            n.Subscript: "an index", n.Conditional: "a branch (write where)", n.Lambda: "a function",
-            n.List: "a list", n.ListComp: "a list", n.Tuple: "a tuple", n.BoolOp: "and/or",
+            n.Subscript: "an index", n.Conditional: "a branch (write where)",
+            n.Lambda: "a function", n.List: "a list", n.ListComp: "a list",
+            n.Tuple: "a tuple", n.BoolOp: "and/or",
         }  # fmt: skip
         raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
 

@@ -1,8 +1,8 @@
 """Named functions in place of what they are made of, and the relations between functions.
 
 ``exp(u)/(1 + exp(u))`` is sigmoid(u), ``exp(u)/sum(exp(u))`` softmax(u), ``sin(u)/cos(u)`` tan(u);
-sin**2 + cos**2 is 1, and double angles. Each is an identity wherever both sides are defined; whether
-one is used is decided by the length of the result.
+sin**2 + cos**2 is 1, and double angles. Each is an identity wherever both sides are defined;
+whether one is used is decided by the length of the result.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcli.symbolic import value as v
+from gradcli.symbolic.algebra import inside_groups
 from gradcli.symbolic.calls import applied
 
 _ONE = Fraction(1)
@@ -18,12 +19,12 @@ _ONE = Fraction(1)
 
 def tidied(t: v.Tensor) -> v.Tensor:
     """What is shorter in every case: u*sign(u) is abs(u), max(u, 0)*[u > 0] is max(u, 0)."""
-    return _by_term(t, _tidy)
+    return inside_groups(t, lambda u: _by_term(u, _tidy))
 
 
 def named(t: v.Tensor) -> v.Tensor:
     """Quotients of exponentials, sines and hyperbolic functions by their names."""
-    return _by_term(_by_term(t, _name), _ratio)
+    return inside_groups(t, lambda u: _by_term(_by_term(u, _name), _ratio))
 
 
 def _by_term(t: v.Tensor, change: Callable[[dict], v.Tensor | None]) -> v.Tensor:
@@ -159,6 +160,24 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
             factors[b, i] += 1
             factors[other, labels] -= 1
             return [(v.base("call", "softmax", exp.args, exp.dims), labels, _ONE)]
+    return None if i else _softmax_inside(factors, b, exp)
+
+
+def _softmax_inside(factors: dict, b: v.Base, exp: v.Base) -> list | None:
+    """dot(exp(u), w)/sum(exp(u)) is dot(softmax(u), w), which does not overflow."""
+    for (other, labels), e in factors.items():
+        if other is b or other.kind != "sum" or labels or e != 1 or len(other.args[0].terms) > 1:
+            continue
+        (m,) = other.args[0].terms
+        inside = [f for f in m if f[0] is exp]
+        if len(inside) != 1 or inside[0][2] != 1 or other.args[0].terms[m] != 1:
+            continue
+        factors[b, ()] += 1
+        factors[other, labels] -= 1
+        soft = v.base("call", "softmax", exp.args, exp.dims)
+        moved = [(soft if f[0] is exp else f[0], f[1], f[2]) for f in v.renamed(m)]
+        ((whole, _),) = v.product(moved, _ONE, v.bound_of(moved)).terms.items()
+        return list(whole)
     return None
 
 
@@ -168,14 +187,15 @@ _RATIOS = {("sin", "cos"): "tan", ("sinh", "cosh"): "tanh"}
 def _ratio(factors: dict) -> list | None:
     for (b, i), e in list(factors.items()):
         for (top, below), name in _RATIOS.items():
-            if e > 0 and _is_call(b, top):
-                other = _partner(factors, b, i, below)
-                if other is not None and factors[other] < 0:
-                    n = min(e, -factors[other])
-                    if n.denominator == 1:
-                        factors[b, i] -= n
-                        factors[other] += n
-                        return [(f[0], f[1], n) for f in _call(name, b, i)]
+            if not _is_call(b, top):
+                continue
+            other = _partner(factors, b, i, below)
+            if other is not None and e * factors[other] < 0:
+                n = min(abs(e), abs(factors[other])) * (1 if e > 0 else -1)
+                if n.denominator == 1:
+                    factors[b, i] -= n
+                    factors[other] += n
+                    return [(f[0], f[1], n) for f in _call(name, b, i)]
     return None
 
 
@@ -187,11 +207,11 @@ def _partner(factors: dict, b: v.Base, i: tuple, name: str) -> tuple | None:
     return None
 
 
-# ---- Relations over sums ---------------------------------------------------------------------------
+# ---- Relations over sums -------------------------------------------------------------------------
 
 
 def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor | None:
-    """Every gone**2 as 1 + sign*stays**2 (or with sinh and cosh turned): None where there is none."""
+    """Every gone**2 as 1 + sign*stays**2 (sinh**2: stays**2 - 1); None where there is none."""
     found = []
     changed = False
     for m, c in t.terms.items():

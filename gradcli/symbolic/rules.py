@@ -1,4 +1,4 @@
-"""The derivative rule of an operator as text, for ``gradcli ops NAME``: the declared rule, traced."""
+"""The derivative rule of an operator as text, for ``gradcli ops NAME``: as declared, traced."""
 
 from __future__ import annotations
 

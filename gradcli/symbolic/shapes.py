@@ -22,7 +22,7 @@ TRAITS = {
 
 
 class Declaration:
-    """What is known of a variable: its kind, its dimensions by name or size (or (), not said), traits."""
+    """A variable's kind, its dimensions by name or size (() where not said), and its traits."""
 
     __slots__ = ("dims", "rank", "traits")
 
@@ -47,7 +47,7 @@ class Declaration:
 
 
 def parse_declaration(text: str) -> Declaration:
-    """Read ``scalar``, ``vector``, ``vector:n``, ``matrix:n,m``, with symmetric, spd, positive after it.
+    """Read ``scalar``, ``vector``, ``vector:n``, ``matrix:n,m``, then symmetric, spd, positive.
 
     Raises ValueFault (E0901) for anything else.
 
@@ -82,7 +82,7 @@ def _unreadable(text: str, why: str) -> ValueFault:
     )  # fmt: skip
 
 
-# ---- Inference -------------------------------------------------------------------------------------
+# ---- Inference -----------------------------------------------------------------------------------
 
 _REDUCTIONS = frozenset(
     [

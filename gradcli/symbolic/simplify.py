@@ -1,7 +1,7 @@
 """The forms that a derivative may be written in, the shortest first.
 
 As traced, multiplied out, factored, each with relations between functions used or not, each with
-functions recognised or not. All are equal; the cost decides, and the numeric check has the last word.
+functions recognised or not. All are equal; the cost decides, the numeric check has the last word.
 """
 
 from __future__ import annotations

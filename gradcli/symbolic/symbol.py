@@ -138,7 +138,7 @@ def as_symbol(value: Any) -> Symbol:
     raise no_closed_form(f"a {type(value).__name__}")
 
 
-# ---- Rules look away from kinks --------------------------------------------------------------------
+# ---- Rules look away from kinks ------------------------------------------------------------------
 
 _generic = [False]
 

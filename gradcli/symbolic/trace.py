@@ -1,7 +1,7 @@
 """Tracing: the steps run on symbols, and every operator's own rule pushes the derivative forward.
 
-The variable's tangent is a delta over hidden labels, so that one pass gives the derivative by all of
-its entries, with the variable's axes after the result's. The rules are those of ``gradcli.ops``,
+The variable's tangent is a delta over hidden labels, so that one pass gives the derivative by all
+of its entries, with the variable's axes after the result's. The rules are those of ``gradcli.ops``,
 read by ``push_forward`` exactly as forward mode reads them; no derivative is written down here.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["derivative", "in_a_rule"]
 def derivative(
     steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any
 ) -> tuple[v.Tensor, tuple]:
-    """The derivative of the last step by a variable: a tensor over labels 0, 1, ... and their dimensions.
+    """The derivative of the last step by a variable: a tensor over labels 0, 1, ..., their sizes.
 
     Raises a fault (E0701) where an operator has no closed form, with its place.
     """

@@ -1,4 +1,4 @@
-"""Sizes by unification: which dimensions of an expression are the same, and what they are called."""
+"""Sizes by unification: which dimensions of an expression are one, and what they are called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LETTERS = ("n", "m", "p", "k", "q", "l", "r", "s")
 
 
 class Unifier:
-    """One pass over the steps. A dimension is a number of a class; classes are joined as they meet."""
+    """One pass over the steps. A dimension is the number of a class; classes join as they meet."""
 
     def __init__(
         self, steps: Sequence[Step], declared: Mapping[str, Declaration], ranks: Mapping[str, int],
@@ -56,8 +56,9 @@ class Unifier:
             name, other = self._owner(a, b)
             said = f"{name} is {self._shown(name)}" if name else ""
             raise conflict(
-                f"sizes {x} and {y} meet here" + (f" ({said})" if said else ""), self.source, step.node,
-                other, said, help="declare both with one name where the sizes are equal",
+                f"sizes {x} and {y} meet here" + (f" ({said})" if said else ""),
+                self.source, step.node, other, said,
+                help="declare both with one name where the sizes are equal",
             )  # fmt: skip
         if x is None:
             a, b = b, a
@@ -181,7 +182,7 @@ class Unifier:
         return self.variables[name]
 
     def wrong(self, s: Step, message: str, inputs: Sequence[int] = ()) -> Exception:
-        """A contradiction of ranks: the operator, and the variable whose first use said otherwise."""
+        """A contradiction of ranks: the operator, and the variable that was used otherwise."""
         for i in inputs:
             inner = self.steps[i]
             if inner.op == "name":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.errors import LimitFault, RuntimeFault
+from gradcli.ops.errors import RuntimeFault
 
 HELP = "gradcli grad gives the gradient at numbers, gradcli jac the Jacobian"
 NO_CLOSED_FORM, WITHHELD = "E0701", "E0702"
@@ -21,9 +21,9 @@ def no_value(what: str) -> RuntimeFault:
     return RuntimeFault(NO_CLOSED_FORM, f"no closed form: {what}", help=HELP)
 
 
-def too_large() -> LimitFault:
+def too_large() -> RuntimeFault:
     """The fault (E0701) for an expression that grew past what a person would read."""
-    return LimitFault(NO_CLOSED_FORM, "the closed form is too large to write down", help=HELP)
+    return RuntimeFault(NO_CLOSED_FORM, "the closed form is too large to write down", help=HELP)
 
 
 def at(fault: Any, source: Any, node: Any) -> Any:

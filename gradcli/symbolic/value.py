@@ -4,8 +4,8 @@
     a product   factors base^exponent[labels], for example  2 * A[n0, m-1] * x[m-1]
 
 So ``@``, elementwise ``*``, ``sum``, ``trace``, ``outer``, ``.T`` and broadcasting are one thing. A
-free label that a term does not mention is broadcast over. A factor group that is summed over completely is a scalar base of its own; products of
-scalars therefore commute and merge like numbers.
+free label that a term does not mention is broadcast over. Factors that are summed over completely
+are a scalar base of their own; products of scalars therefore commute and merge like numbers.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from gradcli.symbolic.dummies import canonical, components
 from gradcli.symbolic.unsupported import no_value, too_large
 
 __all__ = [
-    "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor", "base",
-    "bases_of", "bound_of", "content", "contract", "delta", "distribute", "factor", "fresh", "has_delta", "hidden",
+    "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor",
+    "base", "bases_of", "bound_of", "content", "contract", "delta", "distribute", "factor",
+    "fresh", "has_delta", "hidden",
     "is_hidden", "is_positive", "known", "mul", "number", "order", "place", "power", "product",
     "relabel", "renamed", "reset", "scale", "settled", "size",
 ]  # fmt: skip

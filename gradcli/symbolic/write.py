@@ -25,7 +25,7 @@ _NAMES = {"maximum": "max", "minimum": "min"}
 def write(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> Text:
     """The text of a tensor over labels 0, 1, ... of these dimensions.
 
-    ``sizes`` replaces dimensions by numbers. Raises a fault (E0701) for what the language cannot say.
+    ``sizes`` replaces dimensions by numbers. Raises a fault (E0701) for what cannot be said.
     """
     return Writer(sizes or {}).tensor(t, tuple((d, i) for i, d in enumerate(dims)), True)
 
@@ -130,7 +130,7 @@ class Writer:
     # -- factors ---------------------------------------------------------------------------------
 
     def raised(self, b: v.Base, e: Fraction) -> tuple[Text, Fraction]:
-        """A base to a power as (text, exponent left): exp takes it inside, a root of squares is a norm."""
+        """A base to a power as (text, exponent left): exp takes it inside, a root is a norm."""
         if b.kind == "call" and b.name == "exp" and e != 1:
             labels = tuple((d, i) for i, d in enumerate(b.dims))
             return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)
@@ -270,10 +270,10 @@ class Writer:
             return Piece(c, tops, below, (eye,), 2)
         one = every[0]
         node = one.text().node
-        if len(every) == 1 and one.exponent == 1 and isinstance(node, w.n.Call):
-            if isinstance(node.func, w.n.Name) and node.func.id == "diag":
-                inner = Text(node.args[0], one.text().cost - 1)
-                return Piece(c, tops, below, (w.binary("*", eye, inner),), 2)
+        single = len(every) == 1 and one.exponent == 1 and isinstance(node, w.n.Call)
+        if single and w.n.same(node.func, w.n.Name("diag")):
+            inner = Text(node.args[0], one.text().cost - 1)
+            return Piece(c, tops, below, (w.binary("*", eye, inner),), 2)
         return Piece(c, tops, below, (w.called("diag", elementwise(every)),), 2)
 
     # -- sums ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The cost rule by which closed forms are compared: one for every operation, names and numbers free.
+"""The cost rule by which closed forms are compared: one for every operation, names free.
 
 Counted on Python's own parse of the text, so that it owes nothing to the writer that it judges.
 """
@@ -9,7 +9,7 @@ import ast
 
 
 def cost(text: str) -> int:
-    """Operations in an expression: + - * / ** @, calls, ``.T``, comparisons, minus on a non-literal."""
+    """Operations in a text: + - * / ** @, calls, ``.T``, comparisons, minus on a non-literal."""
     total = 0
     for node in ast.walk(ast.parse(text, mode="eval")):
         if isinstance(node, ast.UnaryOp):

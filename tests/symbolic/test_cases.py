@@ -29,9 +29,27 @@ def softmax(u: np.ndarray) -> np.ndarray:
     return top / top.sum()
 
 
+NUMPY = [
+    "sin",
+    "cos",
+    "tan",
+    "exp",
+    "log",
+    "sqrt",
+    "tanh",
+    "where",
+    "outer",
+    "diag",
+    "eye",
+    "dot",
+    "sum",
+    "trace",
+    "abs",
+    "einsum",
+]
 NAMES = {
     name: getattr(np, name)
-    for name in ["sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "where", "outer", "diag", "eye", "dot", "sum", "trace", "abs", "einsum"]
+    for name in NUMPY
 } | {
     "sigmoid": sigmoid, "softmax": softmax, "norm": np.linalg.norm, "max": np.maximum,
     "ones": lambda *n: np.ones(n), "inv": np.linalg.inv, "det": np.linalg.det,

@@ -70,7 +70,7 @@ SHAPES = {"x": "vector:n", "v": "vector:n", "A": "matrix:n,n"}
 
 
 def derived(text: str, **options: object):
-    """The result, or None where there is no closed form (never a wrong one: that would be E0702)."""
+    """The result, or None where there is no closed form (a wrong one would be E0702)."""
     try:
         return diff(text, "x", **options)  # type: ignore[arg-type]
     except Fault as fault:

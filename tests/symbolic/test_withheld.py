@@ -1,6 +1,6 @@
 """A wrong formula never gets out: what disagrees with the engine is withheld, with both values.
 
-Closed form and number come from one rule, so to make them differ a rule is made wrong for symbols only.
+Closed form and number come from one rule; to make them differ, a rule is made wrong for symbols.
 """
 
 from __future__ import annotations
