@@ -101,7 +101,8 @@ __all__ = [
     "Size", "Tensor", "allclose", "arange", "as_tensor", "bool", "cdouble", "cfloat", "complex64",
     "complex128", "double", "enable_grad", "equal", "eye", "float", "float16", "float32", "float64",
     "from_numpy", "full", "get_default_dtype", "half", "inference_mode", "int", "int8", "int16",
-    "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "linspace", "long",
-    "manual_seed", "max", "min", "no_grad", "numel", "ones", "rand", "randint", "randn",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "tensor", "uint8", "zeros",
+    "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "linspace",
+    "long", "manual_seed", "max", "min", "no_grad", "numel", "ones", "rand", "randint", "randn",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "tensor", "uint8",
+    "zeros",
 ]  # fmt: skip

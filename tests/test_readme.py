@@ -21,11 +21,8 @@ def shown():
         if line.startswith("    $ gradcli"):
             output = []
             for following in lines[i + 1 :]:
-                if (
-                    (following.strip()
-                    and not following.startswith("    "))
-                    or following.startswith("    $")
-                ):
+                text = following.strip() and not following.startswith("    ")
+                if text or following.startswith("    $"):
                     break
                 output.append(following[4:])
             found.append((line[6:], "\n".join(output).strip()))

@@ -1,9 +1,10 @@
 """Options or variables: the arguments are sorted before Typer sees them.
 
-``--name`` is an option where the command declares it. Any other ``--name VALUE`` or ``--name=VALUE``
-gives a variable of the expression, takes exactly one value (a negative number too), and must be one
-that the expression reads; the command checks that once it has parsed the text. Left to itself an
-option parser would read ``--jsn 3`` as a variable, and eat ``-j`` out of an expression.
+``--name`` is an option where the command declares it. Any other ``--name VALUE`` or
+``--name=VALUE`` gives a variable of the expression, takes exactly one value (a negative number
+too), and must be one that the expression reads; the command checks that once it has parsed the
+text. Left to itself an option parser would read ``--jsn 3`` as a variable, and eat ``-j`` out
+of an expression.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def split(
 ) -> list[str]:
     """``args`` for Typer: options first, then ``--`` and the words; variables go aside.
 
-    Raises ValueFault: E0902 (neither option nor possible variable), E0908 (a value is missing), E0909
-    (a variable given twice).
+    Raises ValueFault: E0902 (neither option nor possible variable), E0908 (a value is missing),
+    E0909 (a variable given twice).
     """
     options: list[str] = []
     words: list[str] = []

@@ -49,8 +49,9 @@ def check(
         if off.size and not off[place] <= TOLERANCE:
             raise RuntimeFault(
                 "E0410",
-                f"d/d{name} is off at entry {tuple(map(int, place))}: {np.asarray(g.array)[place]:.10g} by "
-                f"the rules, {numeric[place]:.10g} by differences",
+                f"d/d{name} is off at entry {tuple(map(int, place))}: "
+                f"{np.asarray(g.array)[place]:.10g} by the rules, "
+                f"{numeric[place]:.10g} by differences",
                 help="at a kink both may be right: move the point a little",
             )
         worst = max(worst, float(off.max(initial=0.0)))

@@ -28,9 +28,9 @@ def diff(
     color: options.Color = "auto",
     timeout: options.Timeout = 60.0,
 ) -> None:
-    """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m, with symmetric,
-    spd or positive after it. A value declares its shape, and the formula is evaluated at it. What is not
-    declared is inferred and told.
+    """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m, with
+    symmetric, spd or positive after it. A value declares its shape, and the formula is evaluated at
+    it. What is not declared is inferred and told.
 
     Example: gradcli diff "x.T @ A @ x" --x vector --A matrix --wrt x
     """

@@ -106,13 +106,14 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
 
 
 def load(
-    source: Source, mode: str, variables: Variables, given: Sequence[str] | None, file: str | None,
-    dtype: str | None, rng: int | None, device: str, wrt: str | None = None, differentiate: bool = True,
+    source: Source, mode: str, variables: Variables, given: Sequence[str] | None,
+    file: str | None, dtype: str | None, rng: int | None, device: str, wrt: str | None = None,
+    differentiate: bool = True,
 ) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
     """The program, its variables as leaves, and the names to differentiate by.
 
-    Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value, E09xx
-    for values that cannot be read.
+    Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value,
+    E09xx for values that cannot be read.
     """
     program = prepare(source, mode)
     chosen = set_dtype(dtype, program)
@@ -235,7 +236,7 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
 
 
 def on_device(leaf: Tensor, device: str) -> Tensor:
-    """The leaf where it is to be computed with. Raises RuntimeFault (E0905) where there is no GPU."""
+    """The leaf where it is to be computed with. Raises RuntimeFault (E0905) without a GPU."""
     if device == "cpu":
         return leaf
     if device.partition(":")[0] != "cuda":
@@ -343,8 +344,9 @@ def mark_last(fault: Any, program: Program) -> None:
 class Job:
     """One command's work on one expression: program, leaves, options, results.
 
-    ``asked`` holds the command's parameters by name; those that a command does not have keep their
-    defaults. The program runs once per call of ``result``, on the leaves or on values put in for some.
+    ``asked`` holds the command's parameters by name; those that a command does not have keep
+    their defaults. The program runs once per call of ``result``, on the leaves or on values put
+    in for some.
     """
 
     def __init__(self, variables: Variables, asked: Mapping[str, Any]) -> None:

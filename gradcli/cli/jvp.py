@@ -1,4 +1,4 @@
-"""``gradcli jvp``, ``gradcli vjp``, ``gradcli hvp``: products with the derivative, without forming it."""
+"""``gradcli jvp``, ``vjp`` and ``hvp``: products with the derivative, without forming it."""
 
 from __future__ import annotations
 
@@ -135,8 +135,9 @@ def _directions(along: list[str] | None, job: inputs.Job) -> dict[str, Any]:
         array = inputs.read_flag(f"along {name}", text, leaf.dtype)
         if array.shape != leaf.array.shape:
             raise ValueFault(
-                "E0912", f"--along {name} has shape {tuple(array.shape)}, {name} {tuple(leaf.array.shape)}",
+                "E0912",
+                f"--along {name} has shape {tuple(array.shape)}, {name} {tuple(leaf.array.shape)}",
                 help="a direction has its variable's shape",
-            )  # fmt: skip
+            )
         found[name] = wrap(array.astype(leaf.dtype.numpy)[()], leaf.dtype)
     return found

@@ -44,8 +44,9 @@ def array_of(value: Any) -> Any:
 
 
 def emit(
-    command: str, form: str, parts: Sequence[tuple[str, str, Any, str]], precision: int | str | None,
-    extra: Mapping[str, Any] | None = None, warnings: Sequence[str] = (),
+    command: str, form: str, parts: Sequence[tuple[str, str, Any, str]],
+    precision: int | str | None, extra: Mapping[str, Any] | None = None,
+    warnings: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Write a result.
 

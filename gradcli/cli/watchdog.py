@@ -1,8 +1,8 @@
 """The wall-clock limit of one command.
 
-A timer signal raises a fault between two bytecodes, which a program cannot catch (the language has no
-``try``). A call into NumPy can hold the signal up, so a thread waits a little longer and then ends the
-process itself.
+A timer signal raises a fault between two bytecodes, which a program cannot catch (the language has
+no ``try``). A call into NumPy can hold the signal up, so a thread waits a little longer and then
+ends the process itself.
 """
 
 from __future__ import annotations

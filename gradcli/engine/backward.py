@@ -1,8 +1,8 @@
 """The backward pass: from outputs to leaves, once over the graph, without recursion.
 
 Nodes run from the youngest to the oldest (PyTorch's order: a node has a higher sequence number than
-all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there. What every rule
-would otherwise repeat is done here: summing a broadcast cotangent back to the input's shape,
+all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there. What every
+rule would otherwise repeat is done here: summing a broadcast cotangent back to the input's shape,
 expanding a too-small one, casting to the input's dtype, projecting complex to real.
 """
 
@@ -56,8 +56,9 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched.
 
-    ``grad_outputs`` weights the outputs (needed where one has several entries). Raises RuntimeFault:
-    E0404 (an input requires no grad), E0406 (an input was not used; ``allow_unused=True`` gives None).
+    ``grad_outputs`` weights the outputs (needed where one has several entries). Raises
+    RuntimeFault: E0404 (an input requires no grad), E0406 (an input was not used;
+    ``allow_unused=True`` gives None).
 
     Example:
         >>> import gradcli
@@ -88,7 +89,8 @@ def grad(
         elif found is None and not allow_unused:
             raise RuntimeFault(
                 "E0406",
-                f"One of the differentiated Tensors (input {i}) appears to not have been used in the graph.",
+                f"One of the differentiated Tensors (input {i}) appears to not have been used "
+                "in the graph.",
                 help="Set allow_unused=True if this is the desired behavior.",
             )
         results.append(
@@ -356,7 +358,7 @@ def _taken_only(r: Any, g: Any) -> Any:
     finite = np.isfinite(raw)
     if finite.all():
         return r
-    # Only where 0 met inf or NaN: a cotangent that is 0 by chance still has a derivative of its own.
+    # Only where 0 met inf or NaN: a cotangent that is 0 by chance still has its own derivative.
     raw_g = g.array if isinstance(g, Tensor) else g
     idle = ~finite & (raw_g == 0)
     return where(idle, 0.0, r) if isinstance(r, Tensor) else np.where(idle, 0.0, raw)[()]
@@ -365,8 +367,8 @@ def _taken_only(r: Any, g: Any) -> Any:
 def _ran_before(node: Node) -> RuntimeFault:
     return RuntimeFault(
         "E0401",
-        "Trying to backward through the graph a second time: the first run freed the values saved by "
-        f"{node.name()}",
+        "Trying to backward through the graph a second time: the first run freed the values saved "
+        f"by {node.name()}",
         help="make the first call backward(retain_graph=True)",
     )
 
@@ -414,7 +416,8 @@ def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:
     if result.array.shape != node.shape:
         raise RuntimeFault(
             "E0407",
-            f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape {tuple(node.shape)}",
+            f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape "
+            f"{tuple(node.shape)}",
         )
     return result if recorded else result.array
 

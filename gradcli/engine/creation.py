@@ -21,8 +21,8 @@ def tensor(
 ) -> Tensor:
     """A leaf made of a copy of ``data``: a number, nested lists, an array or a Tensor.
 
-    Python floats become the default dtype (float32), whole numbers int64, booleans bool; arrays keep
-    theirs. Raises ValueFault (E0303) for ragged lists, TypeFault for what is no number.
+    Python floats become the default dtype (float32), whole numbers int64, booleans bool; arrays
+    keep theirs. Raises ValueFault (E0303) for ragged lists, TypeFault for what is no number.
 
     Example:
         >>> import gradcli

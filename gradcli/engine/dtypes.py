@@ -146,7 +146,10 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def result_type(operands: Iterable[tuple[DType, int]]) -> DType:
-    """The type that operands of (dtype, rank) meet in: rank 2 has dimensions, 1 is 0-d, 0 a number."""
+    """The type that operands of (dtype, rank) meet in.
+
+    Rank 2 has dimensions, 1 is 0-d, 0 a number.
+    """
     by_rank: list[DType | None] = [None, None, None]
     for dtype, rank in operands:
         have = by_rank[rank]

@@ -17,8 +17,8 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.shape import normal_dim
 
 HIDDEN = frozenset(
-    ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast", "mT",
-     "cat", "stack", "tile")
+    ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast",
+     "mT", "cat", "stack", "tile")
 )  # fmt: skip
 """Operators that are reached by syntax, by a method or through a function below."""
 

@@ -4,10 +4,10 @@
                 mul --> y --> sin --> z          tensors point at nodes through ``Tensor.edge``,
     w (leaf) --'                                 nodes point at nodes through ``Node.edges``
 
-A node never holds its own output Tensor (that would be a cycle); where a rule reads ``out`` it keeps
-the raw array. Each operator gets node classes of its own, named as PyTorch names them, the first
-time it is recorded; their ``pull`` is assembled from the operator's rules, so that the backward pass
-runs no loop over names.
+A node never holds its own output Tensor (that would be a cycle); where a rule reads ``out`` it
+keeps the raw array. Each operator gets node classes of its own, named as PyTorch names them, the
+first time it is recorded; their ``pull`` is assembled from the operator's rules, so that the
+backward pass runs no loop over names.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Extra:
     """What few nodes have: parameters, hooks, kept gradients, versions, a place in the source."""
 
     __slots__ = (
-        "hooks", "kept", "out_meta", "params", "place", "post_hooks", "pre_hooks", "shapes", "versions",
+        "hooks", "kept", "out_meta", "params", "place", "post_hooks", "pre_hooks", "shapes",
+        "versions",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -81,7 +82,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        """The nodes that the inputs came from, each with its output number; (None, 0) for constants."""
+        """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
         return tuple((e, 0) for e in self.edges)
 
     @property
@@ -91,7 +92,10 @@ class Node:
         return extra.params.setdefault("metadata", {})
 
     def register_hook(self, hook: Callable) -> Handle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran; it may replace grad_inputs."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran.
+
+        The hook may replace grad_inputs.
+        """
         extra = more(self)
         extra.post_hooks = extra.post_hooks or {}
         return Handle(extra.post_hooks, hook)
@@ -161,7 +165,7 @@ _classes: dict[tuple, type[Node]] = {}
 
 
 def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False) -> type[Node]:
-    """The node class for an operator; ``numbers`` marks the inputs that are plain Python numbers."""
+    """The node class for an operator; ``numbers`` marks inputs that are plain Python numbers."""
     key = (op.name, numbers, is_complex)
     found = _classes.get(key)
     if found is None:
@@ -316,7 +320,7 @@ def verify(node: Node, place: int, value: Any) -> None:
         raise RuntimeFault(
             "E0402",
             "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: the {kind} of {node.op.name} (shape {shape}, saved by {node.name()}) is at "
-            f"version {now}; expected version {then} instead",
+            f"operation: the {kind} of {node.op.name} (shape {shape}, saved by {node.name()}) is "
+            f"at version {now}; expected version {then} instead",
             help="write a = a + 1 instead of a += 1, or change a clone()",
         )

@@ -25,8 +25,8 @@ from gradcli.ops.indexing import write
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
     """``target`` becomes ``op(target, *others, **params)``, in its own memory; returns ``target``.
 
-    Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301 and
-    E0309 (the result does not fit the target).
+    Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301
+    and E0309 (the result does not fit the target).
     """
     _may_write(target, others)
     old = _before_write(target)
@@ -101,8 +101,8 @@ def _before_write(target: Tensor) -> Tensor:
     if not array.flags.writeable or 0 in array.strides:
         raise RuntimeFault(
             "E0409",
-            "unsupported operation: more than one element of the written-to tensor refers to a single "
-            "memory location",
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location",
             help="Please clone() the tensor before performing the operation.",
         )
     old = wrap(array, target.dtype, target.edge)

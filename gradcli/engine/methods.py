@@ -139,8 +139,8 @@ def _view(self: Tensor, *sizes: Any) -> Tensor:
     if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
         raise RuntimeFault(
             "E0306",
-            "view size is not compatible with input tensor's size and stride (at least one dimension "
-            "spans across two contiguous subspaces).",
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces).",
             help="Use .reshape(...) instead.",
         )
     return out

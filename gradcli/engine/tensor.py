@@ -150,7 +150,8 @@ class Tensor:
             if value.array.shape != self.array.shape:
                 raise RuntimeFault(
                     "E0301",
-                    f"grad has shape {list(value.array.shape)}, the tensor {list(self.array.shape)}",
+                    f"grad has shape {list(value.array.shape)}, "
+                    f"the tensor {list(self.array.shape)}",
                     help="a gradient has its tensor's shape",
                 )
         if self.edge.__class__ is AccumulateGrad:
@@ -199,7 +200,7 @@ class Tensor:
         return 0 if self.meta is None else self.meta.version.number
 
     def _meta(self) -> Meta:
-        """The tensor's Meta, made when first needed and shown to the node that saved this result."""
+        """The tensor's Meta, made when first needed, shown to the node that saved this result."""
         meta = self.meta
         if meta is None:
             meta = self.meta = Meta()
@@ -321,7 +322,7 @@ class Tensor:
         return self.meta is not None and self.meta.kept is not None
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
-        """Call ``hook(grad)`` when this tensor's gradient is known; a returned tensor replaces it."""
+        """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
         if self.edge is None:
             raise RuntimeFault(
                 "E0404",

@@ -1,7 +1,7 @@
-"""Python's own functions as the language has them, bounded: nothing here grows without being charged.
+"""Python's own functions as the language has them, bounded.
 
-Each takes Tensors as well as Python values where Python's function would. ``TABLE`` is the part of
-the name table that this file fills.
+Nothing here grows without being charged. Each takes Tensors as well as Python values where Python's
+function would. ``TABLE`` is the part of the name table that this file fills.
 """
 
 from __future__ import annotations

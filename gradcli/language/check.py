@@ -197,8 +197,8 @@ def _imports(checked: Checked) -> None:
                 else:
                     near = closest(name, table)
                     raise SyntaxFault(
-                        "E0163", f"`{node.module}` has no `{name}` here", checked.source, node.start,
-                        node.end, help=f"did you mean `{near}`?" if near else None,
+                        "E0163", f"`{node.module}` has no `{name}` here", checked.source,
+                        node.start, node.end, help=f"did you mean `{near}`?" if near else None,
                     )  # fmt: skip
 
 

@@ -42,16 +42,16 @@ class Value:
 
 def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
     return ast.arguments(
-        posonlyargs=[], args=[ast.arg(arg=p, lineno=1, col_offset=0) for p in params], kwonlyargs=[],
-        kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,
+        posonlyargs=[], args=[ast.arg(arg=p, lineno=1, col_offset=0) for p in params],
+        kwonlyargs=[], kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,
     )  # fmt: skip
 
 
 class Emitter:
     """One pass over one program: the statements made so far, and ways to make more.
 
-    The methods that lower a kind of node are named after it (see ``expressions`` and ``statements``);
-    they are generators that yield the children to be lowered first.
+    The methods that lower a kind of node are named after it (see ``expressions`` and
+    ``statements``); they are generators that yield the children to be lowered first.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ _CODES: dict[type, tuple[str, type[Fault]]] = {
 
 
 def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
-    """``fault`` as a Fault that knows its place in ``program``, its operands and the calls to it."""
+    """``fault`` as a Fault that knows its place in ``program``, its operands and its callers."""
     from gradcli.language.run import FILE
 
     frames = []
@@ -77,7 +77,9 @@ def _operand(node: n.Node, index: int) -> n.Node | None:
         return (node.target, node.value)[index] if index < 2 else None
     if isinstance(node, n.Call):
         args: tuple[n.Node, ...] = node.args
-        if (isinstance(node.func, n.Attribute) and not isinstance(node.func.value, n.Name)) or (isinstance(node.func, n.Attribute) and len(args) <= index):
+        if isinstance(node.func, n.Attribute) and (
+            not isinstance(node.func.value, n.Name) or len(args) <= index
+        ):
             args = (node.func.value, *args)
         return args[index] if index < len(args) else None
     return None

@@ -3,9 +3,10 @@
 The tree becomes ``ast`` nodes, never text, and those a code object. Measured on a loop over plain
 numbers, code objects run at 1.0 to 1.6 times CPython's own time, nested closures at 5.8.
 
-User names become ``v_name``, so that they cannot meet a helper's (``h_name``), a table function's
-(``g_name``) or a temporary's (``t_1``). What each construct turns into, and why that is safe, stands in
-``lower_expressions`` and ``lower_statements``; the node kinds that may appear at all stand here.
+User names become ``v_name``, so that they cannot meet a helper's (``h_name``), a table
+function's (``g_name``) or a temporary's (``t_1``). What each construct turns into, and why that
+is safe, stands in ``lower_expressions`` and ``lower_statements``; the node kinds that may appear
+at all stand here.
 
 The line number of every emitted node is the number of the tree node it came from, so that a
 traceback leads back to an exact span of the user's text at no cost while running.
@@ -24,12 +25,12 @@ from gradcli.language.emit import COMPARISONS, LOAD, OPERATORS, arguments
 from gradcli.language.lower_statements import Statements
 
 _ALLOWED = frozenset(
-    (ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.AugAssign, ast.Expr, ast.If,
-     ast.While, ast.For, ast.With, ast.withitem, ast.Break, ast.Continue, ast.Pass, ast.Return,
-     ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Call,
-     ast.keyword, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Lambda, ast.ListComp,
-     ast.comprehension, ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.USub, ast.UAdd,
-     *OPERATORS.values(), *COMPARISONS.values())
+    (ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Assign, ast.AugAssign, ast.Expr,
+     ast.If, ast.While, ast.For, ast.With, ast.withitem, ast.Break, ast.Continue, ast.Pass,
+     ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp,
+     ast.IfExp, ast.Call, ast.keyword, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Lambda,
+     ast.ListComp, ast.comprehension, ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.USub,
+     ast.UAdd, *OPERATORS.values(), *COMPARISONS.values())
 )  # fmt: skip
 
 
@@ -39,8 +40,8 @@ def lower(
     """The code of ``main(inputs...)``, the tree node behind each line number, and its constants.
 
     Tensors assigned to a name in ``keep`` (None: any) keep their gradient, as by ``retain_grad``.
-    ``main`` returns the value of the last expression statement and all variables. Raises SyntaxFault
-    for names that are not known (E0201, E0202, E0204).
+    ``main`` returns the value of the last expression statement and all variables. Raises
+    SyntaxFault for names that are not known (E0201, E0202, E0204).
     """
     checked.require(inputs)
     work = _Program(checked, frozenset(inputs), keep)

@@ -167,7 +167,8 @@ class Expressions(Emitter):
             return Value(ast.Name(self.constant("k_", value), LOAD, **where), 1)
         near = closest(dotted, table)
         raise SyntaxFault(
-            "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source, node.start, node.end,
+            "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source,
+            node.start, node.end,
             help=f"did you mean `{inner.id}.{near}`?" if near else "all names: gradcli ops",
         )  # fmt: skip
 

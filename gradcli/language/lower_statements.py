@@ -1,7 +1,7 @@
 """Statements to Python code, one method per kind of node.
 
-Loops and functions take one step each from the step budget per turn or call; targets other than names
-go through helpers or subscripts; augmented assignment is in place on tensors, as in PyTorch.
+Loops and functions take one step each from the step budget per turn or call; targets other than
+names go through helpers or subscripts; augmented assignment is in place on tensors, as in PyTorch.
 """
 
 from __future__ import annotations

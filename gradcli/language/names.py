@@ -65,8 +65,8 @@ def _torch() -> dict[str, Any]:
     )  # fmt: skip
     table["autograd.grad"] = engine.grad
     table["autograd.backward"] = engine.backward
-    for name in ("relu", "softmax", "log_softmax", "sigmoid", "tanh", "softplus", "elu", "leaky_relu",
-                 "logsigmoid", "softsign", "hardtanh"):  # fmt: skip
+    for name in ("relu", "softmax", "log_softmax", "sigmoid", "tanh", "softplus", "elu",
+                 "leaky_relu", "logsigmoid", "softsign", "hardtanh"):  # fmt: skip
         table[f"nn.functional.{name}"] = NAMES[name]
     for name in ("norm",):
         table[f"linalg.{name}"] = NAMES[name]
@@ -113,8 +113,18 @@ def namespace(module: str) -> dict[str, Any] | None:
 
 # ---- Attributes ----------------------------------------------------------------------------------
 
-_TENSOR_READ = ["shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T", "mT", "real", "imag", "retains_grad"]
-_TENSOR_CALL = ["size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride", "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook", "register_post_accumulate_grad_hook", "item", "tolist", "to", "type", "type_as", "float", "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute", "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_", "contiguous"]
+_TENSOR_READ = [
+    "shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T",
+    "mT", "real", "imag", "retains_grad",
+]  # fmt: skip
+_TENSOR_CALL = [
+    "size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride",
+    "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "item", "tolist", "to", "type", "type_as", "float",
+    "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
+    "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_",
+    "contiguous",
+]  # fmt: skip
 
 
 def _tensor_methods() -> dict[str, Any]:
@@ -196,7 +206,7 @@ def attributes_of(kind: type) -> Iterator[str]:
 
 
 def set_attribute(value: Any, name: str, new: Any) -> None:
-    """``value.name = new``, for the few attributes that may be written. Raises TypeFault (E0204)."""
+    """``value.name = new``, for the few attributes one may write. Raises TypeFault (E0204)."""
     if name in WRITE.get(value.__class__, ()):
         setattr(value, name, new)
         return

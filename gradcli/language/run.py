@@ -93,9 +93,10 @@ class Program:
                 code = compile(tree, FILE, "exec")
             except (RecursionError, SyntaxError, MemoryError) as fault:
                 raise LimitFault(
-                    "E0604", f"the program nests too deeply to be compiled ({type(fault).__name__})",
+                    "E0604",
+                    f"the program nests too deeply to be compiled ({type(fault).__name__})",
                     help="split it into functions or simpler statements",
-                ) from None  # fmt: skip
+                ) from None
             self._cache[key] = code, places, constants
         code, places, constants = self._cache[key]
         scope = _scope(constants, limits.steps, write or _nowhere)

@@ -133,7 +133,7 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
 
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
     if is_number(x):
-        # The logarithm of a number is a number: a choice between numbers would have no dtype to keep.
+        # The logarithm of a number is a number: a choice between numbers has no dtype to keep.
         if x == 0:
             return t * where(y >= 0, 0.0, -out)
         return t * (

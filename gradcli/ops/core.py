@@ -1,6 +1,6 @@
 """Operators, and the kinds that turn one derivative rule into every reading of it.
 
-An operator is a computation on arrays plus one rule per input. The *kind* says how the rule is read:
+An operator is a computation on arrays plus one rule per input. The *kind* says how a rule is read:
 
     kind         what the rule gives               reverse (vjp)            forward (jvp)
     elementwise  the partial, or t times it        g * conj(partial)        sum of t * partial
@@ -144,8 +144,8 @@ class Operator:
         """Apply to values of any reading.
 
         A value whose type is not an array takes over when its type has ``__gradcli_rank__`` (a
-        positive number on the type or the instance) and ``__gradcli_apply__(op, args, params)``. The
-        highest rank wins, so that a tangent of a Tensor is handled by the tangent first.
+        positive number on the type or the instance) and ``__gradcli_apply__(op, args, params)``.
+        The highest rank wins, so that a tangent of a Tensor is handled by the tangent first.
         """
         if params or (len(args) != self.arity and not self.variadic):
             args, params = self.bind(args, params)
@@ -266,7 +266,7 @@ def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) 
 
 
 def is_number(value: Any) -> bool:
-    """Whether ``value`` is a plain Python number (a NumPy float64 scalar counts as data, not here)."""
+    """Whether ``value`` is a plain Python number (a NumPy float64 scalar counts as data)."""
     return value.__class__ in (int, float, complex, bool)
 
 
@@ -277,7 +277,7 @@ def is_complex(value: Any) -> bool:
 
 
 def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
-    """The partial derivative of an elementwise operator by input ``index``, from its declared rule."""
+    """The partial derivative of an elementwise operator by input ``index``, from its rule."""
     rule = op.rules[index]
     if op.scaled[index]:
         given = {**given, "t": 1.0}
@@ -350,7 +350,7 @@ def _array_scope(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _computation(op: Operator) -> Callable[..., Any]:
-    """What an operator computes, callable as the operator is: its parameters have their defaults."""
+    """What an operator computes, callable as the operator is: parameters have their defaults."""
     compute = op.compute
     if not op.params:
         return compute

@@ -1,7 +1,8 @@
 """The errors that gradcli raises: one stable code each, and the built-in type PyTorch would raise.
 
-A caller in Python can write ``except RuntimeError`` as in a PyTorch tutorial; the command line shows
-the same error as a diagnostic with the user's own source line. ``gradcli why CODE`` explains a code.
+A caller in Python can write ``except RuntimeError`` as in a PyTorch tutorial; the command line
+shows the same error as a diagnostic with the user's own source line. ``gradcli why CODE``
+explains a code.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ class Fault(Exception):
     code      stable identifier such as ``"E0301"``
     message   what is wrong, in the user's own names; no trailing full stop
     help      what to write instead, or None
-    operands  ``(index, text)`` pairs that describe the operator's operands, by position; a front end
-              that knows the source underlines each one
+    operands  ``(index, text)`` pairs that describe the operator's operands, by position; a front
+              end that knows the source underlines each one
     notes     further sentences, in order
     """
 

@@ -56,7 +56,8 @@ def _stack(*xs: Any, dim: int) -> Any:
     if len(shapes) != 1:
         raise RuntimeFault(
             "E0301",
-            f"stack needs tensors of one shape, got {', '.join(map(str, sorted(shapes))) or 'none'}",
+            "stack needs tensors of one shape, got "
+            f"{', '.join(map(str, sorted(shapes))) or 'none'}",
             help="cat joins tensors whose sizes differ along the joined dimension",
         )
     return np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1))

@@ -1,6 +1,7 @@
 """Functions with kinks: absolute value, choices, minima and maxima, clamping, rectifiers.
 
-A kink has no derivative; the slope used there is PyTorch's and stands in each declaration's ``edges``.
+A kink has no derivative; the slope used there is PyTorch's and stands in
+each declaration's ``edges``.
 """
 
 from __future__ import annotations

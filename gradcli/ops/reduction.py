@@ -150,7 +150,7 @@ def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
 
 
 def _spread(x: Any, dim: Dims, correction: float) -> Any:
-    """The gradient of half the variance: each entry's distance from the mean, over n - correction."""
+    """The gradient of half the variance: each entry less the mean, over n - correction."""
     return (x - mean(x, dim, True)) / (count(x.shape, dim) - correction)
 
 

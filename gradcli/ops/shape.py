@@ -1,4 +1,4 @@
-"""Shape: linear operators that move entries without computing; each one's transpose moves them back.
+"""Shape: linear operators that move entries without computing; each transpose moves them back.
 
 Dimensions count from 0, or from the end when negative. Results of the view-like ones (reshape where
 it can, expand, transpose, squeeze ...) share memory with their input.

@@ -1,9 +1,9 @@
 """Forward mode: a value that carries its tangent, and the pushforward of every operator.
 
-A ``Dual`` answers the operators' protocol: the primal is computed by the operator, the tangent by the
-operator's kind (``ops.push_forward``) from the same rule that reverse mode reads. Primals and tangents
-may be Tensors, so that forward mode is itself recorded (forward over reverse), and Duals of a lower
-level, so that it nests; the level keeps the perturbations of nested calls apart.
+A ``Dual`` answers the operators' protocol: the primal is computed by the operator, the tangent by
+the operator's kind (``ops.push_forward``) from the same rule that reverse mode reads. Primals and
+tangents may be Tensors, so that forward mode is itself recorded (forward over reverse), and Duals
+of a lower level, so that it nests; the level keeps the perturbations of nested calls apart.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Dual:
 
 def _install() -> None:
     pairs = {
-        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-        "mod": "remainder", "floordiv": "floor_divide",
+        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow",
+        "matmul": "matmul", "mod": "remainder", "floordiv": "floor_divide",
     }  # fmt: skip
     for word, name in pairs.items():
         op = OPERATORS[name]
@@ -138,8 +138,8 @@ def jvp(
 ) -> tuple[Any, Any]:
     """The value of ``function(*primals)`` and its derivative in the direction ``tangents``.
 
-    One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent has
-    the result's shape. Raises RuntimeFault (E0301) where shapes differ.
+    One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent
+    has the result's shape. Raises RuntimeFault (E0301) where shapes differ.
 
     Example:
         >>> import gradcli

@@ -59,10 +59,10 @@ def vjp(function: Callable[..., Tensor], *primals: Any) -> tuple[Tensor, Callabl
 
 
 def grad(function: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable:
-    """The function that gives the gradient of a scalar-valued ``function`` by its argument ``argnums``.
+    """The function that gives the gradient of a scalar-valued ``function`` by argument ``argnums``.
 
-    Nests: ``grad(grad(f))`` is the second derivative. Raises RuntimeFault (E0403) where the value is
-    no scalar.
+    Nests: ``grad(grad(f))`` is the second derivative. Raises RuntimeFault (E0403) where the value
+    is no scalar.
 
     Example:
         >>> import gradcli
@@ -127,8 +127,8 @@ def hessian(function: Callable[..., Tensor], primal: Any, create_graph: bool = F
 
 
 def hvp(function: Callable[..., Tensor], primal: Any, vector: Any) -> tuple[Tensor, Tensor]:
-    """The value and the Hessian times ``vector``, without forming the Hessian (reverse over reverse)."""
-    out, leaves, pull = value_and_vjp(function, (primal,), create_graph=False)
+    """The value and the Hessian times ``vector``, by reverse over reverse: no Hessian is formed."""
+    out, leaves, _ = value_and_vjp(function, (primal,), create_graph=False)
     with enable_grad():
         (g,) = engine.grad(
             out, leaves, create_graph=True, allow_unused=True, materialize_grads=True

@@ -1,7 +1,7 @@
 """One measurement in one process: microseconds an operation for a chain, forward and backward.
 
-Run as ``python chain.py MODULE SHAPE``: MODULE is ``gradcli`` or ``torch`` (they share the names used
-here), SHAPE is ``scalar`` or ``vector``. Prints one number: the median over repeats.
+Run as ``python chain.py MODULE SHAPE``: MODULE is ``gradcli`` or ``torch`` (they share the names
+used here), SHAPE is ``scalar`` or ``vector``. Prints one number: the median over repeats.
 """
 
 import statistics

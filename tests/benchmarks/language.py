@@ -42,7 +42,7 @@ def ratio(
 
 
 def tensors() -> tuple[float, float, float]:
-    """A chain of 1,000 tensor operations in the language, limits on, against the same from Python."""
+    """A chain of 1,000 tensor operations in the language, limits on, against the same in Python."""
     program = prepare(CHAIN, "file")
     x = gradcli.tensor(0.3, dtype=gradcli.float64, requires_grad=True)
     return ratio(lambda: program.run({"x": x}), lambda: chain(x).backward(), 60)

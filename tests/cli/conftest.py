@@ -50,7 +50,7 @@ def cli(capsys, monkeypatch, tmp_path):
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory) -> pathlib.Path:
-    """The wheel as it would be installed: built, unpacked and byte-compiled in a folder of its own."""
+    """The wheel as it would be installed: built, unpacked, byte-compiled in its own folder."""
     target = tmp_path_factory.mktemp("wheel")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 HEAVY = {
-    "lark", "rich", "scipy", "prompt_toolkit", "sympy", "matplotlib", "cupy", "pydantic", "torch", "jax",
-    "dask", "hypothesis", "pytest",
+    "lark", "rich", "scipy", "prompt_toolkit", "sympy", "matplotlib", "cupy", "pydantic", "torch",
+    "jax", "dask", "hypothesis", "pytest",
 }  # fmt: skip
 
 

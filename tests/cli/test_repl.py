@@ -2,7 +2,10 @@
 
 
 def test_a_session_on_a_pipe(process):
-    lines = "x = 3\nx^2 + 1\ngrad x^2*y\ny = 2\ngrad x^2*y\ndef f(x):\n    return x*2\n\nf(4)\nx = x + 1\nx\n"
+    lines = (
+        "x = 3\nx^2 + 1\ngrad x^2*y\ny = 2\ngrad x^2*y\n"
+        "def f(x):\n    return x*2\n\nf(4)\nx = x + 1\nx\n"
+    )
     done = process("repl", stdin=lines)
     assert done.out == "10\nvalue  18\nd/dx   12\nd/dy   9\n8\n4\n"
     assert "E0202" in done.err and done.code == 2

@@ -41,42 +41,65 @@ def by_python(text):
 PROGRAMS = {
     "closures bind late": "fs = [lambda: i for i in range(3)]\nprint([f() for f in fs])\n",
     "defaults are evaluated once": (
-        "n = 1\ndef f(a, b=n, c=[]):\n    c.append(a)\n    return a + b, c\nn = 5\nprint(f(1), f(2))\n"
+        "n = 1\ndef f(a, b=n, c=[]):\n    c.append(a)\n    return a + b, c\n"
+        "n = 5\nprint(f(1), f(2))\n"
     ),
     "keywords": "def f(a, b=2, c=3): return a*100 + b*10 + c\nprint(f(1, c=9), f(b=4, a=7))\n",
     "recursion": "def fact(n):\n    return 1 if n <= 1 else n*fact(n - 1)\nprint(fact(20))\n",
     "nested functions see their scope": (
-        "def outer(x):\n    y = x*2\n    def inner(z):\n        return x + y + z\n    y = 100\n    return inner\n"
-        "print(outer(1)(5))\n"
+        "def outer(x):\n    y = x*2\n    def inner(z):\n        return x + y + z\n"
+        "    y = 100\n    return inner\nprint(outer(1)(5))\n"
     ),
-    "a function may use what comes later": "def f(): return g() + 1\ndef g(): return 41\nprint(f())\n",
+    "a function may use what comes later": (
+        "def f(): return g() + 1\ndef g(): return 41\nprint(f())\n"
+    ),
     "comprehensions have a scope": (
         "x = 10\ny = [x for x in range(3)]\nprint(x, y, [a*b for a in y for b in y if a != b])\n"
     ),
-    "unpacking": "a, (b, c), d = 1, (2, 3), [4]\n(e, f) = g = d[0], 5\nprint(a, b, c, d, e, f, g)\na, b = b, a\nprint(a, b)\n",
+    "unpacking": (
+        "a, (b, c), d = 1, (2, 3), [4]\n(e, f) = g = d[0], 5\nprint(a, b, c, d, e, f, g)\n"
+        "a, b = b, a\nprint(a, b)\n"
+    ),
     "items and slices": (
-        "l = [0, 1, 2, 3, 4]\nl[0] = 9\nl[1:3] = [7, 7, 7]\nl[-1] += 10\nprint(l, l[::-1], l[1:3], (1, 2, 3)[1])\n"
+        "l = [0, 1, 2, 3, 4]\nl[0] = 9\nl[1:3] = [7, 7, 7]\nl[-1] += 10\n"
+        "print(l, l[::-1], l[1:3], (1, 2, 3)[1])\n"
     ),
     "loops": (
-        "s = 0\nfor i in range(10):\n    if i % 2: continue\n    if i > 6: break\n    s += i\nprint(s, i)\n"
+        "s = 0\nfor i in range(10):\n    if i % 2: continue\n    if i > 6: break\n    s += i\n"
+        "print(s, i)\n"
         "while True:\n    s -= 1\n    if s < 0: break\nprint(s)\n"
     ),
     "chains and short circuits": (
         "def t(x):\n    print('t', x)\n    return x\n"
         "print(t(1) < t(2) < t(3), t(3) < t(2) < t(1), t(0) and t(1), t(0) or t(5), not t(0))\n"
     ),
-    "numbers": "print(7//2, -7//2, 7 % 3, -7 % 3, 7/2, 2**10, -2**2, 1e3, 0x1f, 1_000, 3.0, 2j*2j)\n",
-    "augmented": "x = 5\nx += 2; x -= 1; x *= 3; x //= 2; x **= 2; x %= 50\nprint(x)\nl = [1]\nm = l\nl += [2]\nprint(m)\n",
-    "strings": "s = 'a' 'b'\nprint(s + \"c\"*3, len(s), s[0], 'b' in s, 'x' not in s, \"it's\", '\\t|')\n",
+    "numbers": (
+        "print(7//2, -7//2, 7 % 3, -7 % 3, 7/2, 2**10, -2**2, 1e3, 0x1f, 1_000, 3.0, 2j*2j)\n"
+    ),
+    "augmented": (
+        "x = 5\nx += 2; x -= 1; x *= 3; x //= 2; x **= 2; x %= 50\nprint(x)\n"
+        "l = [1]\nm = l\nl += [2]\nprint(m)\n"
+    ),
+    "strings": (
+        "s = 'a' 'b'\n"
+        "print(s + \"c\"*3, len(s), s[0], 'b' in s, 'x' not in s, \"it's\", '\\t|')\n"
+    ),
     "formats": "x = 2.5\nn = 7\nprint(f'{x:.3f} {n:>4d}|{x=} {n=:03d} {{}} {x*2}')\n",
-    "conditional expressions": "for i in range(3): print('a' if i == 0 else 'b' if i == 1 else 'c')\n",
+    "conditional expressions": (
+        "for i in range(3): print('a' if i == 0 else 'b' if i == 1 else 'c')\n"
+    ),
     "is and in": "a = None\nprint(a is None, a is not None, 3 in [1, 2, 3], 4 not in (1, 2))\n",
     "builtins": (
-        "print(len([1, 2]), sum([1, 2, 3]), max(3, 1, 2), min([4, 2]), abs(-3), round(2.567, 1), sorted([3, 1, 2]))\n"
-        "print(list(zip([1, 2], [3, 4])), list(enumerate(['a', 'b'], 1)), list(reversed([1, 2, 3])))\n"
+        "print(len([1, 2]), sum([1, 2, 3]), max(3, 1, 2), min([4, 2]), abs(-3), round(2.567, 1), "
+        "sorted([3, 1, 2]))\n"
+        "print(list(zip([1, 2], [3, 4])), list(enumerate(['a', 'b'], 1)), "
+        "list(reversed([1, 2, 3])))\n"
         "print(all([1, 1]), any([0, 0]), int(3.7), float(2), bool(0), str(1.5), tuple([1]))\n"
     ),
-    "list methods": "l = [3, 1]\nl.append(2)\nl.extend([5])\nl.insert(0, 9)\nprint(l, l.pop(), l.index(1), l.count(3))\nl.reverse()\nprint(l)\n",
+    "list methods": (
+        "l = [3, 1]\nl.append(2)\nl.extend([5])\nl.insert(0, 9)\n"
+        "print(l, l.pop(), l.index(1), l.count(3))\nl.reverse()\nprint(l)\n"
+    ),
     "asserts": "assert 1 < 2, 'never'\nprint('fine')\n",
     "printing": "print(1, 2.0, True, None, [1.5, 'a', (1,)], sep='-', end='!\\n')\nprint()\n",
     "shadowing a builtin": "print(sum([1, 2]))\nsum = 3\nprint(sum)\n",
@@ -123,7 +146,7 @@ def outcome_of(work):
 
 
 def test_random_expressions_equal_python():
-    """2,000 expressions, evaluated by CPython over the same names and by gradcli, tensors included."""
+    """2,000 expressions, evaluated by CPython over the same names and by gradcli, with tensors."""
     rng = random.Random(20261121)
     names = {name: NAMES[name] for name in ("sin", "exp", "tanh", "max", "abs", "pi")}
     for _ in range(2000):
@@ -136,7 +159,10 @@ def test_random_expressions_equal_python():
 
 
 def test_gradient_flows_through_control_flow():
-    text = "b = a*2\nwhile b.norm() < 1000:\n    b = b*2\nd = b if b.sum() > 0 else 100*b\nd.backward()\n"
+    text = (
+        "b = a*2\nwhile b.norm() < 1000:\n    b = b*2\n"
+        "d = b if b.sum() > 0 else 100*b\nd.backward()\n"
+    )
     a = gradcli.tensor(0.7, dtype=gradcli.float64, requires_grad=True)
     _, outcome = ran(text, a=a)
     assert a.grad.item() == outcome.variables["d"].item() / 0.7
@@ -144,8 +170,9 @@ def test_gradient_flows_through_control_flow():
 
 def test_import_torch_gives_the_same_names():
     text = (
-        "import torch\nimport torch.nn.functional as F\nimport numpy as np\nimport math\nfrom torch import sin as s\n"
-        "x = torch.tensor([1., -2.], requires_grad=True)\ny = F.relu(x).sum() + s(x).sum() + np.pi*math.sin(0.5)\n"
+        "import torch\nimport torch.nn.functional as F\nimport numpy as np\nimport math\n"
+        "from torch import sin as s\nx = torch.tensor([1., -2.], requires_grad=True)\n"
+        "y = F.relu(x).sum() + s(x).sum() + np.pi*math.sin(0.5)\n"
         "y.backward()\nprint(x.grad, torch.max(x).item(), torch.max(x, 0).indices, torch.float32)\n"
     )
     printed, _ = ran(text)
@@ -157,7 +184,8 @@ def test_import_torch_gives_the_same_names():
 def test_in_place_on_tensors_and_no_grad():
     text = (
         "x = torch_like\ny = x*1\nz = y\ny += 1\nprint(z[0].item())\n"
-        "w = ones(2, requires_grad=True)\nwith no_grad():\n    w -= 0.5\nprint(w.requires_grad, w[0].item())\n"
+        "w = ones(2, requires_grad=True)\nwith no_grad():\n    w -= 0.5\n"
+        "print(w.requires_grad, w[0].item())\n"
     ).replace("torch_like", "tensor([1.0, 2.0])")
     assert ran(text)[0] == "2.0\nTrue 0.5\n"
 
@@ -226,9 +254,10 @@ def test_deep_and_long_texts():
 
 def test_evaluation_order_survives_deep_operands():
     deep = "+".join(["1"] * 200)
-    text = f"l = []\ndef t(x):\n    l.append(x)\n    return x\ny = t(1) + (t(2) + ({deep}))*t(3)\nprint(l)\n"
+    start = "l = []\ndef t(x):\n    l.append(x)\n    return x\n"
+    text = start + f"y = t(1) + (t(2) + ({deep}))*t(3)\nprint(l)\n"
     assert ran(text)[0] == "[1, 2, 3]\n"
-    text = f"l = []\ndef t(x):\n    l.append(x)\n    return x\nz = t(0) and ({deep})\nw = t(5) if t(0) else ({deep})\nprint(l, w)\n"
+    text = start + f"z = t(0) and ({deep})\nw = t(5) if t(0) else ({deep})\nprint(l, w)\n"
     assert ran(text)[0] == "[0, 0] 200\n"
 
 

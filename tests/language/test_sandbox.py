@@ -1,4 +1,7 @@
-"""P1: a stranger's text reaches nothing but the two tables. A corpus of attempts, each refused cleanly."""
+"""P1: a stranger's text reaches nothing but the two tables.
+
+A corpus of attempts, each refused cleanly.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +14,37 @@ ATTACKS = [
     # by attribute
     "x.__class__", "x.__class__.__mro__", "x._meta()", "x.array", "x.edge", "x.meta", "x.__dict__",
     "sin.__globals__", "sin.compute", "(lambda: 0).__code__", "(lambda: 0).__globals__",
-    "x.numpy()", "x.__array__()", "x.sum.__self__", "[].__class__", "().__class__.__bases__[0].__subclasses__()",
-    "''.format", "'{0.__class__}'.format(x)", "'a'.encode()", "x.grad_fn.saved", "x.grad_fn.extra", "x.dtype.numpy",
-    "x.mro", "x.func_globals", "print.__self__", "len.__module__", "x.tolist.__func__", "x.shape.__class__",
-    "x.register_hook.__func__", "ones.__defaults__", "x.grad_fn.op", "x.backward.__code__", "x.device.__class__",
+    "x.numpy()", "x.__array__()", "x.sum.__self__", "[].__class__",
+    "().__class__.__bases__[0].__subclasses__()", "''.format", "'{0.__class__}'.format(x)",
+    "'a'.encode()", "x.grad_fn.saved", "x.grad_fn.extra", "x.dtype.numpy", "x.mro",
+    "x.func_globals", "print.__self__", "len.__module__", "x.tolist.__func__", "x.shape.__class__",
+    "x.register_hook.__func__", "ones.__defaults__", "x.grad_fn.op", "x.backward.__code__",
+    "x.device.__class__",
     # by name
-    "__import__('os')", "__builtins__", "globals()", "locals()", "vars()", "dir()", "eval('1')", "exec('1')",
-    "open('/etc/passwd')", "input()", "getattr(x, 'array')", "setattr(x, 'a', 1)", "type(x)", "object", "compile",
-    "breakpoint()", "exit()", "quit()", "help()", "memoryview(x)", "os.system('true')", "sys.modules", "h_attribute",
-    "h_tick()", "v_x", "g_sin", "main", "result_", "isinstance(x, x)", "super()", "id(x)", "classmethod", "iter(x)",
-    "load('x')", "save(x)", "fromfile('x')", "from_file('x')", "torch.load('x')", "delattr(x, 'a')",
+    "__import__('os')", "__builtins__", "globals()", "locals()", "vars()", "dir()", "eval('1')",
+    "exec('1')", "open('/etc/passwd')", "input()", "getattr(x, 'array')", "setattr(x, 'a', 1)",
+    "type(x)", "object", "compile", "breakpoint()", "exit()", "quit()", "help()", "memoryview(x)",
+    "os.system('true')", "sys.modules", "h_attribute", "h_tick()", "v_x", "g_sin", "main",
+    "result_", "isinstance(x, x)", "super()", "id(x)", "classmethod", "iter(x)", "load('x')",
+    "save(x)", "fromfile('x')", "from_file('x')", "torch.load('x')", "delattr(x, 'a')",
     # by syntax
-    "import os", "import sys as torch", "from os import system", "import torch.utils", "from torch import *",
-    "class A: pass", "class A(object): pass", "@f\ndef g(): pass", "try:\n    1\nexcept: pass", "with open('x'): pass",
-    "async def f(): pass", "yield 1", "global x", "nonlocal x", "del x", "x := 3", "(x := 3)", "lambda *a: a",
-    "f(*x)", "f(**x)", "{1: 2}", "{1, 2}", "x if", "raise x", "match x:\n    case 1: pass", "print(x, file=x)",
-    "print(x, end=x)", "1 << 10**12", "x | x", "~x", "x ^ x", "`ls`", "!ls", "x; import os", "exec\\\n('1')",
+    "import os", "import sys as torch", "from os import system", "import torch.utils",
+    "from torch import *", "class A: pass", "class A(object): pass", "@f\ndef g(): pass",
+    "try:\n    1\nexcept: pass", "with open('x'): pass", "async def f(): pass", "yield 1",
+    "global x", "nonlocal x", "del x", "x := 3", "(x := 3)", "lambda *a: a", "f(*x)", "f(**x)",
+    "{1: 2}", "{1, 2}", "x if", "raise x", "match x:\n    case 1: pass", "print(x, file=x)",
+    "print(x, end=x)", "1 << 10**12", "x | x", "~x", "x ^ x", "`ls`", "!ls", "x; import os",
+    "exec\\\n('1')",
     # by formats and Unicode
-    "f'{x.__class__}'", "f'{x!r}'", "f'{1:{10**9}}'", "f'{1:>999999999999}'", "'%s' % x", "'%999999999d' % 1",
-    "\uff58.array", "x.\uff41rray", "\u212aelvin", "ｅｘｅｃ('1')", "x\u200b", "'\\N{DIGIT ONE}'", "f'{x:{x}}'",
+    "f'{x.__class__}'", "f'{x!r}'", "f'{1:{10**9}}'", "f'{1:>999999999999}'", "'%s' % x",
+    "'%999999999d' % 1", "\uff58.array", "x.\uff41rray", "\u212aelvin",
+    "\uff45\uff58\uff45\uff43('1')", "x\u200b", "'\\N{DIGIT ONE}'", "f'{x:{x}}'",
     # by value
-    "[].sort(key=print)", "sorted([1], key=print)", "max([1], key=print)", "x.apply_(print)", "x.map_(x, print)",
-    "x.to('cuda')", "x.share_memory_()", "x.storage()", "x.data_ptr()", "x.__setitem__(0, 1)", "x.pin_memory()",
-    "x.register_hook(3)(1)", "x.dtype = 3", "x.shape = 3", "x.array = 3", "x.__class__ = 3", "sin.compute = 3",
-    "x.type(print)", "x.to(object)", "x.new_tensor", "x.grad_fn.__call__()", "x.T.T.__init__",
+    "[].sort(key=print)", "sorted([1], key=print)", "max([1], key=print)", "x.apply_(print)",
+    "x.map_(x, print)", "x.to('cuda')", "x.share_memory_()", "x.storage()", "x.data_ptr()",
+    "x.__setitem__(0, 1)", "x.pin_memory()", "x.register_hook(3)(1)", "x.dtype = 3", "x.shape = 3",
+    "x.array = 3", "x.__class__ = 3", "sin.compute = 3", "x.type(print)", "x.to(object)",
+    "x.new_tensor", "x.grad_fn.__call__()", "x.T.T.__init__",
 ]  # fmt: skip
 
 
