@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import typer
 
 from gradcli.cli import inputs, options, output
 from gradcli.cli.grad import gradients
-from gradcli.language.run import MAX_STEPS
 from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms.check import numeric_jacobian
 
@@ -17,25 +15,9 @@ TOLERANCE = 1e-6
 STEP = 1e-6
 
 
-def check(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    of: options.Of = None,
-    wrt: options.Wrt = None,
-    given: options.Set = None,
-    vars: options.Vars = None,
-    rng: options.Rng = None,
-    json: options.Json = False,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
-) -> None:
+@options.command(*options.EVERYTHING)
+def check(job: inputs.Job, wrt: options.Wrt = None) -> None:
     """Example: gradcli check "sum(sigmoid(W @ x)**2)" --W "1,2;3,4" --x 1,-1"""
-    job = inputs.Job(ctx.obj, locals())
     value = job.value()
     inputs.need_scalar(value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
@@ -56,9 +38,6 @@ def check(
             )
         worst = max(worst, float(off.max(initial=0.0)))
         parts.append((f"grads.{name}", f"d/d{name}", g, ""))
-    form = output.form_of(json, None)
-    output.emit(
-        "check", form, parts, job.digits, {"checked": {"step": STEP, "max_rel_error": worst}}
-    )
-    if form == "text":
+    worst_record = {"checked": {"step": STEP, "max_rel_error": worst}}
+    if job.emit("check", parts, worst_record) == "text":
         output.write(f"agrees with central differences: worst relative difference {worst:.1e}\n")

@@ -10,62 +10,39 @@ import typer
 from gradcli import engine
 from gradcli.cli import inputs, options, output
 from gradcli.engine import Tensor
-from gradcli.language.run import MAX_STEPS, Outcome
+from gradcli.language.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
+Cotangent = Annotated[
+    str | None,
+    typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
+]
+Retain = Annotated[
+    str | None,
+    typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
+]
 
+
+@options.command(*options.EVERYTHING)
 def grad(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    of: options.Of = None,
-    wrt: options.Wrt = None,
-    cotangent: Annotated[
-        str | None,
-        typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
-    ] = None,
-    retain: Annotated[
-        str | None,
-        typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
-    ] = None,
-    given: options.Set = None,
-    vars: options.Vars = None,
-    dtype: options.DType = None,
-    rng: options.Rng = None,
-    device: options.Device = "cpu",
-    json: options.Json = False,
-    format: options.Format = None,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
+    job: inputs.Job, wrt: options.Wrt = None, cotangent: Cotangent = None, retain: Retain = None
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
-    digits = output.read_precision(precision)
-    source, mode = inputs.read_source(expression, pieces, file)
-    bounds = inputs.limits(max_steps, max_mem, timeout)
-    program, leaves, wanted = inputs.load(
-        source, mode, ctx.obj, given, vars, dtype, rng, device, wrt
-    )
-    value, outcome = inputs.execute(program, leaves, bounds, of)
-    weights = read_cotangent(cotangent, value, program)
+    value, outcome = job.run()
+    leaves, wanted = job.leaves, job.wanted
+    weights = read_cotangent(cotangent, value, job.program)
     kept = kept_names(retain, outcome, leaves)
     targets = {**{name: leaves[name] for name in wanted}, **{k: outcome.variables[k] for k in kept}}
     found = gradients(value, list(targets.values()), weights)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     for name, g in zip(targets, found, strict=True):
         if name in kept:
-            parts.append((f"retained.{name}.value", name, targets[name], ""))
+            parts.append((f"retained.{name}.value", "", targets[name], ""))
             parts.append((f"retained.{name}.grad", f"d/d{name}", g, "kept"))
         else:
             parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
-    form = output.form_of(json, format)
-    if form == "text":
-        parts = [p for p in parts if not p[0].endswith(".value")]
     extra = {} if wanted else {"grads": {}}
-    output.emit("grad", form, parts, digits, extra, _warnings(value, found, wanted))
+    job.emit("grad", parts, extra, _warnings(value, found, wanted))
 
 
 def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:

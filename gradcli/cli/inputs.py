@@ -41,7 +41,8 @@ def read_source(
         return Source("\n".join(pieces), "<expr>"), "line"
     name = file or expression or ""
     if name == "-":
-        return Source(_decoded(sys.stdin.buffer.read(_MOST + 1), "<stdin>"), "<stdin>"), "line"
+        text = _decoded(sys.stdin.buffer.read(_MOST + 1), "<stdin>")
+        return Source(text, "<stdin>"), "line" if file is None else "file"
     if file is None:
         return Source(name, "<expr>"), "line"
     return Source(read_text(file), os.path.basename(file)), "file"
@@ -362,20 +363,32 @@ class Job:
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
         )  # fmt: skip
 
-    def result(self, put_in: Mapping[str, Any]) -> Any:
-        """The value with some variables replaced: the expression as a function."""
-        return execute(self.program, {**self.leaves, **put_in}, self.bounds, self.of)[0]
+    def run(self) -> tuple[Tensor, Outcome]:
+        """The value at the given variables, and everything else that the run left."""
+        return execute(self.program, self.leaves, self.bounds, self.of)
 
     def value(self) -> Tensor:
         """The value at the given variables."""
         return self.result({})
 
+    def result(self, put_in: Mapping[str, Any]) -> Any:
+        """The value with some variables replaced: the expression as a function."""
+        return execute(self.program, {**self.leaves, **put_in}, self.bounds, self.of)[0]
+
     def function(self, name: str) -> Any:
         """The value as a function of one variable, the others fixed."""
         return lambda x: self.result({name: x})
 
-    def emit(self, command: str, parts: Sequence[tuple[str, str, Any, str]]) -> None:
-        """Write results in the form that the options ask for."""
+    def emit(
+        self,
+        command: str,
+        parts: Sequence[tuple[str, str, Any, str]],
+        extra: Mapping[str, Any] | None = None,
+        warnings: Sequence[str] = (),
+    ) -> str:
+        """Write results in the form that the options ask for; gives that form."""
         from gradcli.cli import output
 
-        output.emit(command, output.form_of(self.json, self.format), parts, self.digits)
+        form = output.form_of(self.json, self.format)
+        output.emit(command, form, parts, self.digits, extra, warnings)
+        return form

@@ -1,4 +1,4 @@
-"""``gradcli jvp``, ``vjp`` and ``hvp``: products with the derivative, without forming it."""
+"""``gradcli jvp``, ``vjp``, ``hvp``: products with the derivative, without forming it."""
 
 from __future__ import annotations
 
@@ -8,76 +8,32 @@ import typer
 
 from gradcli import transforms
 from gradcli.cli import inputs, options
-from gradcli.cli.grad import gradients, read_cotangent
+from gradcli.cli.grad import Cotangent, gradients, read_cotangent
 from gradcli.engine import wrap
-from gradcli.language.run import MAX_STEPS
 from gradcli.ops.errors import ValueFault
 
 Along = Annotated[
     list[str] | None,
-    typer.Option(
-        "--along", metavar="NAME=VALUE", help="The direction of a variable; may be repeated."
-    ),
+    typer.Option("--along", metavar="NAME=VALUE", help="The direction of a variable; repeatable."),
 ]
 
 
-def jvp(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    of: options.Of = None,
-    along: Along = None,
-    given: options.Set = None,
-    vars: options.Vars = None,
-    dtype: options.DType = None,
-    rng: options.Rng = None,
-    device: options.Device = "cpu",
-    json: options.Json = False,
-    format: options.Format = None,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
-) -> None:
+@options.command(*options.EVERYTHING)
+def jvp(job: inputs.Job, along: Along = None) -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
-    job = inputs.Job(ctx.obj, locals())
     directions = _directions(along, job)
     names = list(directions)
     value, tangent = transforms.jvp(
         lambda *xs: job.result(dict(zip(names, xs, strict=True))),
-        [job.leaves[n].detach() for n in names], [directions[n] for n in names],
-    )  # fmt: skip
+        [job.leaves[n].detach() for n in names],
+        [directions[n] for n in names],
+    )
     job.emit("jvp", [("value", "value", value, ""), ("tangent", "tangent", tangent, "")])
 
 
-def vjp(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    of: options.Of = None,
-    wrt: options.Wrt = None,
-    cotangent: Annotated[
-        str | None,
-        typer.Option("--cotangent", metavar="VALUE", help="Weights of the result's entries."),
-    ] = None,
-    given: options.Set = None,
-    vars: options.Vars = None,
-    dtype: options.DType = None,
-    rng: options.Rng = None,
-    device: options.Device = "cpu",
-    json: options.Json = False,
-    format: options.Format = None,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
-) -> None:
+@options.command(*options.EVERYTHING)
+def vjp(job: inputs.Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
     """Example: gradcli vjp "W @ x" --W "1,2;3,4" --x 1,-1 --cotangent 1,0"""
-    job = inputs.Job(ctx.obj, locals())
     value = job.value()
     weights = read_cotangent(cotangent, value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], weights)
@@ -86,28 +42,9 @@ def vjp(
     job.emit("vjp", parts)
 
 
-def hvp(
-    ctx: typer.Context,
-    expression: options.Expression = None,
-    pieces: options.Pieces = None,
-    file: options.File = None,
-    of: options.Of = None,
-    along: Along = None,
-    given: options.Set = None,
-    vars: options.Vars = None,
-    dtype: options.DType = None,
-    rng: options.Rng = None,
-    device: options.Device = "cpu",
-    json: options.Json = False,
-    format: options.Format = None,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
-) -> None:
+@options.command(*options.EVERYTHING)
+def hvp(job: inputs.Job, along: Along = None) -> None:
     """Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0"""
-    job = inputs.Job(ctx.obj, locals())
     directions = _directions(along, job)
     if len(directions) != 1:
         raise ValueFault("E0907", "hvp takes one direction", help="give --along NAME=VALUE once")

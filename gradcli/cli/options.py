@@ -1,10 +1,23 @@
-"""The options that several commands share, declared once."""
+"""The options that several commands share, declared once, and how a command takes them.
+
+A command that works on an expression is a function of a ``Job`` and of its own options only::
+
+    @options.command(options.TEXT, options.VALUES, options.SHOWN, options.LIMITS)
+    def jac(job, wrt: options.Wrt = None): ...
+
+The groups come before and after its own options in ``--help``; their values are the Job's.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from gradcli.cli import inputs
+from gradcli.language.run import MAX_STEPS
 
 Expression = Annotated[
     str | None,
@@ -52,3 +65,74 @@ Timeout = Annotated[
 Nan = Annotated[
     str, typer.Option("--nan", help="warn (default), allow or error, where a result is NaN.")
 ]
+
+Group = dict[str, tuple[Any, Any]]
+"""Parameter names with their declaration and default."""
+
+TEXT: Group = {
+    "expression": (Expression, None),
+    "pieces": (Pieces, None),
+    "file": (File, None),
+    "of": (Of, None),
+}
+VALUES: Group = {
+    "given": (Set, None),
+    "vars": (Vars, None),
+    "dtype": (DType, None),
+    "rng": (Rng, None),
+    "device": (Device, "cpu"),
+}
+SHOWN: Group = {
+    "json": (Json, False),
+    "format": (Format, None),
+    "precision": (Precision, None),
+    "color": (Color, "auto"),
+}
+LIMITS: Group = {
+    "max_steps": (MaxSteps, MAX_STEPS),
+    "max_mem": (MaxMem, inputs.DEFAULT_MEMORY),
+    "timeout": (Timeout, 60.0),
+}
+
+
+def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function of a Job and its own options into what Typer takes.
+
+    The first group stands before the function's own options, the others after. Where the function
+    itself declares a parameter of a group, its declaration counts.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        hints = get_type_hints(function, include_extras=True)
+        own = list(inspect.signature(function).parameters.values())[1:]
+        own_declared = {p.name: (hints[p.name], p.default) for p in own}
+        declared: Group = {}
+        for group in (groups[0], own_declared, *groups[1:]):
+            for name, entry in group.items():
+                declared.setdefault(name, own_declared.get(name, entry))
+
+        def run(ctx: typer.Context, **asked: Any) -> Any:
+            job = inputs.Job(ctx.obj, asked)
+            return function(job, **{name: asked[name] for name in own_declared})
+
+        run.__doc__ = function.__doc__
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter("ctx", keyword, annotation=typer.Context),
+                *(
+                    inspect.Parameter(name, keyword, annotation=kind, default=default)
+                    for name, (kind, default) in declared.items()
+                ),
+            ]
+        )
+        run.__annotations__ = {
+            "ctx": typer.Context,
+            **{n: kind for n, (kind, _) in declared.items()},
+        }
+        return run
+
+    return decorate
+
+
+EVERYTHING = (TEXT, VALUES, SHOWN, LIMITS)

@@ -50,11 +50,14 @@ def emit(
 ) -> None:  # fmt: skip
     """Write a result.
 
-    ``parts`` are (place in the JSON object such as "value" or "grads.x", label, value, note).
+    ``parts`` are (place in the JSON object such as "value" or "grads.x", label, value, note); one
+    without a label stands in JSON only.
     """
     if form == "text":
         rows = [
-            (label, _shown(array_of(value), precision), note) for _, label, value, note in parts
+            (label, _shown(array_of(value), precision), note)
+            for _, label, value, note in parts
+            if label
         ]
         write(show_rows(rows if any(r[2] for r in rows) else [r[:2] for r in rows]) + "\n")
         for warning in warnings:

@@ -7,64 +7,43 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcli.cli import inputs, options, output
+from gradcli.cli import inputs, options, watchdog
 from gradcli.cli.grad import kept_names
 from gradcli.engine import Tensor
-from gradcli.language.run import MAX_STEPS, Outcome
+from gradcli.language.run import Outcome
 from gradcli.ops.errors import ValueFault
 
+PROGRAM: options.Group = {
+    "file": (
+        Annotated[
+            str | None,
+            typer.Argument(metavar="FILE", help="The program; `-` reads standard input."),
+        ],
+        None,
+    ),
+    "pieces": options.TEXT["pieces"],
+}
+Show = Annotated[
+    str | None,
+    typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
+]
+Retain = Annotated[
+    str | None,
+    typer.Option("--retain", metavar="NAMES", help="Show the gradients of h,k or all variables."),
+]
 
-def run(
-    ctx: typer.Context,
-    program_file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="The program; `-` reads standard input.")
-    ] = None,
-    pieces: options.Pieces = None,
-    show: Annotated[
-        str | None,
-        typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
-    ] = None,
-    retain: Annotated[
-        str | None,
-        typer.Option(
-            "--retain", metavar="NAMES", help="Show the gradients of h,k or all variables."
-        ),
-    ] = None,
-    given: options.Set = None,
-    vars: options.Vars = None,
-    dtype: options.DType = None,
-    rng: options.Rng = None,
-    device: options.Device = "cpu",
-    json: options.Json = False,
-    precision: options.Precision = None,
-    color: options.Color = "auto",
-    max_steps: options.MaxSteps = MAX_STEPS,
-    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
-    timeout: options.Timeout = 60.0,
-) -> None:
+
+@options.command(PROGRAM, options.VALUES, options.SHOWN, options.LIMITS)
+def run(job: inputs.Job, show: Show = None, retain: Retain = None) -> None:
     """Example: gradcli run examples/newton.grad"""
-    digits = output.read_precision(precision)
-    source, mode = _program_text(program_file, pieces)
-    bounds = inputs.limits(max_steps, max_mem, timeout)
-    program, leaves, _ = inputs.load(source, mode, ctx.obj, given, vars, dtype, rng, device)
-    write = sys.stderr.write if json else sys.stdout.write
-    outcome = program.run(leaves, limits=bounds, write=write, keep=_names(retain))
-    outcome.variables.update(leaves)
-    parts = _shown(show, outcome)
-    parts += _kept(retain, outcome, leaves)
-    form = output.form_of(json, None)
-    if form == "json":
-        output.emit("run", form, parts, digits)
-    elif parts:
-        sys.stdout.flush()
-        output.emit("run", form, [p for p in parts if p[2] is not None], digits)
-
-
-def _program_text(file: str | None, pieces: list[str] | None) -> tuple[Any, str]:
-    if file == "-":
-        source, _ = inputs.read_source("-", pieces, None)
-        return source, "file"
-    return inputs.read_source(None, pieces, file)
+    write = sys.stderr.write if job.json else sys.stdout.write
+    outcome = job.program.run(job.leaves, limits=job.bounds, write=write, keep=_names(retain))
+    outcome.variables.update(job.leaves)
+    parts = [*_shown(show, outcome), *_kept(retain, outcome, job.leaves)]
+    watchdog.stop()
+    sys.stdout.flush()
+    if parts or job.json:
+        job.emit("run", parts)
 
 
 def _names(text: str | None) -> frozenset[str] | None:
