@@ -180,11 +180,17 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     return chosen
 
 
-def read_flag(name: str, text: str, dtype: dtypes.DType) -> Any:
-    """The value that a flag's text describes, with carets under what is wrong in it."""
-    stdin = sys.stdin.buffer if text.strip() == "@-" or "@-" in text else None
+def read_flag(name: str, text: str, dtype: dtypes.DType, *, files: bool = True) -> Any:
+    """The value that a flag's text describes, with carets under what is wrong in it.
+
+    ``files``: whether ``@file`` may be read. A flag comes from the user, a text inside a data file
+    from anybody.
+    """
+    stdin = sys.stdin.buffer if files and "@-" in text else None
     try:
-        value = read_value(text, dtype="float64", evaluate=_constant, stdin=stdin)
+        value = read_value(
+            text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files
+        )
     except ValueFormFault as problem:
         fault = FlagFault(problem.code, f"--{name}: {problem.message}", help=problem.help)
         fault.source = Source(text, "")  # type: ignore[attr-defined]
@@ -222,7 +228,7 @@ def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
     values = {}
     for name, value in found.items():
         if isinstance(value, str):
-            values[name] = read_flag(name, value, dtype)
+            values[name] = read_flag(name, value, dtype, files=False)
             continue
         if isinstance(value, dict) and "data" in value:
             value = value["data"]

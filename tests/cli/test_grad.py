@@ -107,6 +107,15 @@ def test_values_from_files(cli, tmp_path):
     assert cli("eval", "x*a", "--vars", "v.json", "--precision", "3").out == "value  [3.14, 6.28]\n"
 
 
+def test_a_data_file_cannot_name_other_files(cli, tmp_path):
+    """P9: what stands inside a data file may come from a stranger."""
+    (tmp_path / "secret.csv").write_text("42\n")
+    (tmp_path / "v.json").write_text('{"x": "@secret.csv"}')
+    done = cli("eval", "x", "--vars", "v.json")
+    assert done.code == 2 and "42" not in done.out + done.err
+    assert cli("eval", "x", "--x", "@secret.csv").out == "value  [42]\n"
+
+
 def test_value_from_standard_input(process):
     assert process("eval", "sum(x)", "--x", "@-", stdin="1,2,3\n").out == "value  6\n"
     assert process("eval", "-", "--x", "4", stdin="x^2").out == "value  16\n"
