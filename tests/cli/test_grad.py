@@ -113,7 +113,7 @@ def test_a_data_file_cannot_name_other_files(cli, tmp_path):
     (tmp_path / "v.json").write_text('{"x": "@secret.csv"}')
     done = cli("eval", "x", "--vars", "v.json")
     assert done.code == 2 and "42" not in done.out + done.err
-    assert cli("eval", "x", "--x", "@secret.csv").out == "value  [42]\n"
+    assert cli("eval", "x", "--x", "@secret.csv").out == "value  42\n"
 
 
 def test_value_from_standard_input(process):
