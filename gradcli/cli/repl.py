@@ -54,7 +54,8 @@ def repl(
         )
     if sys.stdin.isatty():
         output.write(GREETING + "\n")
-        return session.talk(_terminal())
+        session.talk(_terminal(session))
+        return 0
     return session.talk(_pipe())
 
 
@@ -67,14 +68,14 @@ class Session:
         self.digits = digits
         self.variables: dict[str, Any] = {}
         self.failed = 0
+        self.pending = ""  # what was typed of an input that is not complete yet
 
     def talk(self, lines: Iterator[str]) -> int:
         """Work through the lines; gives the exit code of the first that failed, else 0."""
-        pending = ""
         for line in lines:
-            pending = f"{pending}\n{line}" if pending else line
+            pending = self.pending = f"{self.pending}\n{line}" if self.pending else line
             if not pending.strip():
-                pending = ""
+                self.pending = ""
                 continue
             # A block goes on until an empty line, as in Python's own prompt.
             if (
@@ -96,7 +97,7 @@ class Session:
                 sys.stderr.write("interrupted\n")
             finally:
                 watchdog.stop()
-            pending = ""
+            self.pending = ""
         return self.failed
 
     def complain(self, fault: Fault) -> None:
@@ -195,22 +196,21 @@ def _pipe() -> Iterator[str]:
         yield line.rstrip("\n")
 
 
-def _terminal() -> Iterator[str]:
+def _terminal(session: Session) -> Iterator[str]:
     prompt = _prompt()
     while True:
         try:
-            yield prompt()
+            yield prompt("... " if session.pending else "> ")
         except EOFError:
             return
         except KeyboardInterrupt:
-            continue
+            session.pending = ""
 
 
-def _prompt() -> Callable[[], str]:
+def _prompt() -> Callable[[str], str]:
     """prompt_toolkit's line editor with history; the plain prompt where it is missing."""
     try:
         from prompt_toolkit import PromptSession
     except ImportError:
-        return lambda: input("> ")
-    session: Any = PromptSession()
-    return lambda: session.prompt("> ")
+        return input
+    return PromptSession().prompt
