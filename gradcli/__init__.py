@@ -10,27 +10,45 @@
 Importing this loads NumPy and nothing else heavy.
 """
 
+import builtins as _builtins
 import math as _math
 import warnings as _warnings
 
 from gradcli import engine as _engine
+from gradcli.engine import creation as _creation
+from gradcli.engine import dtypes as _dtypes
 from gradcli.engine.creation import (
     arange,
     as_tensor,
+    empty,
+    empty_like,
     eye,
     from_numpy,
     full,
+    full_like,
     linspace,
+    logspace,
     manual_seed,
+    normal,
     ones,
+    ones_like,
     rand,
+    rand_like,
     randint,
     randn,
+    randn_like,
+    randperm,
     tensor,
+    tril_indices,
+    triu_indices,
     zeros,
+    zeros_like,
 )
+from gradcli.engine.creation import complex_of as complex
+from gradcli.engine.dtypes import Device as device
 from gradcli.engine.dtypes import bool_ as bool
 from gradcli.engine.dtypes import (
+    can_cast,
     cdouble,
     cfloat,
     complex64,
@@ -46,13 +64,15 @@ from gradcli.engine.dtypes import (
     int32,
     int64,
     long,
+    promote_types,
     set_default_dtype,
     short,
+    strided,
     uint8,
 )
 from gradcli.engine.dtypes import float32 as float
 from gradcli.engine.dtypes import int32 as int
-from gradcli.engine.functions import allclose, equal, is_tensor, numel, public_operators
+from gradcli.engine.functions import is_tensor, numel, public_operators
 from gradcli.engine.functions import torch_max as max
 from gradcli.engine.functions import torch_min as min
 from gradcli.engine.modes import (
@@ -63,6 +83,7 @@ from gradcli.engine.modes import (
     no_grad,
     set_grad_enabled,
 )
+from gradcli.engine.overlay import functions as _functions
 
 __version__ = "0.1.0"
 
@@ -72,10 +93,14 @@ pi = 3.141592653589793
 e = 2.718281828459045
 inf = _math.inf
 nan = _math.nan
+dtype = _dtypes.DType
 
-globals().update(
-    {name: value for name, value in public_operators().items() if name not in ("max", "min")}
-)
+# PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
+# what is imported above keeps its name.
+_own = frozenset(globals())
+globals().update({n: v for n, v in public_operators().items() if n not in _own})
+globals().update(_functions())
+globals().update(_creation.TYPED)
 
 # NumPy announces 1/0 and log(0); in the engine they are values like any other, as in PyTorch.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")
@@ -88,9 +113,35 @@ def set_printoptions(**options: object) -> None:
     change(**options)
 
 
+def is_floating_point(input: Tensor) -> _builtins.bool:
+    """Whether entries are real floating-point numbers."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> _builtins.bool:
+    """Whether entries are complex numbers."""
+    return input.is_complex()
+
+
+def is_inference(input: Tensor) -> _builtins.bool:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def result_type(tensor1: object, tensor2: object) -> dtype:
+    """The dtype that an operation on two values gives."""
+    return _dtypes.result_type(
+        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (_dtypes.number_dtype(v), 0)
+        for v in (tensor1, tensor2)
+    )
+
+
+_NAMESPACES = ("autograd", "cuda", "func", "linalg", "nn", "optim", "symbolic", "transforms")
+
+
 def __getattr__(name: str) -> object:
     """Load the namespaces when they are first used."""
-    if name in ("autograd", "func", "optim", "symbolic", "transforms"):
+    if name in _NAMESPACES:
         import importlib
 
         return importlib.import_module(f"gradcli.{name}")
@@ -98,11 +149,14 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "Size", "Tensor", "allclose", "arange", "as_tensor", "bool", "cdouble", "cfloat", "complex64",
-    "complex128", "double", "enable_grad", "equal", "eye", "float", "float16", "float32", "float64",
-    "from_numpy", "full", "get_default_dtype", "half", "inference_mode", "int", "int8", "int16",
-    "int32", "int64", "is_grad_enabled", "is_inference_mode_enabled", "is_tensor", "linspace",
-    "long", "manual_seed", "max", "min", "no_grad", "numel", "ones", "rand", "randint", "randn",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "tensor", "uint8",
-    "zeros",
+    "Size", "Tensor", "arange", "as_tensor", "bool", "can_cast", "cdouble", "cfloat", "complex",
+    "complex64", "complex128", "device", "double", "dtype", "e", "empty", "empty_like",
+    "enable_grad", "eye", "float", "float16", "float32", "float64", "from_numpy", "full",
+    "full_like", "get_default_dtype", "half", "inf", "inference_mode", "int", "int8", "int16",
+    "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
+    "is_inference_mode_enabled", "is_tensor", "linspace", "logspace", "long", "manual_seed", "max",
+    "min", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "promote_types", "rand",
+    "rand_like", "randint", "randn", "randn_like", "randperm", "result_type", "set_default_dtype",
+    "set_grad_enabled", "set_printoptions", "short", "strided", "tensor", "tril_indices",
+    "triu_indices", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """``gradcli.func``: transforms of functions, under PyTorch's names."""
 
-from gradcli.transforms import grad, hessian, hvp, jacobian, jvp, vjp
+from gradcli.transforms.composable import grad, grad_and_value, hessian, jacfwd, jacrev, vjp
+from gradcli.transforms.forward import jvp
+from gradcli.transforms.vmap import vmap
 
-jacrev = jacobian
-
-__all__ = ["grad", "hessian", "hvp", "jacobian", "jacrev", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]

@@ -24,7 +24,7 @@ def _same_start():
 
 
 def test_there_are_examples():
-    assert len(PROGRAMS) >= 5
+    assert len(PROGRAMS) >= 15
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)

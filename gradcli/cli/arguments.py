@@ -45,6 +45,9 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
         result = command.main(
             sorted_args, prog_name=f"gradcli {name}", standalone_mode=False, obj=variables
         )
+    except (EOFError, typer.Abort):
+        # Click's word for Ctrl-C.
+        raise KeyboardInterrupt from None
     except usage as problem:  # type: ignore[misc]
         raise ValueFault(
             "E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,9 +11,12 @@ import typer
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import dtypes
-from gradcli.language.run import prepare
+from gradcli.language.run import MAX_STEPS, Limits, Program, prepare
+from gradcli.ops.errors import Fault, ValueFault
 
-_KINDS = ("scalar", "vector", "matrix")
+WIDTH = 100
+"""Notes that are longer together get a line each."""
+_KINDS = ("scalar", "vector", "matrix", "tensor")
 
 
 def diff(
@@ -20,70 +24,358 @@ def diff(
     expression: options.Expression = None,
     pieces: options.Pieces = None,
     file: options.File = None,
-    wrt: options.Wrt = None,
+    of: options.Of = None,
+    wrt: Annotated[
+        str | None,
+        typer.Option(
+            "--wrt",
+            metavar="NAMES",
+            help="By these; with --order 2, x,y is the mixed one: by x, then by y.",
+        ),
+    ] = None,
     order: Annotated[int, typer.Option("--order", metavar="N", help="Differentiate N times.")] = 1,
+    along: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--along",
+            metavar="NAME=V",
+            help="In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
+        ),
+    ] = None,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="By symmetric matrices as such: 2G - diag(G).")
+    ] = False,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", metavar="NAME=VALUE", help="Evaluate there; may be repeated."),
+    ] = None,
+    zeros: Annotated[
+        bool, typer.Option("--zeros", help="Where the derivative is zero (one scalar variable).")
+    ] = False,
+    range: Annotated[
+        str | None,
+        typer.Option("--range", metavar="A,B", help="Look for zeros from A to B (default -10,10)."),
+    ] = None,
+    taylor: Annotated[
+        int | None,
+        typer.Option("--taylor", metavar="N", help="The Taylor series to order N instead."),
+    ] = None,
+    around: Annotated[
+        str, typer.Option("--around", metavar="A", help="The point of the series: 0, pi/2, a.")
+    ] = "0",
+    let: Annotated[
+        bool, typer.Option("--let/--no-let", help="Name what stands twice (not in JSON).")
+    ] = True,
+    latex: Annotated[bool, typer.Option("--latex", help="Write LaTeX.")] = False,
+    code: Annotated[
+        str | None,
+        typer.Option("--code", metavar="LIBRARY", help="Write a function: numpy, torch or jax."),
+    ] = None,
     given: options.Set = None,
     json: options.Json = False,
     precision: options.Precision = None,
     color: options.Color = "auto",
+    max_steps: options.MaxSteps = MAX_STEPS,
+    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
     timeout: options.Timeout = 60.0,
 ) -> None:
     """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m, with
     symmetric, spd or positive after it. A value declares its shape, and the formula is evaluated at
-    it. What is not declared is inferred and told.
+    it. What is not declared is inferred and told. A program with loops and branches is followed
+    along the path that the values take, and the formula holds on that path.
 
     Example: gradcli diff "x.T @ A @ x" --x vector --A matrix --wrt x
     """
-    from gradcli.symbolic import Declaration
-    from gradcli.symbolic import diff as closed_form
-
     digits = output.read_precision(precision)
+    _exclusive(
+        ("--along", bool(along)), ("--structured", structured), ("--taylor", taylor is not None),
+        ("--zeros", zeros),
+    )  # fmt: skip
+    _exclusive(("--latex", latex), ("--code", code is not None), ("--json", json))
     source, mode = inputs.read_source(expression, pieces, file)
-    watchdog.start(timeout)
-    program = prepare(source, mode)
-    declared: dict[str, str | Declaration] = {}
-    values: dict[str, Any] = {}
-    for name, text in inputs.given_texts(program, ctx.obj, given).items():
-        if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
-            declared[name] = text
-        else:
-            values[name] = inputs.read_flag(name, text, dtypes.float64)
-            declared[name] = Declaration.of_shape(np.shape(values[name]))
-    result = closed_form(program, wrt, order=order, declared=declared)
-    known = {name for name in program.checked.outer if name in values}
-    found = result.evaluate(**values) if known and known >= set(program.free) else None
-    by_name = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
+    job = _Job(prepare(source, mode), inputs.limits(max_steps, max_mem, timeout))
+    job.read(inputs.given_texts(job.program, ctx.obj, given), at or ())
+    if taylor is not None:
+        return job.taylor(wrt, taylor, around, json, latex)
+    result = job.result(wrt, order, along or (), structured, of)
+    found = None if zeros else job.evaluated(result)
+    looked = job.zeros(result, range) if zeros else None
+    if code is not None:
+        return _said(result.code(code), "#", result)
+    if latex:
+        from gradcli.symbolic.latex import result_latex, symbol_of_derivative
+
+        text = result_latex(result, let)
+        if len(result.derivatives) == 1 and not text.startswith(r"\begin{aligned}"):
+            text = f"{symbol_of_derivative(next(iter(result.derivatives)), result)} = {text}"
+        return _said(text + "\n", "%", result)
     watchdog.stop()
     if json:
-        from gradcli.display.records import dump_json, tensor_record
+        return _json(result, found, looked, job)
+    return _text(result, found, looked, job, let, digits)
 
-        record: dict[str, Any] = {
-            "schema": 1, "ok": True, "command": "diff", "derivatives": result.derivatives,
-            "assumed": result.assumed, "checked": result.checked, "warnings": [],
-        }  # fmt: skip
-        if found is not None:
-            record["values"] = {name: tensor_record(value) for name, value in by_name.items()}
-        output.write(dump_json(record) + "\n")
-        return
-    rows = [(_label(name, order), formula) for name, formula in result.derivatives.items()]
-    if found is not None:
-        rows += [("  at", show_value(by_name[name], digits)) for name in result.derivatives]
-    output.write(show_rows(rows) + "\n")
+
+def _exclusive(*given: tuple[str, bool]) -> None:
+    """Raises ValueFault (E0907) where two options ask for different answers."""
+    said = [name for name, here in given if here]
+    if len(said) > 1:
+        raise ValueFault("E0907", f"{said[0]} and {said[1]} exclude each other")
+
+
+class _Job:
+    """The program, what its variables are, and the answers to what is asked of it."""
+
+    def __init__(self, program: Program, limits: Limits) -> None:
+        self.program = program
+        self.limits = limits
+        self.declared: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
+        self.along: dict[str, str] = {}
+        self.directions: dict[str, Any] = {}
+
+    def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
+        """Declarations and values of variables, from their flags and from --at."""
+        from gradcli.symbolic import Declaration
+
+        for name, text in texts.items():
+            if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
+                self.declared[name] = text
+            else:
+                self.values[name] = inputs.read_flag(name, text, dtypes.float64)
+        for item in at:
+            name, value = _pair("--at", item)
+            if not self.program.takes(name):
+                raise ValueFault(
+                    "E0910", f"--at {item}: the expression has no variable {name!r}",
+                    help=f"its variables: {', '.join(self.program.free) or 'none'}",
+                )  # fmt: skip
+            self.values[name] = inputs.read_flag(f"at {name}", value, dtypes.float64)
+        for name, value in self.values.items():
+            if name not in self.declared:
+                self.declared[name] = Declaration.of_shape(np.shape(value))
+
+    def result(
+        self, wrt: str | None, order: int, along: Sequence[str], structured: bool, of: str | None
+    ) -> Any:
+        """The derivative that is asked for."""
+        if along or structured:
+            if order != 1:
+                raise ValueFault("E0907", "--along and --structured are of order 1")
+            from gradcli.symbolic import variants
+
+            if structured:
+                return variants.structured(self.program, wrt, self.declared)
+            self.along = self.named(along)
+            return variants.directional(self.program, self.along, self.declared)
+        from gradcli.symbolic import diff as closed_form
+
+        if of is None:
+            try:
+                return closed_form(self.program, wrt, order=order, declared=self.declared)
+            except Fault as fault:
+                if fault.code != "E0701":
+                    raise
+                first = fault
+            if not _branches(self.program):
+                raise first
+        from gradcli.symbolic.pathdiff import diff_program
+
+        return diff_program(
+            self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
+            limits=self.limits,
+        )  # fmt: skip
+
+    def named(self, along: Sequence[str]) -> dict[str, str]:
+        """The name of each direction; one given by its values is called dx."""
+        found: dict[str, str] = {}
+        for item in along:
+            name, text = _pair("--along", item)
+            if text.isidentifier() and text not in self.program.checked.outer:
+                found[name] = text
+                continue
+            direction = f"d{name}"
+            while direction in self.program.checked.outer:
+                direction += "_"
+            found[name] = direction
+            self.directions[direction] = inputs.read_flag(f"along {name}", text, dtypes.float64)
+        return found
+
+    def label(self, name: str, order: int) -> str:
+        """What stands in front of a formula."""
+        from gradcli.symbolic.derive import label
+
+        if not self.along:
+            return label(name, order)
+        return "along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
+
+    def evaluated(self, result: Any) -> Any:
+        """The derivatives at the given values, where all that they need is given."""
+        have = {**self.values, **self.directions, **result.constants}
+        if not self.values and not self.directions:
+            return None
+        needed = {
+            name for text in result.derivatives.values() for name in prepare(text).free
+        } - result.sizes  # fmt: skip
+        return result.evaluate(**have) if needed <= have.keys() else None
+
+    def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
+        """Where each derivative is zero in its own variable."""
+        from gradcli.symbolic.questions import no_answer, zeros
+
+        interval = _interval(span)
+        for name in {x for key in result.derivatives for x in key.split(",")}:
+            if result.declared[name].rank:
+                raise no_answer(
+                    f"zeros in {name}, which is a {result.declared[name]}", "only of a scalar"
+                )
+        return {
+            name: zeros(text, name.split(",")[0], self.values, interval)
+            for name, text in result.derivatives.items()
+        }
+
+    def taylor(self, wrt: str | None, order: int, around: str, as_json: bool, latex: bool) -> None:
+        """Print the Taylor series."""
+        from gradcli.symbolic.series import taylor
+
+        name = wrt or (self.program.free[0] if len(self.program.free) == 1 else None)
+        if name is None:
+            raise ValueFault("E0907", "--taylor: in which variable?", help="add --wrt NAME")
+        declared = {k: d for k, d in self.declared.items() if k not in self.values}
+        series = taylor(self.program, name, order, around, declared)
+        watchdog.stop()
+        if as_json:
+            from gradcli.display.records import dump_json
+
+            record = {
+                "schema": 1, "ok": True, "command": "diff", "taylor": series.record(),
+                "warnings": [],
+            }  # fmt: skip
+            output.write(dump_json(record) + "\n")
+        elif latex:
+            from gradcli.symbolic.latex import latex as in_latex
+
+            output.write(in_latex(series.text, {}, False)[0] + "\n")
+        else:
+            output.write(f"{series.text} + {series.remainder}\n")
+            output.write(
+                f"# {name} around {around}      checked against the derivatives there: "
+                f"{series.max_rel_error:.0e}\n"
+            )
+
+
+def _pair(option: str, item: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals or not value.strip():
+        raise ValueFault("E0907", f"{option} {item}: write {option} NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _interval(span: str | None) -> tuple[float, float] | None:
+    if span is None:
+        return None
+    found = inputs.read_flag("range", span, dtypes.float64)
+    if np.shape(found) != (2,) or not found[0] < found[1] or not np.all(np.isfinite(found)):
+        raise ValueFault("E0907", f"--range {span}: two numbers, the smaller first", help="-5,5")
+    return float(found[0]), float(found[1])
+
+
+def _branches(program: Program) -> bool:
+    """Whether a text is more than one formula: then it has a path to follow."""
+    from gradcli.language import nodes as n
+
+    control = (
+        n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
+        | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
+    )  # fmt: skip
+    body = program.checked.module.body
+    return len(body) > 1 or any(isinstance(node, control) for node in n.walk(body[0]))
+
+
+# ---- Output --------------------------------------------------------------------------------------
+
+
+def _notes(result: Any) -> list[str]:
+    """What was assumed, on which path the formula holds, and how it was checked."""
+    from gradcli.symbolic.path import conditions_text
+
     notes = []
+    if result.conditions:
+        notes.append(conditions_text(result.conditions))
+    for name, array in result.constants.items():
+        notes.append(f"{name} = {show_value(array, None)}".replace("\n", " "))
     if result.assumed:
-        notes.append(
-            "assumed: " + ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())
-        )
+        assumed = ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())
+        notes.append(f"assumed: {assumed}")
     if result.checked is not None:
-        worst = result.checked["max_rel_error"]
-        notes.append(f"checked at {result.checked['points']} points: {worst:.0e}")
-    output.write("# " + "      ".join(notes) + "\n")
+        points = result.checked["points"]
+        where = f"{points} point" + "s" * (points != 1)
+        notes.append(f"checked at {where}: {result.checked['max_rel_error']:.0e}")
+    return notes
 
 
-def _label(name: str, order: int) -> str:
-    """``d/dx``, ``d2/dx2``, ``d2/dxdy``."""
-    if order == 1:
-        return f"d/d{name}"
-    names = name.split(",")
-    below = f"d{name}{order}" if len(names) == 1 else "".join(f"d{n}" for n in names)
-    return f"d{order}/{below}"
+def _said(text: str, comment: str, result: Any) -> None:
+    """A text for another program, what is to be known about it in comments."""
+    watchdog.stop()
+    output.write(text)
+    for note in _notes(result):
+        output.write(f"{comment} {note}\n")
+
+
+def _json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: _Job) -> None:
+    from gradcli.display.records import dump_json, tensor_record
+
+    record: dict[str, Any] = {
+        "schema": 1, "ok": True, "command": "diff", "derivatives": result.derivatives,
+        "assumed": result.assumed, "checked": result.checked,
+    }  # fmt: skip
+    if job.along:
+        record["along"] = job.along
+    if result.conditions:
+        record["conditions"] = [c.record() for c in result.conditions]
+    if result.constants:
+        record["constants"] = {k: tensor_record(x) for k, x in result.constants.items()}
+    if found is not None:
+        values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
+        record["values"] = {name: tensor_record(value) for name, value in values.items()}
+    if looked is not None:
+        record["zeros"] = {name: z.record() for name, z in looked.items()}
+    record["warnings"] = []
+    output.write(dump_json(record) + "\n")
+
+
+def _text(
+    result: Any, found: Any, looked: Mapping[str, Any] | None, job: _Job, let: bool, digits: Any
+) -> None:
+    from gradcli.symbolic.let import named
+
+    values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
+    rows: list[tuple[str, str]] = []
+    for name, formula in result.derivatives.items():
+        bindings: list[tuple[str, str]] = []
+        if let:
+            formula, bindings = named(formula, result.declared)
+        lines = [formula]
+        for i, (short, meaning) in enumerate(bindings):
+            lines.append(f"{'where' if not i else '     '} {short} = {meaning}")
+        rows.append((job.label(name, result.order), "\n".join(lines)))
+        if found is not None:
+            rows.append(("  at", show_value(values[name], digits)))
+        if looked is not None:
+            rows.append(("  zero", _zeros_text(name, looked[name], digits)))
+    output.write(show_rows(rows) + "\n")
+    notes = _notes(result)
+    if looked is not None:
+        notes += sorted({z.method for z in looked.values()})
+    line = "# " + "      ".join(notes)
+    output.write((line if len(line) <= WIDTH else "# " + "\n# ".join(notes)) + "\n")
+
+
+def _zeros_text(name: str, z: Any, digits: Any) -> str:
+    if z.everywhere:
+        return "everywhere"
+    if not z.points:
+        return "nowhere"
+    shown = []
+    for x, exact in zip(z.points, z.exact, strict=True):
+        shown.append(show_value(np.float64(x), digits) if exact is None else str(exact))
+    return ", ".join(f"{name} = {x}" for x in shown)

@@ -25,7 +25,11 @@ Retain = Annotated[
 
 @options.command(*options.EVERYTHING)
 def grad(
-    job: inputs.Job, wrt: options.Wrt = None, cotangent: Cotangent = None, retain: Retain = None
+    job: inputs.Job,
+    wrt: options.Wrt = None,
+    cotangent: Cotangent = None,
+    retain: Retain = None,
+    nan: options.Nan = "warn",
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
     value, outcome = job.run()
@@ -42,7 +46,7 @@ def grad(
         else:
             parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
     extra = {} if wanted else {"grads": {}}
-    job.emit("grad", parts, extra, _warnings(value, found, wanted))
+    job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
 
 
 def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:

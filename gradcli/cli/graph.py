@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gradcli.cli import inputs, options, output, watchdog
+from gradcli.engine.modes import mode
 from gradcli.ops.errors import ValueFault
 
 FORMS = ("text", "dot", "json")
@@ -31,7 +32,9 @@ def graph(
         raise ValueFault(
             "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}"
         )
+    mode.annotate = True
     value, outcome = job.run()
+    mode.annotate = False
     grads = None
     if values and value.edge is not None and value.array.size == 1:
         grads = graphs.watch_gradients(value)

@@ -12,8 +12,17 @@ import numpy as np
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, unknown
 from gradcli.engine import Tensor, creation, dtypes, functions, wrap
-from gradcli.language.run import MAX_MEMORY, Limits, Outcome, Program, prepare
+from gradcli.language.run import (
+    MAX_DEPTH,
+    MAX_MEMORY,
+    MOST_DEPTH,
+    Limits,
+    Outcome,
+    Program,
+    prepare,
+)
 from gradcli.language.source import Source
+from gradcli.language.text import OUTPUT_LIMIT
 from gradcli.language.values import ValueFormFault, read_value
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
@@ -69,11 +78,21 @@ def _decoded(data: bytes, name: str) -> str:
         ) from None
 
 
-def limits(max_steps: int, max_mem: str, timeout: float) -> Limits:
-    """The limits from their options; the clock starts now."""
+def limits(
+    max_steps: int, max_mem: str, timeout: float, max_depth: int = MAX_DEPTH,
+    max_output: int = OUTPUT_LIMIT,
+) -> Limits:  # fmt: skip
+    """The limits from their options; the clock starts now. Raises ValueFault (E0907)."""
     size = read_size(max_mem)
-    watchdog.start(timeout)
-    return Limits(max_steps, size)
+    for name, number, most in (
+        ("--max-steps", max_steps, None), ("--max-depth", max_depth, MOST_DEPTH),
+        ("--max-output", max_output, None),
+    ):  # fmt: skip
+        if number < 1 or (most is not None and number > most):
+            bound = f"1 to {most}" if most else "a whole number above 0"
+            raise ValueFault("E0907", f"{name} {number}: {bound}")
+    watchdog.start(timeout, size)
+    return Limits(max_steps, size, max_depth, max_output)
 
 
 def read_size(text: str) -> int:
@@ -133,6 +152,7 @@ def load(
         if differentiate and leaf.dtype.differentiable:
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
+    watchdog.hold_memory(device)
     return program, leaves, _wanted(wrt, leaves, program)
 
 
@@ -269,7 +289,9 @@ def execute(
     program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None
 ) -> tuple[Tensor, Outcome]:
     """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
-    outcome = program.run(leaves, limits=bounds, write=sys.stderr.write)
+    from gradcli.cli import output
+
+    outcome = program.run(leaves, limits=bounds, write=output.inert_writer(sys.stderr))
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:
@@ -362,8 +384,14 @@ class Job:
         self.digits = output.read_precision(asked.get("precision"))
         self.json, self.format = asked.get("json", False), asked.get("format")
         self.of = asked.get("of")
+        self.nan = asked.get("nan", "allow")
+        if self.nan not in ("warn", "allow", "error"):
+            raise ValueFault("E0907", f"--nan {self.nan}: warn, allow or error")
         source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
-        self.bounds = limits(asked["max_steps"], asked["max_mem"], asked["timeout"])
+        self.bounds = limits(
+            asked["max_steps"], asked["max_mem"], asked["timeout"],
+            asked.get("max_depth", MAX_DEPTH), asked.get("max_output", OUTPUT_LIMIT),
+        )  # fmt: skip
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
@@ -372,6 +400,25 @@ class Job:
     def run(self) -> tuple[Tensor, Outcome]:
         """The value at the given variables, and everything else that the run left."""
         return execute(self.program, self.leaves, self.bounds, self.of)
+
+    def unusual(self, warnings: Sequence[str]) -> list[str]:
+        """``warnings`` about results that are not finite, as ``--nan`` has them.
+
+        warn: with the operation that the first one comes from; allow: none. Raises Fault (E0501)
+        under ``--nan error``.
+        """
+        if self.nan == "allow" or not warnings:
+            return []
+        from gradcli.cli.finite import find
+
+        fault = find(self)
+        if self.nan == "error":
+            raise fault or RuntimeFault("E0501", warnings[0], help="--nan allow accepts it")
+        if fault is not None:
+            line, column = fault.source.place(fault.labels[0][0]) if fault.source else (0, 0)
+            place = f" (line {line}, column {column})" if line else ""
+            return [f"{warnings[0]}: {fault.message}{place}", *warnings[1:]]
+        return list(warnings)
 
     def value(self) -> Tensor:
         """The value at the given variables."""

@@ -24,8 +24,10 @@ COMMANDS = {
     "hvp": "the Hessian times a vector, without forming it",
     "diff": "the closed form of a derivative, checked",
     "check": "the gradient against central differences, entry by entry",
+    "explain": "the chain rule step by step, forward and backward",
     "graph": "the recorded graph as text, Graphviz or JSON",
     "run": "run a program; its prints are its output",
+    "fmt": "a program in canonical form, comments kept",
     "batch": "one gradient per row of a JSONL or CSV file",
     "repl": "the same, live",
     "ops": "the operators, or one operator with its rule",
@@ -124,6 +126,11 @@ def _guarded(work: Callable[[], int], as_json: bool, name: str) -> int:
         if os.environ.get("GRADCLI_DEBUG"):
             raise
         return _complain_of(problem, "E0999", as_json, name)
+    finally:
+        # A timer that outlived Python's handlers would end the process with its signal.
+        watchdog = sys.modules.get("gradcli.cli.watchdog")
+        if watchdog is not None:
+            watchdog.stop()
 
 
 def _complain_of(problem: BaseException, code: str, as_json: bool, name: str) -> int:

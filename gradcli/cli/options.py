@@ -17,7 +17,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from gradcli.cli import inputs
-from gradcli.language.run import MAX_STEPS
+from gradcli.language.run import MAX_DEPTH, MAX_STEPS
+from gradcli.language.text import OUTPUT_LIMIT
 
 Expression = Annotated[
     str | None,
@@ -58,13 +59,17 @@ Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
 MaxSteps = Annotated[
     int, typer.Option("--max-steps", metavar="N", help="Loop turns and calls allowed.")
 ]
+MaxDepth = Annotated[
+    int, typer.Option("--max-depth", metavar="N", help="Calls inside calls allowed, at most 900.")
+]
+MaxOutput = Annotated[
+    int, typer.Option("--max-output", metavar="N", help="Characters that prints may write.")
+]
 MaxMem = Annotated[str, typer.Option("--max-mem", metavar="SIZE", help="Memory allowed: 512M, 2G.")]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="S", help="Seconds allowed; 0: no limit.")
 ]
-Nan = Annotated[
-    str, typer.Option("--nan", help="warn (default), allow or error, where a result is NaN.")
-]
+Nan = Annotated[str, typer.Option("--nan", help="At a NaN or inf: warn (default), allow or error.")]
 
 Group = dict[str, tuple[Any, Any]]
 """Parameter names with their declaration and default."""
@@ -90,6 +95,8 @@ SHOWN: Group = {
 }
 LIMITS: Group = {
     "max_steps": (MaxSteps, MAX_STEPS),
+    "max_depth": (MaxDepth, MAX_DEPTH),
+    "max_output": (MaxOutput, OUTPUT_LIMIT),
     "max_mem": (MaxMem, inputs.DEFAULT_MEMORY),
     "timeout": (Timeout, 60.0),
 }

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradcli.cli import watchdog
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
-from gradcli.language.diagnostics import Diagnostic
+from gradcli.language.diagnostics import Diagnostic, inert
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 FORMATS = ("text", "json", "csv", "npy")
@@ -126,6 +126,19 @@ def write(text: str) -> None:
     sys.stdout.write(text)
 
 
+def inert_writer(stream: Any) -> Callable[[str], Any]:
+    """A program's prints onto a stream, with all spelled out that a terminal could act on."""
+
+    def write_inert(text: str) -> None:
+        if not text.replace("\n", "").isprintable():
+            text = "\n".join(
+                "\t".join(inert(part) for part in line.split("\t")) for line in text.split("\n")
+            )
+        stream.write(text)
+
+    return write_inert
+
+
 def complain(fault: Fault, as_json: bool, command: str) -> int:
     """Show a fault; gives the exit code that it means."""
     watchdog.stop()
@@ -139,6 +152,12 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
         )
     else:
         sys.stderr.write(diagnostic.render(colour(sys.stderr)) + "\n")
+        if fault.code.startswith("E01"):
+            from gradcli.language.recover import further
+
+            for other in further(fault):
+                said = Diagnostic.of(other).render(colour(sys.stderr))
+                sys.stderr.write(f"\n{said}\n")
     return code
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcli.cli import inputs, options, watchdog
+from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.grad import kept_names
 from gradcli.engine import Tensor
 from gradcli.language.run import Outcome
@@ -33,11 +33,19 @@ Retain = Annotated[
 ]
 
 
+Trace = Annotated[
+    bool, typer.Option("--trace", help="Show each statement that runs, with shapes and values.")
+]
+
+
 @options.command(PROGRAM, options.VALUES, options.SHOWN, options.LIMITS)
-def run(job: inputs.Job, show: Show = None, retain: Retain = None) -> None:
+def run(job: inputs.Job, show: Show = None, retain: Retain = None, trace: Trace = False) -> None:
     """Example: gradcli run examples/newton.grad"""
-    write = sys.stderr.write if job.json else sys.stdout.write
-    outcome = job.program.run(job.leaves, limits=job.bounds, write=write, keep=_names(retain))
+    write = output.inert_writer(sys.stderr if job.json else sys.stdout)
+    outcome = job.program.run(
+        job.leaves, limits=job.bounds, write=write, keep=_names(retain),
+        trace=output.inert_writer(sys.stderr) if trace else None,
+    )  # fmt: skip
     outcome.variables.update(job.leaves)
     parts = [*_shown(show, outcome), *_kept(retain, outcome, job.leaves)]
     watchdog.stop()

@@ -1,8 +1,10 @@
-"""The wall-clock limit of one command.
+"""The wall-clock and memory limits of one command, kept from outside the computation.
 
-A timer signal raises a fault between two bytecodes, which a program cannot catch (the language has
-no ``try``). A call into NumPy can hold the signal up, so a thread waits a little longer and then
-ends the process itself.
+A timer signal comes ten times a second; between two bytecodes it looks at the clock and at the
+memory, and raises a fault that a program cannot catch (the language has no ``try``). A call into
+NumPy can hold the signal up, so a thread waits a little longer and then ends the process itself;
+the same thread hears Ctrl-C at once through a pipe. Address space is limited too: a single
+allocation past all checks fails instead of filling the machine.
 """
 
 from __future__ import annotations
@@ -10,58 +12,161 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
+import time
+from typing import Any
 
 from gradcli.ops.errors import LimitFault
+from gradcli.ops.limits import _resident as resident
+from gradcli.ops.limits import show_bytes
 
 GRACE = 2.0
 """Seconds after the limit until the process is ended from outside the computation."""
+PULSE = 0.1
+"""Seconds between two looks."""
+PATIENCE = 0.5
+"""Seconds after Ctrl-C until the process is ended from outside the computation."""
 
 
-def start(seconds: float, final: bool = True) -> None:
-    """Limit what follows to ``seconds`` of wall time; 0 sets no limit. Raises LimitFault (E0608).
+class _Watch:
+    """What is being watched now."""
+
+    __slots__ = ("base", "deadline", "memory", "running", "seconds", "space", "times", "told")
+
+    def __init__(self) -> None:
+        self.running = False
+        self.times = 0  # how often a computation was started: a thread watches over one
+        self.seconds = 0.0
+        self.deadline = 0.0
+        self.memory = 0
+        self.base = 0
+        self.told = 0.0
+        self.space: Any = None  # the address space limit from before
+
+
+_watch = _Watch()
+
+
+def start(seconds: float, memory: int = 0, final: bool = True) -> None:
+    """Limit what follows to ``seconds`` of wall time (E0608) and ``memory`` bytes (E0602); 0: none.
 
     ``final``: end the process where the fault cannot get through. A REPL, which goes on, says no.
     """
-    if seconds <= 0:
-        return
-    if hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, lambda number, frame: _expire(seconds, frame))
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-    if not final:
-        return
-    import _thread
+    watch = _watch
+    watch.times += 1
+    watch.running, watch.seconds, watch.memory, watch.told = True, seconds, memory, 0.0
+    watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
+    watch.base = resident() if memory else 0
+    if hasattr(signal, "setitimer") and (seconds > 0 or memory):
+        signal.signal(signal.SIGALRM, _pulse)
+        signal.setitimer(signal.ITIMER_REAL, PULSE, PULSE)
+    if final:
+        import _thread
 
-    _thread.start_new_thread(_end, (seconds,))
+        _thread.start_new_thread(
+            _guard, (watch.times, watch.deadline + GRACE, seconds, _interrupts())
+        )
 
 
 def stop() -> None:
     """The computation is over: output may take as long as it needs."""
-    global _running
-    _running = False
+    _watch.running = False
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
+    if _watch.space is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, _watch.space)
+        _watch.space = None
 
 
-_running = True
+def hold_memory(device: str) -> None:
+    """Limit the address space to what is in use now and the memory allowed, with room to spare.
+
+    Not with a GPU: its driver reserves far more address space than it uses.
+    """
+    watch = _watch
+    if not watch.running or not watch.memory or device != "cpu" or "cupy" in sys.modules:
+        return
+    try:
+        import resource
+
+        with open("/proc/self/statm", "rb") as f:
+            size = int(f.read().split()[0]) * resource.getpagesize()
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = size + 2 * watch.memory + (1 << 30)
+        if before[1] == resource.RLIM_INFINITY or wanted < before[1]:
+            resource.setrlimit(resource.RLIMIT_AS, (wanted, before[1]))
+            watch.space = watch.space or before
+    except (ImportError, OSError, ValueError):
+        return  # a system without this limit keeps the others
 
 
-def _expire(seconds: float, _frame: FrameType | None) -> None:
-    raise LimitFault(
-        "E0608",
-        f"the evaluation took longer than {seconds:g} s",
-        help="--timeout SECONDS raises the limit",
-    )
-
-
-def _end(seconds: float) -> None:
-    import time
-
-    time.sleep(seconds + GRACE)
-    if _running:
-        sys.stderr.write(
-            f"error[E0608]: the evaluation took longer than {seconds:g} s\n"
-            "   help: --timeout SECONDS raises the limit\n"
+def _pulse(_number: int, _frame: Any) -> None:
+    watch = _watch
+    now = time.monotonic()
+    if not watch.running or now < watch.told:
+        return
+    if now >= watch.deadline:
+        watch.told = now + 1  # should something have swallowed the fault, it comes again
+        raise LimitFault(
+            "E0608",
+            f"the evaluation took longer than {watch.seconds:g} s",
+            help="--timeout SECONDS raises the limit",
         )
-        sys.stderr.flush()
-        os._exit(3)
+    if watch.memory:
+        held = resident() - watch.base
+        if held > watch.memory:
+            watch.told = now + 1
+            raise LimitFault(
+                "E0602",
+                f"the evaluation holds {show_bytes(held)}; the limit is {show_bytes(watch.memory)}",
+                help="--max-mem SIZE raises the limit: 4G",
+            )
+
+
+_pipe: list[int] = []
+
+
+def _interrupts() -> int:
+    """A pipe that has something to read once Ctrl-C was pressed; -1 where signals are not ours."""
+    if not _pipe:
+        try:
+            reading, writing = os.pipe()
+            os.set_blocking(writing, False)
+            signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        except (ValueError, OSError):
+            return -1
+        _pipe.append(reading)
+    return _pipe[0]
+
+
+def _guard(time_number: int, deadline: float, seconds: float, reading: int) -> None:
+    """The thread: ends the process where a fault or Ctrl-C cannot get through."""
+    watch = _watch
+
+    def running() -> bool:
+        return watch.running and watch.times == time_number
+
+    while running():
+        left = deadline - time.monotonic()
+        if left <= 0:
+            sys.stderr.write(
+                f"error[E0608]: the evaluation took longer than {seconds:g} s\n"
+                "   help: --timeout SECONDS raises the limit\n"
+            )
+            sys.stderr.flush()
+            os._exit(3)
+        if reading < 0:
+            time.sleep(min(left, 1.0))
+        elif _pressed(reading, min(left, 1.0)):
+            time.sleep(PATIENCE)
+            if running():
+                os._exit(130)
+
+
+def _pressed(reading: int, seconds: float) -> bool:
+    """Whether Ctrl-C came within ``seconds``."""
+    import select
+
+    ready, _, _ = select.select([reading], [], [], seconds)
+    return bool(ready) and signal.SIGINT in os.read(reading, 512)

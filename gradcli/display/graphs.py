@@ -22,9 +22,9 @@ import numpy as np
 
 from ..engine.graph import AccumulateGrad, Handle, Node, more
 from ..engine.tensor import Tensor
+from ..engine.values import constant, raw, values_of
 from ..language.diagnostics import inert
 from ..ops.core import is_number
-from .graph_values import constant, raw, values_of
 from .records import tensor_record
 from .values import show_value
 

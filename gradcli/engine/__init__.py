@@ -5,14 +5,18 @@
     graph       nodes, leaves, hooks               creation   making tensors
     backward    the pass itself                    inplace    writing in place
     methods     operators as Tensor methods        printing   text, as PyTorch prints
+    calls       arithmetic and sums composed       arranging  selecting and moving composed
+    overlay     what is composed, as methods       random     PyTorch's random numbers
+    names       what a node is called              results    results of several tensors
 
 It knows arrays, never text to parse or screens.
 """
 
 from gradcli.engine import methods as _methods
+from gradcli.engine import overlay as _overlay
 from gradcli.engine.backward import backward, grad
 from gradcli.engine.tensor import Size, Tensor, wrap
 
 __all__ = ["Size", "Tensor", "backward", "grad", "wrap"]
 
-del _methods
+del _methods, _overlay

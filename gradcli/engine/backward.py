@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.graph import EMPTY, AccumulateGrad, Node, pull_recorded
+from gradcli.engine.branches import CHOSEN, taken
+from gradcli.engine.graph import EMPTY, AccumulateGrad, Cotangents, Node, Part, pull_recorded
 from gradcli.engine.modes import mode
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault
-from gradcli.ops.piecewise import where
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault
 
 _by_age = attrgetter("seq")
 
@@ -40,9 +40,9 @@ def backward(
             if g is not None:
                 _accumulate(target.edge, g if create_graph else g.array, create_graph)
         return
-    roots, cotangents = _start(tensors, gradients, create_graph)
+    roots, cotangents = start(tensors, gradients, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    _run(roots, cotangents, keep, create_graph, None)
+    run(roots, cotangents, keep, create_graph, None)
 
 
 def grad(
@@ -53,11 +53,13 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool | None = None,
     materialize_grads: bool = False,
+    is_grads_batched: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched.
 
-    ``grad_outputs`` weights the outputs (needed where one has several entries). Raises
-    RuntimeFault: E0404 (an input requires no grad), E0406 (an input was not used;
+    ``grad_outputs`` weights the outputs (needed where one has several entries); with
+    ``is_grads_batched`` its first dimension counts sets of weights, and so does that of the
+    gradients. Raises RuntimeFault: E0404 (an input requires no grad), E0406 (an input was not used;
     ``allow_unused=True`` gives None).
 
     Example:
@@ -70,7 +72,13 @@ def grad(
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if grad_outputs is None or isinstance(grad_outputs, Tensor):
         grad_outputs = [grad_outputs] * len(outputs)
-    roots, cotangents = _start(outputs, grad_outputs, create_graph)
+    if is_grads_batched:
+        keep = create_graph if retain_graph is None else retain_graph
+        return _batched(
+            outputs, inputs, list(grad_outputs), keep, create_graph,
+            bool(allow_unused), materialize_grads,
+        )  # fmt: skip
+    roots, cotangents = start(outputs, grad_outputs, create_graph)
     for i, t in enumerate(inputs):
         if t.edge is None:
             raise RuntimeFault(
@@ -80,7 +88,7 @@ def grad(
             )
     wanted: dict[Node, Any] = {t.edge: None for t in inputs}
     keep = create_graph if retain_graph is None else retain_graph
-    _run(roots, cotangents, keep, create_graph, wanted)
+    run(roots, cotangents, keep, create_graph, wanted)
     results = []
     for i, t in enumerate(inputs):
         found = wanted[t.edge]
@@ -99,9 +107,40 @@ def grad(
     return tuple(results)
 
 
-def _start(
+def _batched(
+    outputs: list, inputs: list, weights: list, keep: bool, create_graph: bool,
+    allow_unused: bool, materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """One pass for each set of weights, the gradients stacked."""
+    sizes = {
+        np.shape(w.array if isinstance(w, Tensor) else w)[:1] for w in weights if w is not None
+    }
+    if len(sizes) != 1 or () in sizes:
+        raise RuntimeFault(
+            "E0301",
+            "with is_grads_batched=True every grad_output needs a first dimension of one size",
+            help="stack the sets of weights along a new first dimension",
+        )
+    ((count,),) = sizes
+    if not count:
+        raise RuntimeFault(
+            "E0301", "is_grads_batched=True needs at least one set of weights, got none"
+        )
+    found = [
+        grad(
+            outputs, inputs, [None if w is None else w[i] for w in weights],
+            keep or i < count - 1, create_graph, allow_unused, materialize_grads,
+        )
+        for i in range(count)
+    ]  # fmt: skip
+    stack = OPERATORS["stack"]
+    return tuple(None if g[0] is None else stack(*g) for g in zip(*found, strict=True))
+
+
+def start(
     tensors: Sequence[Tensor], gradients: Sequence[Any], create_graph: bool
 ) -> tuple[list[Node], list[Any]]:
+    """The nodes where a pass begins and the cotangents that it begins with, checked."""
     roots, cotangents = [], []
     for t, g in zip(tensors, gradients, strict=True):
         if t.edge is None:
@@ -150,7 +189,7 @@ def _start(
     return roots, cotangents
 
 
-def _collect(roots: Sequence[Node]) -> list[Node]:
+def collect(roots: Sequence[Node]) -> list[Node]:
     """All nodes and leaves behind ``roots``, youngest first."""
     seen = set(roots)
     stack = list(seen)
@@ -175,14 +214,15 @@ def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node
     return [node for node in order if node in runs or node in wanted], runs
 
 
-def _run(
+def run(
     roots: Sequence[Node],
     cotangents: Sequence[Any],
     keep: bool,
     recorded: bool,
     wanted: dict | None,
 ) -> None:
-    order = _collect(roots)
+    """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone."""
+    order = collect(roots)
     arrived: dict[Node, Any] = {}
     for root, g in zip(roots, cotangents, strict=True):
         have = arrived.get(root)
@@ -192,7 +232,7 @@ def _run(
     try:
         with np.errstate(all="ignore"):
             careful = mode.branches and any(node.masks for node in order)
-            if recorded or wanted is not None or careful or mode.watching:
+            if recorded or wanted is not None or careful or mode.watching or mode.inspect:
                 _walk(order, roots, arrived, keep, recorded, wanted, careful)
             else:
                 _walk_plain(order, arrived, keep)
@@ -216,7 +256,7 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], keep: bool) -> None
             continue
         saved = node.saved
         if saved is None:
-            raise _ran_before(node)
+            _refuse_again(node)
         only = node.only
         if only is not None:
             r = node.pull(node, g)
@@ -224,17 +264,17 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], keep: bool) -> None
             if r.shape != edge.shape:
                 r = fit(r, edge.shape)
             if node.dtype is not edge.dtype:
-                r = _cast(r, edge.dtype)
+                r = cast(r, edge.dtype)
             have = get(edge)
             arrived[edge] = r if have is None else have + r
         else:
             for edge, r in zip(node.edges, node.pull(node, g)):  # noqa: B905 (strict= costs)
-                if edge is None:
+                if r is None:  # no edge there, or a custom Function that gave nothing
                     continue
                 if r.shape != edge.shape:
                     r = fit(r, edge.shape)
                 if node.dtype is not edge.dtype:
-                    r = _cast(r, edge.dtype)
+                    r = cast(r, edge.dtype)
                 have = get(edge)
                 arrived[edge] = r if have is None else have + r
         if not keep and saved:
@@ -281,7 +321,7 @@ def _walk(
                 if r.shape != edge.shape:
                     r = fit(r, edge.shape)
                 if node.dtype is not edge.dtype:
-                    r = _cast(r, edge.dtype)
+                    r = cast(r, edge.dtype)
                 have = arrived.get(edge)
                 arrived[edge] = r if have is None else have + r
             if edge in waits:
@@ -313,17 +353,25 @@ def _pull_watched(
             wanted[node] = g
         if node not in runs:
             return nothing
-    if node.saved is None:
-        raise _ran_before(node)
-    if recorded:
-        pulled = pull_recorded(node, g, wrap)
-    elif node.only is not None:
-        one = (node.pull(node, g),)
-        pulled = (*nothing[: node.only], *one, *nothing[node.only + 1 :])
-    else:
-        pulled = node.pull(node, g)
-    if careful and (node.op.kind == "elementwise" or node.op.name == "mul"):
-        pulled = tuple(None if r is None else _taken_only(r, g) for r in pulled)
+    inspect = mode.inspect
+    try:
+        if node.saved is None:
+            _refuse_again(node)
+        if recorded:
+            pulled = pull_recorded(node, g, wrap)
+        elif node.only is not None:
+            one = (node.pull(node, g),)
+            pulled = (*nothing[: node.only], *one, *nothing[node.only + 1 :])
+        else:
+            pulled = node.pull(node, g)
+    except Fault as fault:
+        if inspect is not None:
+            inspect.explain(node, fault)
+        raise
+    if careful and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled)
+    if inspect is not None:
+        inspect.look(node, g, pulled)
     if extra is not None and extra.post_hooks:
         pulled = _after(node, pulled, g, recorded)
     if not keep and node.saved is not EMPTY:
@@ -340,7 +388,10 @@ def fit(r: Any, shape: tuple[int, ...]) -> Any:
     return r if r.shape == shape else OPERATORS["expand"](r, shape)
 
 
-def _cast(r: Any, dtype: dtypes.DType) -> Any:
+def cast(r: Any, dtype: dtypes.DType) -> Any:
+    """A cotangent in its input's element type; a real input takes the real part."""
+    if r.__class__ is Cotangents:
+        return r
     if isinstance(r, Tensor):
         if r.dtype is dtype:
             return r
@@ -352,20 +403,11 @@ def _cast(r: Any, dtype: dtypes.DType) -> Any:
     return r if r.dtype == dtype.numpy else r.astype(dtype.numpy)
 
 
-def _taken_only(r: Any, g: Any) -> Any:
-    """Zero wherever the cotangent is zero: a branch not taken contributes nothing, even 0 * inf."""
-    raw = r.array if isinstance(r, Tensor) else r
-    finite = np.isfinite(raw)
-    if finite.all():
-        return r
-    # Only where 0 met inf or NaN: a cotangent that is 0 by chance still has its own derivative.
-    raw_g = g.array if isinstance(g, Tensor) else g
-    idle = ~finite & (raw_g == 0)
-    return where(idle, 0.0, r) if isinstance(r, Tensor) else np.where(idle, 0.0, raw)[()]
-
-
-def _ran_before(node: Node) -> RuntimeFault:
-    return RuntimeFault(
+def _refuse_again(node: Node) -> None:
+    """Raise E0401, unless the node is a custom Function: that one looks at its saved tensors."""
+    if node.op.__class__ is Part:
+        return
+    raise RuntimeFault(
         "E0401",
         "Trying to backward through the graph a second time: the first run freed the values saved "
         f"by {node.name()}",
@@ -374,7 +416,7 @@ def _ran_before(node: Node) -> RuntimeFault:
 
 
 def _as_tensor(g: Any, node: Node) -> Tensor:
-    return g if isinstance(g, Tensor) else wrap(g, node.dtype)
+    return g if isinstance(g, Tensor) else wrap(g, dtypes.dtype_of(g))
 
 
 def _before(node: Node, g: Any, recorded: bool) -> Any:
@@ -383,9 +425,9 @@ def _before(node: Node, g: Any, recorded: bool) -> Any:
     for hook in list((extra.hooks or {}).values()):
         g = _replaced(hook(_as_tensor(g, node)), g, node, recorded)
     for hook in list((extra.pre_hooks or {}).values()):
-        result = hook((_as_tensor(g, node),))
+        result = hook(_shown(g, node))
         if result is not None:
-            g = _replaced(result[0] if isinstance(result, tuple) else result, g, node, recorded)
+            g = _replaced_all(result, g, node, recorded)
     if extra.kept is not None:
         kept = _as_tensor(g, node)
         extra.kept.grad = kept if extra.kept.grad is None else extra.kept.grad + kept
@@ -398,10 +440,24 @@ def _after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
         for r, e in zip(pulled, node.edges, strict=True)
     )
     for hook in list(node.extra.post_hooks.values()):
-        result = hook(given, (_as_tensor(g, node),))
+        result = hook(given, _shown(g, node))
         if result is not None:
             given = result if isinstance(result, tuple) else (result,)
     return tuple(t if t is None or recorded else t.array for t in given)
+
+
+def _shown(g: Any, node: Node) -> tuple:
+    """The cotangents of all outputs, as hooks see them."""
+    if g.__class__ is not Cotangents:
+        return (_as_tensor(g, node),)
+    return tuple(None if part is None else _as_tensor(part, node) for part in g.parts)
+
+
+def _replaced_all(result: Any, g: Any, node: Node, recorded: bool) -> Any:
+    """What a node's pre-hook gave back, for one output or for several."""
+    if g.__class__ is not Cotangents:
+        return _replaced(result[0] if isinstance(result, tuple) else result, g, node, recorded)
+    return Cotangents([t if t is None or recorded else t.array for t in result])
 
 
 def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:

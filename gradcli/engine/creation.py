@@ -5,12 +5,14 @@ Every size is charged against the memory budget before anything is allocated.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine import dtypes
+from gradcli.engine import dtypes, random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
+from gradcli.engine.random import manual_seed as manual_seed
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.limits import charge_shape
@@ -200,44 +202,133 @@ def linspace(
     return _finish(np.linspace(start, end, count).astype(target.numpy), target, requires_grad)
 
 
-_generator: np.random.Generator | None = None
-
-
-def manual_seed(seed: int) -> None:
-    """Start the random numbers afresh: the same seed gives the same numbers."""
-    global _generator
-    _generator = np.random.default_rng(seed)
-
-
-def _random() -> np.random.Generator:
-    global _generator
-    if _generator is None:
-        _generator = np.random.default_rng()
-    return _generator
-
-
-def rand(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers, uniform in [0, 1)."""
-    shape = _shape(size)
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
+    powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-    charge_shape(shape)
-    return _finish(
-        np.asarray(_random().random(shape)).astype(target.numpy)[()], target, requires_grad
-    )
+    return _finish((base**powers).astype(target.numpy), target, requires_grad)
 
 
-def randn(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Random numbers, normal with mean 0 and variance 1."""
-    shape = _shape(size)
-    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-    charge_shape(shape)
-    numbers = np.asarray(_random().standard_normal(shape))
-    return _finish(numbers.astype(target.numpy)[()], target, requires_grad)
+def _drawn(draw: str) -> Any:
+    def create(
+        *size: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None
+    ) -> Tensor:
+        shape = _shape(size)
+        target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+        charge_shape(shape)
+        source = generator or random.generator()
+        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4)
+        return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad)
+
+    return create
 
 
-def randint(low: int, high: int, size: Any, *, dtype: Any = None) -> Tensor:
-    """Random whole numbers from ``low`` up to but without ``high``."""
+rand = _drawn("uniform")
+rand.__name__ = "rand"
+rand.__doc__ = "Random numbers, uniform in [0, 1)."
+randn = _drawn("normal")
+randn.__name__ = "randn"
+randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
+
+
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, requires_grad: bool = False
+) -> Tensor:
+    """Random numbers, normal with the mean and the standard deviation given."""
+    if size is None:
+        like = mean if isinstance(mean, Tensor) else std
+        size = like.shape if isinstance(like, Tensor) else ()
+    out = randn(tuple(size)) * std + mean
+    return out.requires_grad_() if requires_grad else out
+
+
+def randint(
+    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
+    if size is None:
+        low, high, size = 0, low, high
     shape = _shape((tuple(size),))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     charge_shape(shape)
-    return wrap(np.asarray(_random().integers(low, high, shape)).astype(target.numpy)[()], target)
+    if high <= low:
+        raise RuntimeFault(
+            "E0303",
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
+            help="write randint(0, 10, (2, 3))",
+        )
+    numbers = random.generator().integers(low, high, math.prod(shape))
+    return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad)
+
+
+def randperm(n: int, *, dtype: Any = None) -> Tensor:
+    """The whole numbers below ``n`` in a random order."""
+    (count,) = _shape((n,))
+    charge_shape((count,))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    return wrap(random.generator().permutation(count).astype(target.numpy), target)
+
+
+def _like(make: Any) -> Any:
+    def create(input: Tensor, *value: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+        kept = input.dtype if dtype is None else dtype
+        return make(tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad)
+
+    create.__name__ = f"{make.__name__}_like"
+    create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
+    return create
+
+
+empty = _filled(0)
+empty.__name__ = "empty"
+empty.__doc__ = "A tensor to be written to: zeros, so that nothing uninitialised is ever read."
+full_like, empty_like, rand_like, randn_like = map(_like, (full, empty, rand, randn))
+zeros_like, ones_like = map(_like, (zeros, ones))
+
+
+def complex_of(real: Tensor, imag: Tensor) -> Tensor:
+    """A complex tensor from its parts; ``gradcli.complex``."""
+    return real + imag * 1j
+
+
+def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:
+    """The places on and below a diagonal, as two rows of indices."""
+    return wrap(np.stack(np.tril_indices(row, offset, col)), dtypes.int64)
+
+
+def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
+    """The places on and above a diagonal, as two rows of indices."""
+    return wrap(np.stack(np.triu_indices(row, offset, col)), dtypes.int64)
+
+
+def typed(dtype: DType, name: str) -> Any:
+    """The old constructor of one dtype: ``IntTensor([1, 2])``, or of a shape, ``IntTensor(2)``."""
+
+    def create(*data: Any) -> Tensor:
+        if data and all(isinstance(d, int) for d in data):
+            return zeros(*data, dtype=dtype)
+        return tensor(data[0] if data else [], dtype=dtype)
+
+    create.__name__ = name
+    create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
+    return create
+
+
+TYPED = {
+    name: typed(dtype, name)
+    for name, dtype in (
+        ("FloatTensor", dtypes.float32), ("DoubleTensor", dtypes.float64),
+        ("HalfTensor", dtypes.float16), ("LongTensor", dtypes.int64), ("IntTensor", dtypes.int32),
+        ("ShortTensor", dtypes.int16), ("CharTensor", dtypes.int8), ("ByteTensor", dtypes.uint8),
+        ("BoolTensor", dtypes.bool_),
+    )
+}  # fmt: skip
+"""PyTorch's typed constructors by name."""

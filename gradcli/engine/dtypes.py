@@ -50,6 +50,39 @@ class DType:
         return self.kind >= 2
 
 
+class Device(str):
+    """Where numbers are: a name such as ``"cpu"`` or ``"cuda:0"``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'{f', index={self.index}' if ':' in self else ''})"
+
+    @property
+    def type(self) -> str:
+        """``"cpu"`` or ``"cuda"``."""
+        return self.partition(":")[0]
+
+    @property
+    def index(self) -> int | None:
+        """The number of the device, where it has one."""
+        return int(self.partition(":")[2]) if ":" in self else None
+
+
+CPU = Device("cpu")
+
+
+class Layout:
+    """How entries lie in memory; ``gradcli.strided`` is the only one."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "gradcli.strided"
+
+
+strided = Layout()
+
 float64 = double = DType("float64")
 float32 = DType("float32")
 float16 = half = DType("float16")
@@ -69,8 +102,14 @@ BY_NAME = {d.name: d for d in ALL} | {
     "double": float64, "float": float32, "half": float16, "long": int64, "int": int32,
     "short": int16, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
+BY_TENSOR = {
+    "DoubleTensor": float64, "FloatTensor": float32, "HalfTensor": float16, "LongTensor": int64,
+    "IntTensor": int32, "ShortTensor": int16, "CharTensor": int8, "ByteTensor": uint8,
+    "BoolTensor": bool_, "ComplexFloatTensor": complex64, "ComplexDoubleTensor": complex128,
+}  # fmt: skip
+"""Dtypes by the names of PyTorch's typed tensors, which ``x.type()`` gives."""
 _BY_NUMPY = {d.numpy: d for d in ALL}
-_BY_TYPE = {float: float32, int: int64, bool: bool_, complex: complex64}
+_BY_TYPE = {float: float64, int: int64, bool: bool_, complex: complex128}
 
 _default = float32
 
@@ -97,11 +136,12 @@ def to_dtype(dtype: Any) -> DType:
     """The DType for a DType, a name, a Python type or a NumPy type. Raises TypeFault (E0309)."""
     if dtype.__class__ is DType:
         return dtype
-    if isinstance(dtype, str) and dtype.rpartition(".")[2] in BY_NAME:
-        return BY_NAME[dtype.rpartition(".")[2]]
-    if dtype is float:
-        return _default
-    if dtype in (int, bool, complex):
+    if isinstance(dtype, str):
+        name = dtype.rpartition(".")[2]
+        found = BY_NAME.get(name) or BY_TENSOR.get(name)
+        if found is not None:
+            return found
+    if dtype in (float, int, bool, complex):
         return _BY_TYPE[dtype]
     try:
         return _BY_NUMPY[np.dtype(dtype)]
@@ -166,3 +206,13 @@ def _raise_kind(strong: DType | None, weak: DType | None) -> DType | None:
     if weak.kind == 3 and strong.kind == 2:
         return complex128 if strong is float64 else complex64
     return weak
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """The smallest dtype that two turn into: ``promote_types(int32, float16)`` is float16."""
+    return promote(to_dtype(type1), to_dtype(type2))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a conversion keeps the kind of number: integers may become floats, not back."""
+    return to_dtype(from_).kind <= to_dtype(to).kind

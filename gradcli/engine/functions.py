@@ -13,12 +13,14 @@ import numpy as np
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import OPERATORS
+from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.shape import normal_dim
 
 HIDDEN = frozenset(
     ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast",
-     "mT", "cat", "stack", "tile")
+     "mT", "cat", "stack", "tile", "adjugate_along", "adjugate_along_two", "contract", "detsign",
+     "logabsdet")
 )  # fmt: skip
 """Operators that are reached by syntax, by a method or through a function below."""
 
@@ -115,6 +117,19 @@ def unbind(x: Any, dim: int = 0) -> tuple:
     )
 
 
+def einsum(equation: str, *operands: Any) -> Any:
+    """The sum over a product of tensors, by letters: ``einsum("ij,j->i", A, x)``."""
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    return by_letters(equation, *(as_value(x) for x in operands))
+
+
+def slogdet(x: Any) -> tuple:
+    """The sign of the determinant and the logarithm of its size; the sign is constant."""
+    x = as_value(x)
+    return OPERATORS["detsign"](x), OPERATORS["logabsdet"](x)
+
+
 def numel(x: Any) -> int:
     """The number of entries."""
     return as_value(x).numel()
@@ -146,7 +161,7 @@ def public_operators() -> dict[str, Any]:
             function = short if usable else op
             for name in (op.name, *op.aliases):
                 names[name] = function
-    for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind):
+    for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind, einsum, slogdet):
         names[function.__name__] = function
     names["concat"] = cat
     names["tile"] = names["repeat"] = OPERATORS["tile"]

@@ -4,6 +4,12 @@
                 mul --> y --> sin --> z          tensors point at nodes through ``Tensor.edge``,
     w (leaf) --'                                 nodes point at nodes through ``Node.edges``
 
+A function with several results has a port for each, which is a node in the graph too: a tensor or a
+node points at the ``Output``, the Output at the function's node.
+
+    x --> split --> Output 0 --> ...      the cotangents of all outputs meet in one ``Cotangents``
+               `--> Output 1 --> ...      on their way back to the node
+
 A node never holds its own output Tensor (that would be a cycle); where a rule reads ``out`` it
 keeps the raw array. Each operator gets node classes of its own, named as PyTorch names them, the
 first time it is recorded; their ``pull`` is assembled from the operator's rules, so that the
@@ -75,6 +81,12 @@ class Node:
     pull: Callable[[Node, Any], Any]
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
+    number = 0  # which output of its function this is
+
+    @property
+    def origin(self) -> Node:
+        """The function's own node: what ``grad_fn`` shows."""
+        return self
 
     def name(self) -> str:
         """PyTorch's name of the node, for example ``"MulBackward0"``."""
@@ -83,7 +95,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
-        return tuple((e, 0) for e in self.edges)
+        return tuple((None, 0) if e is None else (e.origin, e.number) for e in self.edges)
 
     @property
     def metadata(self) -> dict:
@@ -110,10 +122,26 @@ class Node:
         return f"<{self.name()} object at {id(self):#x}>"
 
 
+class Part:
+    """What stands in an Operator's place on nodes that no operator made: a name, and no rule."""
+
+    __slots__ = ("kind", "name", "params")
+    inputs: tuple = ()
+    rules: tuple = ()
+    variadic = True
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.params: dict[str, Any] = {}
+
+
 class AccumulateGrad(Node):
     """The end of the graph at a leaf: it owns the leaf's gradient."""
 
     __slots__ = ("grad", "owner")
+
+    op = Part("leaf", "leaf")
 
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None
@@ -129,6 +157,59 @@ class AccumulateGrad(Node):
     def variable(self) -> Any:
         """The leaf, or None once the user let go of it."""
         return self.owner()
+
+
+class Cotangents:
+    """The cotangents of a node with several outputs, a place for each; None where none arrived."""
+
+    __slots__ = ("parts",)
+    shape = ()  # that of a node with several outputs: the pass sees nothing to fit
+
+    def __init__(self, parts: list) -> None:
+        self.parts = parts
+
+    def __add__(self, other: Cotangents) -> Cotangents:
+        return Cotangents(
+            [
+                b if a is None else a if b is None else a + b
+                for a, b in zip(self.parts, other.parts, strict=True)
+            ]
+        )
+
+
+class Output(Node):
+    """One output of a node that has several; hooks on it are the hooks of that result."""
+
+    __slots__ = ("node", "number")
+    op = Part("output", "output")
+    only = 0
+
+    def __init__(self, node: Node, number: int, count: int, shape: tuple, dtype: DType) -> None:
+        self.node = node
+        self.number = number
+        self.edges = (node,)
+        self.saved = EMPTY
+        self.seq = next_number()
+        self.shape = shape
+        self.dtype = dtype
+        self.extra = None
+        more(self).params = {"count": count}
+
+    @staticmethod
+    def pull(node: Output, g: Any) -> Cotangents:
+        """``g`` in its place among the cotangents of all outputs."""
+        parts = [None] * node.extra.params["count"]
+        parts[node.number] = g
+        return Cotangents(parts)
+
+    @property
+    def origin(self) -> Node:
+        """The node whose output this is."""
+        return self.node
+
+    def name(self) -> str:
+        """The name of the function's node."""
+        return self.node.name()
 
 
 class Handle:
@@ -273,6 +354,9 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
     attachment the second derivative of exp or tanh would be silently wrong.
     """
     op = node.op
+    if op.__class__ is Part:  # not made of rules: it reads what it is given
+        pulled = node.pull(node, g)
+        return pulled if node.only is None else (pulled,)
     if op.variadic:
         return _variadic_pull(node, g)
     is_complex = node.dtype.is_complex
@@ -287,6 +371,8 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
                     value = value.conj()
             given[n] = value
         if any("out" in names for names in op.reads):
+            if node.extra is not None and node.extra.out_meta is not None:
+                verify(node, -1, node.extra.out_meta)
             given["out"] = wrap(node.saved[-1], node.dtype, node)
     pulled = []
     for i, (rule, edge) in enumerate(zip(op.rules, node.edges, strict=True)):

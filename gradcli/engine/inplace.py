@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph import AccumulateGrad, more
+from gradcli.engine.graph import AccumulateGrad, Part, more
 from gradcli.engine.modes import mode
 from gradcli.engine.record import _as_input, _record, apply
 from gradcli.engine.tensor import Meta, Tensor, wrap
@@ -51,6 +51,11 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         # The rule reads what the target was: keep that, outside the memory written to.
         old.array = old.array.copy()
         old.meta = None
+    if result.dtype is not target.dtype:
+        name = None if result.edge is None else result.edge.name()
+        result = result.to(target.dtype)
+        if result.edge is not None:
+            more(result.edge).params["called"] = name
     np.copyto(target.array, result.array, casting="unsafe")
     return _after_write(target, result)
 
@@ -81,6 +86,8 @@ def _may_write(target: Tensor, others: tuple) -> None:
             help="write x = x + 1, or change it inside no_grad()",
         )
     base = target.meta.base if target.meta is not None else None
+    if base is not None and _by_function(target.edge):
+        raise _function_view(target.edge)
     if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
         raise RuntimeFault(
             "E0409",
@@ -93,6 +100,22 @@ def _may_write(target: Tensor, others: tuple) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
+
+
+def _by_function(edge: Any) -> bool:
+    """Whether a custom Function made the tensor with this edge."""
+    return edge is not None and edge.origin.op.__class__ is Part
+
+
+def _function_view(edge: Any) -> RuntimeFault:
+    return RuntimeFault(
+        "E0409",
+        f"Output {edge.number} of {edge.name()} is a view and is being modified inplace. This view "
+        "was created inside a custom Function (or because an input was returned as-is) and the "
+        "autograd logic to handle view+inplace would override the custom backward associated with "
+        "the custom Function, leading to incorrect gradients. This behavior is forbidden.",
+        help="You can fix this by cloning the output of the custom Function.",
+    )
 
 
 def _before_write(target: Tensor) -> Tensor:
@@ -121,9 +144,16 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
             extra = more(edge)
             extra.out_meta = meta
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
-    if mode.grad and (meta.base is not None or meta.views):
-        _rebase(target, target if meta.base is None else meta.base)
+    if mode.grad:
+        take_into_base(target)
     return target
+
+
+def take_into_base(target: Tensor) -> None:
+    """Where a view, or a tensor that has views, was written to: the base and all views follow."""
+    meta = target.meta
+    if meta.base is not None or meta.views:
+        _rebase(target, target if meta.base is None else meta.base)
 
 
 def _rebase(target: Tensor, base: Tensor) -> None:
@@ -144,10 +174,15 @@ def _rebase(target: Tensor, base: Tensor) -> None:
         base.edge = old.edge
     for reference in list((base.meta.views or {}).values()):
         view = reference()
-        if view is not None:
+        if view is not None and _by_function(view.edge):
+            if view is not target:
+                raise _function_view(view.edge)
+        elif view is not None:
             again = wrap(view.array, view.dtype)
             _record(OPERATORS["getitem"], [old], {"index": _places(view, base)}, again)
             view.edge = again.edge
+            if view.edge is not None and view is not base:
+                more(view.edge).params["called"] = "AsStridedBackward0"
 
 
 def _places(view: Tensor, base: Tensor) -> tuple:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.inplace import set_item, write_result
+from gradcli.engine.naming import called, of_its_own
 from gradcli.engine.record import apply, binary_method, unary_method
+from gradcli.engine.results import Extremes
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import OPERATORS, Operator
-from gradcli.ops.errors import IndexFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 
 _SYMBOLS = {
     "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "pow": "pow", "matmul": "matmul",
@@ -87,7 +89,22 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
-    set_item(self, plain_index(index), value)
+    index = plain_index(index)
+    set_item(self, index, value)
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(p, np.ndarray) for p in parts):
+        _written(self, "IndexPutBackward0")
+    elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):
+        _written(self, "CopyBackwards")
+
+
+def _everything(x: Tensor, parts: tuple) -> bool:
+    """Whether slices leave nothing of ``x`` out: PyTorch writes to x itself then."""
+    slices = [p for p in parts if p is not Ellipsis]
+    front = len(parts) - parts.index(Ellipsis) - 1 if Ellipsis in parts else 0
+    sizes = list(x.array.shape)
+    reach = sizes[: len(slices) - front] + (sizes[len(sizes) - front :] if front else [])
+    return all(s.indices(n) == (0, n, 1) for s, n in zip(slices, reach, strict=False))
 
 
 def _method(op: Operator) -> Callable:
@@ -108,9 +125,49 @@ def sizes_method(op: Operator) -> Callable:
     return method
 
 
+def overlap(target: Tensor, *others: Any) -> None:
+    """Raise RuntimeFault (E0409) where a write would read, elsewhere, what it has written."""
+    if target.meta is None:
+        return
+    for other in others:
+        if (
+            isinstance(other, Tensor)
+            and other.meta is not None
+            and other.meta.version is target.meta.version
+            and not _same_places(target.array, other.array)
+            and _dense(target.array)
+            and _dense(other.array)
+            and np.may_share_memory(target.array, other.array)
+        ):
+            raise RuntimeFault(
+                "E0409",
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location.",
+                help="Please clone() the tensor before performing the operation.",
+            )
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    if a.shape != b.shape or a.strides != b.strides:
+        return False
+    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
+
+
+def _dense(a: Any) -> bool:
+    """Whether entries fill their memory without gaps, in whatever order of dimensions."""
+    step = a.itemsize
+    for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
+        if n != 1:
+            if stride != step:
+                return False
+            step *= n
+    return True
+
+
 def _in_place(op: Operator) -> Callable:
     def method(self: Tensor, *args: Any, **params: Any) -> Tensor:
         bound, params = op.bind((self, *args), params)
+        overlap(self, *bound[1:])
         return write_result(self, op, *bound[1:], **params)
 
     return method
@@ -118,6 +175,7 @@ def _in_place(op: Operator) -> Callable:
 
 def _augmented(op: Operator) -> Callable:
     def method(self: Tensor, other: Any) -> Tensor:
+        overlap(self, other)
         return write_result(self, op, other)
 
     return method
@@ -131,8 +189,6 @@ def _commuted(op: Operator) -> Callable:
 
 
 def _view(self: Tensor, *sizes: Any) -> Tensor:
-    from gradcli.ops.errors import RuntimeFault
-
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = tuple(sizes[0])
     out = OPERATORS["reshape"](self, tuple(sizes))
@@ -160,59 +216,59 @@ def _t(self: Tensor) -> Tensor:
         raise TypeFault(
             "E0305", f"t() expects at most 2 dimensions, this tensor has {self.array.ndim}"
         )
-    return OPERATORS["mT"](self) if self.array.ndim == 2 else self
+    # PyTorch gives a vector a node of its own here too.
+    turned = OPERATORS["mT"](self) if self.array.ndim == 2 else OPERATORS["reverse_dims"](self)
+    return called(turned, "TBackward0")
 
 
 def extreme_method(name: str) -> Callable:
     """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
-    along, full, pick = f"{name}imum", f"a{name}", f"arg{name}"
+    along, full = f"{name}imum", f"a{name}"
 
     def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         if getattr(dim, "__gradcli_rank__", 0):
             return OPERATORS[along](self, dim)
         if dim is None:
-            return OPERATORS[full](self)
-        return Extremes.along(self, dim, keepdim, pick)
+            return called(OPERATORS[full](self), f"{name.capitalize()}Backward1")
+        return _extremes(self, dim, keepdim, name)
 
     return method
 
 
-class Extremes(tuple):
-    """``(values, indices)`` of max or min along a dimension."""
-
-    __slots__ = ()
-    values = property(lambda self: self[0], doc="The extreme entries.")
-    indices = property(lambda self: self[1], doc="Where they stand; the first where several do.")
-
-    @classmethod
-    def along(cls, x: Tensor, dim: int, keepdim: bool, pick: str) -> Extremes:
-        """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
-        indices = OPERATORS[pick](x, dim, True)
-        values = OPERATORS["gather"](x, indices.array, dim)
-        if not keepdim:
-            values = OPERATORS["squeeze"](values, dim)
-            indices = OPERATORS["squeeze"](indices, dim)
-        return cls((values, indices))
+def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
+    """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
+    indices = OPERATORS[f"arg{name}"](x, dim, True)
+    values = OPERATORS["gather"](x, indices.array, dim)
+    if not keepdim:
+        values = of_its_own(OPERATORS["squeeze"](values, dim))
+        indices = of_its_own(OPERATORS["squeeze"](indices, dim))
+    return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
 
 
 def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
     return OPERATORS["where"](condition, self, other)
 
 
-def _fill(value: float) -> Callable:
-    def method(self: Tensor) -> Tensor:
-        return write_result(self, OPERATORS["mul"], 0).copy_(value) if value else _zero(self)
-
-    return method
-
-
 def _zero(self: Tensor) -> Tensor:
-    return _copy(self, 0)
+    set_item(self, Ellipsis, 0)
+    return _written(self, "ZeroBackward0")
 
 
-def _copy(self: Tensor, source: Any) -> Tensor:
-    set_item(self, Ellipsis, source)
-    return self
+def _fill(self: Tensor, value: Any) -> Tensor:
+    set_item(self, Ellipsis, value)
+    return _written(self, "FillBackward2")
+
+
+def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    overlap(self, src)
+    set_item(self, Ellipsis, src)
+    return _written(self, "CopyBackwards")
+
+
+def _written(self: Tensor, name: str) -> Tensor:
+    """``self`` after a write, named as PyTorch names it; a view's write is its base's."""
+    is_view = self.meta is not None and self.meta.base is not None
+    return self if is_view else called(self, name)
 
 
 def install() -> None:
@@ -270,7 +326,7 @@ def install() -> None:
     Tensor.min = extreme_method("min")
     Tensor.where = _where
     Tensor.zero_ = _zero
-    Tensor.fill_ = _copy
+    Tensor.fill_ = _fill
     Tensor.copy_ = _copy
     Tensor.contiguous = lambda self: self if self.is_contiguous() else self.clone()
 

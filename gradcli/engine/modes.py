@@ -12,7 +12,7 @@ from gradcli.ops.errors import TypeFault
 
 
 class _Mode:
-    __slots__ = ("branches", "grad", "inference", "watching")
+    __slots__ = ("annotate", "branches", "grad", "inference", "inspect", "watching")
 
     def __init__(self) -> None:
         self.grad = True
@@ -23,6 +23,11 @@ class _Mode:
         # Whether any hook was ever registered: only then can anyone see in which order leaves
         # receive their gradients.
         self.watching = False
+        # Whether a node notes the number it was given even where its rules do not need it: for
+        # those who explain a computation.
+        self.annotate = False
+        # Who looks at every step of backward: anomaly mode, or the search for the first NaN.
+        self.inspect: Any = None
 
 
 mode = _Mode()

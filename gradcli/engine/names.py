@@ -12,6 +12,9 @@ from typing import Any
 
 def shown_name(node: Any) -> str:
     """PyTorch's name of a node, for example ``"SumBackward1"`` for a sum along a dimension."""
+    extra = node.extra
+    if extra is not None and "called" in extra.params:  # composed of several operators
+        return extra.params["called"]
     op = getattr(node, "op", None)  # a leaf's AccumulateGrad has none
     special = None if op is None else _SPECIAL.get(op.name)
     return type(node).__name__ if special is None else special(node)
@@ -32,11 +35,15 @@ def _by_dim(plain: str, along: str, several: str | None = None) -> Callable[[Any
 
 
 def _matmul(node: Any) -> str:
-    if len(node.shape) == 2:
-        return "MmBackward0"
     if not node.shape:
         return "DotBackward0"
-    return "MvBackward0" if len(node.shape) == 1 else "BmmBackward0"
+    if len(node.shape) == 2:
+        return "MmBackward0"
+    if len(node.shape) > 2:
+        return "UnsafeViewBackward0"  # PyTorch folds the stack, multiplies and unfolds it
+    left, right = node.edges
+    by_matrix = len(left.shape) == 2 if left is not None else right is None or len(right.shape) == 1
+    return "MvBackward0" if by_matrix else "SqueezeBackward4"
 
 
 def _index(node: Any) -> str:
@@ -66,6 +73,8 @@ _SPECIAL: dict[str, Callable[[Any], str]] = {
     # ``only`` is the one input that is a tensor where the other is a number.
     "sub": lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
     "pow": lambda node: f"PowBackward{ {0: 0, None: 1, 1: 2}[node.only] }",
+    # PyTorch divides a number by multiplying it with the reciprocal.
+    "div": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0",
     "remainder": lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
     "matmul": _matmul,
     "getitem": _index,

@@ -50,13 +50,13 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         raise explained(op, raw, fault) from None
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
-        _note_view(out, inputs[0])
+        note_view(out, inputs[0])
     if mode.grad and op.kind != "constant" and out.dtype.kind >= 2:
         _record(op, inputs, params, out)
     return out
 
 
-def _note_view(out: Tensor, source: Any) -> None:
+def note_view(out: Tensor, source: Any) -> None:
     """Where a result shares its input's memory: one version counter, and the base for writes."""
     if isinstance(source, Tensor) and np.may_share_memory(out.array, source.array):
         meta = source._meta()
@@ -322,6 +322,8 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
                     stamp(node, left_right)
             else:
                 node.saved = EMPTY
+                if mode.annotate:
+                    more(node).params = {"number": other}
             out.edge = node
             return out
         if kind in _ARRAYS or isinstance(other, Tensor):

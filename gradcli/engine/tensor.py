@@ -35,6 +35,13 @@ class Size(tuple):
     def __repr__(self) -> str:
         return f"gradcli.Size({list(self)})"
 
+    def __add__(self, other: tuple) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
     def numel(self) -> int:
         """How many entries a tensor of this shape has."""
         total = 1
@@ -85,10 +92,11 @@ class Tensor:
     edge: Node | None
     meta: Meta | None
 
-    def __new__(cls, data: Any = ()) -> Tensor:
-        """A float32 tensor of ``data``, as PyTorch's typed constructor makes it."""
-        array = np.array(data, dtype=dtypes.float32.numpy)
-        return wrap(array, dtypes.float32)
+    def __new__(cls, *data: Any) -> Tensor:
+        """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
+        from gradcli.engine.creation import typed
+
+        return typed(dtypes.get_default_dtype(), "Tensor")(*data)
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -103,13 +111,11 @@ class Tensor:
         return self.array.ndim
 
     @property
-    def device(self) -> str:
-        """Where the numbers are: ``"cpu"`` or ``"cuda:0"``."""
-        return (
-            "cpu"
-            if isinstance(self.array, np.ndarray | np.generic)
-            else f"cuda:{self.array.device.id}"
-        )
+    def device(self) -> Any:
+        """Where the numbers are: ``cpu`` or ``cuda:0``; equal to its name."""
+        if isinstance(self.array, np.ndarray | np.generic):
+            return dtypes.CPU
+        return dtypes.Device(f"cuda:{self.array.device.id}")
 
     @property
     def requires_grad(self) -> bool:
@@ -128,7 +134,7 @@ class Tensor:
     @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
-        return None if self.is_leaf else self.edge
+        return None if self.is_leaf else self.edge.origin
 
     @property
     def grad(self) -> Tensor | None:
@@ -186,6 +192,11 @@ class Tensor:
         return OPERATORS["mT"](self)
 
     @property
+    def mH(self) -> Tensor:
+        """The last two dimensions exchanged, and conjugated."""
+        return self.mT.conj()
+
+    @property
     def real(self) -> Tensor:
         """The real part; a real tensor itself."""
         return OPERATORS["real"](self) if self.dtype.is_complex else self
@@ -230,6 +241,52 @@ class Tensor:
     def numel(self) -> int:
         """The number of entries."""
         return self.array.size
+
+    nelement = numel
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the numbers are in the memory of a GPU."""
+        return not isinstance(self.array, np.ndarray | np.generic)
+
+    @property
+    def layout(self) -> Any:
+        """How entries lie in memory: always with strides."""
+        return dtypes.strided
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per entry."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return self.array.size * self.dtype.itemsize
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its node this tensor is."""
+        return 0 if self.edge is None else self.edge.number
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self.meta is None else self.meta.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_complex(self) -> bool:
+        """Whether entries are complex numbers."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether entries may be negative."""
+        return self.dtype.numpy.kind not in "ub"
+
+    def data_ptr(self) -> int:
+        """The address of the first entry."""
+        return self.own_array().__array_interface__["data"][0]
 
     def element_size(self) -> int:
         """Bytes per entry."""
@@ -448,16 +505,31 @@ class Tensor:
 
     # -- conversion ------------------------------------------------------------------------------
 
-    def to(self, dtype: Any) -> Tensor:
-        """This tensor with another element type; itself where that changes nothing."""
-        if isinstance(dtype, str) and dtype.partition(":")[0] in ("cpu", "cuda"):
-            return self if dtype == self.device else _no_device(dtype)
-        target = dtypes.to_dtype(dtype)
+    def to(self, *wanted: Any, dtype: Any = None, device: Any = None, **_ignored: Any) -> Tensor:
+        """This tensor with another element type; itself where that changes nothing.
+
+        Takes a dtype, a device, both, or another tensor to be like.
+        """
+        for given in wanted:
+            if isinstance(given, Tensor):
+                dtype = given.dtype
+            elif isinstance(given, dtypes.Device) or (
+                isinstance(given, str) and given.partition(":")[0] in ("cpu", "cuda")
+            ):
+                device = given
+            elif not isinstance(given, bool):
+                dtype = given
+        if device is not None and str(device) != str(self.device):
+            return _no_device(str(device))
+        target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
         return self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
 
-    def type(self, dtype: Any) -> Tensor:
-        """The same as ``to``."""
-        return self.to(dtype)
+    def type(self, dtype: Any = None) -> Any:
+        """The same as ``to``; without a dtype, the name of this tensor's type."""
+        if dtype is not None:
+            return self.to(dtype)
+        names = (n for n, d in dtypes.BY_TENSOR.items() if d is self.dtype)
+        return f"gradcli.{next(names)}"
 
     def type_as(self, other: Tensor) -> Tensor:
         """This tensor with another tensor's element type."""

@@ -6,61 +6,35 @@ function would. ``TABLE`` is the part of the name table that this file fills.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.tensor import Tensor
+from gradcli.language.bounds import (
+    INT_BITS,
+    Lazy,
+    bounded,
+    counted,
+    grown,
+    index_of,
+    iterate,
+    listed,
+    pair,
+    too_large,
+    weigh,
+)
 from gradcli.ops.core import OPERATORS
-from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
-from gradcli.ops.limits import charge
-
-INT_BITS = 4096
-"""The largest whole number that a program may build, in bits."""
-TEXT_LIMIT = 1 << 20
-"""The longest string, in characters."""
-LIST_LIMIT = 10_000_000
-"""The longest list."""
-
-_LISTS = (list, tuple, range)
-
-
-def grown(length: int, what: str = "list") -> int:
-    """Check the length of a list or string about to be built. Raises LimitFault (E0605)."""
-    limit = TEXT_LIMIT if what == "string" else LIST_LIMIT
-    if length > limit:
-        raise LimitFault(
-            "E0605", f"a {what} of {length:,} items would pass the limit of {limit:,}",
-            help="work on tensors: ones(n) instead of a list of numbers",
-        )  # fmt: skip
-    if length > 100_000:
-        charge(8 * length)
-    return length
-
-
-def bounded(number: Any) -> Any:
-    """A result of whole-number arithmetic, checked. Raises LimitFault (E0605)."""
-    if number.__class__ is int and number.bit_length() > INT_BITS:
-        raise _too_large(number.bit_length())
-    return number
-
-
-def _too_large(bits: int) -> LimitFault:
-    return LimitFault(
-        "E0605", f"a whole number of {bits:,} bits would pass the limit of {INT_BITS:,}",
-        help="write a float: 2.0**100",
-    )  # fmt: skip
+from gradcli.ops.errors import TypeFault, ValueFault
 
 
 def add(a: Any, b: Any) -> Any:
     """``a + b`` where neither side is known to be a float: lists and whole numbers are bounded."""
-    if (
-        a.__class__ is Tensor
-        or b.__class__ is Tensor
-        or a.__class__ is float
-        or b.__class__ is float
-    ):
+    kind = a.__class__
+    if kind is Tensor or kind is float:
+        return a + b
+    if b.__class__ is Tensor or b.__class__ is float:
         return a + b
     if isinstance(a, list | tuple | str) and isinstance(b, list | tuple | str):
         grown(len(a) + len(b), "string" if isinstance(a, str) else "list")
@@ -80,22 +54,39 @@ def add_to(a: Any, b: Any) -> Any:
 
 def multiply(a: Any, b: Any) -> Any:
     """``a * b`` where neither side is known to be a float."""
-    if (
-        a.__class__ is Tensor
-        or b.__class__ is Tensor
-        or a.__class__ is float
-        or b.__class__ is float
-    ):
+    kind = a.__class__
+    other = b.__class__
+    if kind is Tensor:
+        if other is Tensor or other is float or other is int:
+            return a * b
+    elif kind is int and other is int:
+        return _product(a, b)
+    elif kind is float or other is float:
         return a * b
-    if a.__class__ is int and b.__class__ is int:
-        bits = a.bit_length() + b.bit_length()
-        if bits > INT_BITS + 1:
-            raise _too_large(bits)
-        return a * b
+    if (kind is Tensor and other in _SEQUENCES) or (other is Tensor and kind in _SEQUENCES):
+        # Python would take a whole-number tensor as the count of repeats.
+        raise TypeFault(
+            "E0303", f"cannot multiply a {_called(a)} and a {_called(b)}",
+            help="tensor([...]) makes a tensor of a list; n.item() is a number",
+        )  # fmt: skip
     for many, times in ((a, b), (b, a)):
         if isinstance(many, list | tuple | str) and isinstance(times, int):
             grown(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
     return a * b
+
+
+def _product(a: int, b: int) -> int:
+    bits = a.bit_length() + b.bit_length()
+    if bits > INT_BITS + 1:
+        raise too_large(bits)
+    return a * b
+
+
+_SEQUENCES = frozenset((list, tuple, str))
+
+
+def _called(value: Any) -> str:
+    return "tensor" if value.__class__ is Tensor else type(value).__name__
 
 
 def multiply_by(a: Any, b: Any) -> Any:
@@ -111,7 +102,7 @@ def power(a: Any, b: Any) -> Any:
     if a.__class__ is int and b.__class__ is int and b > 1:
         bits = a.bit_length() * b
         if bits > INT_BITS + b:
-            raise _too_large(bits)
+            raise too_large(bits)
     return a**b
 
 
@@ -130,50 +121,21 @@ def modulo(a: Any, b: Any) -> Any:
     return a % b
 
 
-def iterate(value: Any) -> Any:
-    """What a ``for`` walks over. Raises TypeFault (E0303) for what cannot be walked over."""
-    if isinstance(value, list | tuple | range | str | Tensor | _Lazy):
-        return iter(value)
-    if getattr(value, "__gradcli_rank__", 0):
-        return iter(value)
-    raise TypeFault(
-        "E0303",
-        f"cannot loop over a {type(value).__name__}",
-        help="loop over range(n), a list or a tensor",
-    )
-
-
-class _Lazy:
-    """enumerate, zip and reversed: walked over once, item by item."""
-
-    __slots__ = ("items",)
-
-    def __init__(self, items: Iterable[Any]) -> None:
-        self.items = items
-
-    def __iter__(self) -> Any:
-        return iter(self.items)
-
-
 def set_item(target: Any, index: Any, value: Any) -> None:
     """``target[a:b] = value``: a slice of a list may grow it."""
     if isinstance(target, list) and isinstance(index, slice):
-        value = list(iterate(value))
+        value = listed(value)
         grown(len(target) + len(value))
-    target[index] = value
+    elif value.__class__ is list:
+        value = weigh(value)
+    target[index_of(target, index)] = value
 
 
 def extend(target: list, more: Any) -> None:
     """``target.extend(more)``, bounded."""
-    if hasattr(more, "__len__"):
-        grown(len(target) + len(more))
-        # list.extend copes with a list that extends itself, an iterator over it would never end.
-        target.extend(more if isinstance(more, list | tuple | range | str) else iterate(more))
-        return
-    for item in iterate(more):
-        target.append(item)
-        if not len(target) % 4096:
-            grown(len(target))
+    more = more if more.__class__ is list or more.__class__ is tuple else listed(more)
+    grown(len(target) + len(more))
+    target.extend(more)
 
 
 def _append(target: list, item: Any) -> None:
@@ -183,9 +145,22 @@ def _append(target: list, item: Any) -> None:
 
 
 def _join(separator: str, parts: Any) -> str:
-    parts = list(iterate(parts))
+    parts = listed(parts)
     grown(len(separator) * len(parts) + _sum(len(p) for p in parts if isinstance(p, str)), "string")
     return separator.join(parts)
+
+
+def _searching(method: Callable) -> Callable:
+    def search(target: Any, value: Any, *bounds: Any) -> Any:
+        pair(target, value)
+        return method(target, value, *bounds)
+
+    return search
+
+
+def _copied(target: list) -> list:
+    grown(len(target))
+    return target.copy()
 
 
 _sum, _max, _min, _abs, _round = sum, max, min, abs, round
@@ -193,8 +168,11 @@ _any, _all = any, all
 
 LIST_METHODS: dict[str, Callable] = {
     "append": _append, "extend": extend, "pop": list.pop, "insert": list.insert,
-    "reverse": list.reverse, "index": list.index, "count": list.count, "clear": list.clear,
-    "copy": list.copy, "remove": list.remove,
+    "reverse": list.reverse, "index": _searching(list.index), "count": _searching(list.count),
+    "clear": list.clear, "copy": _copied, "remove": _searching(list.remove),
+}  # fmt: skip
+TUPLE_METHODS: dict[str, Callable] = {
+    "index": _searching(tuple.index), "count": _searching(tuple.count)
 }  # fmt: skip
 STRING_METHODS: dict[str, Callable] = {
     "upper": str.upper, "lower": str.lower, "strip": str.strip, "join": _join,
@@ -213,13 +191,11 @@ def _range(*bounds: Any) -> range:
 
 
 def _list(values: Any = ()) -> list:
-    if hasattr(values, "__len__"):
-        grown(len(values))
-    return list(iterate(values))
+    return listed(values)
 
 
 def _tuple(values: Any = ()) -> tuple:
-    return tuple(_list(values))
+    return tuple(listed(values))
 
 
 def _is_data(value: Any) -> bool:
@@ -233,9 +209,9 @@ def _total(values: Any, *args: Any, **options: Any) -> Any:
     if isinstance(values, int | float | complex):
         return values
     total: Any = args[0] if args else 0
-    for value in iterate(values):
-        total = total + value
-    return bounded(total)
+    for value in counted(values):
+        total = add(total, value)
+    return total
 
 
 def _extreme(name: str, python: Callable) -> Callable:
@@ -249,11 +225,11 @@ def _extreme(name: str, python: Callable) -> Callable:
                 if dim is not None:
                     return getattr(only, name)(dim, keepdim)
                 return OPERATORS[full](only)
-            values = tuple(iterate(only))
+            values = tuple(listed(only))
         if not values:
             raise ValueFault("E0304", f"{name} of nothing", help=f"write {name}(a, b)")
         if not _any(_is_data(v) for v in values):
-            return python(values)
+            return python(_comparable(values))
         found = values[0]
         for value in values[1:]:
             found = pairwise(found, value)
@@ -263,6 +239,13 @@ def _extreme(name: str, python: Callable) -> Callable:
     return extreme
 
 
+def _comparable(values: Any) -> Any:
+    """Values about to be compared with each other."""
+    if _any(v.__class__ is list or v.__class__ is tuple for v in values):
+        weigh(values)
+    return values
+
+
 def _absolute(value: Any) -> Any:
     return _abs(value)
 
@@ -270,27 +253,38 @@ def _absolute(value: Any) -> Any:
 def _rounded(value: Any, digits: Any = None) -> Any:
     if _is_data(value):
         return OPERATORS["round"](value)
-    return _round(value) if digits is None else _round(value, digits)
+    if digits is None:
+        return bounded(_round(value))
+    # Python would compute 10**digits first.
+    return _round(value, _max(-400, _min(400, digits.__index__())))
 
 
 def _every(name: str, python: Callable) -> Callable:
     def test(value: Any, *args: Any, **options: Any) -> Any:
         if _is_data(value):
             return OPERATORS[name](value, *args, **options)
-        return python(iterate(value))
+        return python(counted(value))
 
     test.__name__ = name
     return test
 
 
+_DIGITS = 1000
+"""The most characters of a text that is read as a number."""
+
+
+def _number_text(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _DIGITS:
+        raise ValueFault("E0304", f"a number of {len(value):,} characters is too long to be read")
+    return value
+
+
 def _float(value: Any = 0.0) -> float:
-    return float(value)
+    return float(_number_text(value))
 
 
 def _int(value: Any = 0) -> int:
-    if isinstance(value, str):
-        grown(len(value) * 4 if len(value) > 1000 else 0, "string")
-    return bounded(int(value))
+    return bounded(int(_number_text(value)))
 
 
 def _bool(value: Any = False) -> bool:
@@ -298,11 +292,23 @@ def _bool(value: Any = False) -> bool:
 
 
 def _sorted(values: Any, reverse: bool = False) -> list:
-    return sorted(_list(values), reverse=bool(reverse))
+    return sorted(_comparable(listed(values)), reverse=bool(reverse))
 
 
 def _power(a: Any, b: Any) -> Any:
     return power(a, b)
+
+
+def _enumerate(values: Any, start: int = 0) -> Lazy:
+    return Lazy("enumerate", enumerate(iterate(values), start), (values,))
+
+
+def _zip(*values: Any, strict: bool = False) -> Lazy:
+    return Lazy("zip", zip(*map(iterate, values), strict=bool(strict)), values)
+
+
+def _reversed(values: Any) -> Lazy:
+    return Lazy("reversed", reversed(values if isinstance(values, range) else listed(values)))
 
 
 TABLE: dict[str, Any] = {
@@ -310,9 +316,7 @@ TABLE: dict[str, Any] = {
     "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": _absolute, "round": _rounded,
     "any": _every("any", _any), "all": _every("all", _all), "float": _float, "int": _int,
     "bool": _bool, "sorted": _sorted, "pow": _power,
-    "enumerate": lambda values, start=0: _Lazy(enumerate(iterate(values), start)),
-    "zip": lambda *values: _Lazy(zip(*map(iterate, values), strict=False)),
-    "reversed": lambda values: _Lazy(reversed(_list(values))),
+    "enumerate": _enumerate, "zip": _zip, "reversed": _reversed,
 }  # fmt: skip
 PYTHON_ONLY = ("len", "range", "list", "tuple", "sorted", "enumerate", "zip", "reversed")
 """Names that are Python's and stand under no prefix."""

@@ -146,11 +146,6 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
     if kind in (n.Break, n.Continue) and not loop:
         word = "break" if kind is n.Break else "continue"
         raise SyntaxFault("E0161", f"`{word}` outside a loop", checked.source, node.start, node.end)
-    if kind is n.FunctionClass:
-        raise SyntaxFault(
-            "E0162", "custom Function classes do not run yet", checked.source, node.start, node.end,
-            help="write the function with operators; where(x > 0, x, 0) has the kink of relu",
-        )  # fmt: skip
     if kind in (n.Def, n.Lambda):
         inner = {p.name for p in node.params}
         if kind is n.Def:

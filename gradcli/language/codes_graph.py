@@ -78,6 +78,48 @@ CODES: dict[str, tuple[str, str, str]] = {
         ">>> x = gradcli.tensor(2.0, dtype=gradcli.float64)\n"
         ">>> gradcli.autograd.gradcheck(lambda x: x * x.detach(), x)\n",
     ),
+    "E0411": (
+        "a custom backward that gives other gradients than asked for",
+        "The backward of a Function returns one gradient for each argument of its forward: a tensor "
+        "of that argument's shape, or None for what is no tensor or needs no gradient.",
+        ">>> import gradcli\n"
+        ">>> from gradcli.engine.function import function_record\n"
+        ">>> f = function_record('f', lambda ctx, x, y: x*y, lambda ctx, g: g)\n"
+        ">>> x = gradcli.tensor(2.0, requires_grad=True)\n"
+        ">>> f.apply(x, x).backward()\n",
+    ),
+    "E0412": (
+        "a rule of custom functions was broken",
+        "save_for_backward and the marks take tensors only; an input that forward wrote to is "
+        "marked with mark_dirty and returned; a Function is never instantiated, only applied.",
+        ">>> import gradcli\n"
+        ">>> from gradcli.engine.function import function_record\n"
+        ">>> f = function_record('f', lambda ctx, x: ctx.save_for_backward(3.0), None)\n"
+        ">>> f.apply(gradcli.tensor(2.0))\n",
+    ),
+    "E0413": (
+        "a function that is differentiable once",
+        "Its backward is marked with once_differentiable, so it has no second derivative. Write the "
+        "backward with tensor operations and take the mark away.",
+        "",
+    ),
+    "E0414": (
+        "a whole batch where one value is needed",
+        "Inside vmap a value stands for a whole batch, so it is neither true nor false and no "
+        "number. Choose entry by entry with where(), or write a loop instead of vmap.",
+        ">>> import gradcli\n"
+        ">>> gradcli.func.vmap(lambda x: x if x > 0 else -x)(gradcli.ones(3))\n",
+    ),
+    # ---- values that are not finite ----
+    "E0501": (
+        "NaN in the backward pass",
+        "Anomaly mode found the first operation whose gradient is NaN. Look at the values that went "
+        "into it: 0/0, inf - inf, 0*inf, or a root or logarithm at 0. Choose with where(), or keep "
+        "the values away from the edge with clamp().",
+        ">>> import gradcli\n"
+        ">>> x = gradcli.tensor(0.0, requires_grad=True)\n"
+        ">>> with gradcli.autograd.detect_anomaly(): (gradcli.sqrt(x) * 0).backward()\n",
+    ),
     # ---- limits ----
     "E0601": (
         "too many steps",
@@ -134,6 +176,13 @@ CODES: dict[str, tuple[str, str, str]] = {
         "Reduce them with sum() or mean(), or compute this one alone, where a file can hold it.",
         "",
     ),
+    "E0611": (
+        "too many steps to explain",
+        "`gradcli explain` writes one line for each operation, forward and backward, and nobody "
+        "reads hundreds of them. Explain a shorter expression or a smaller loop, or see the whole "
+        "with `gradcli graph`.",
+        "",
+    ),
     # ---- closed forms ----
     "E0701": (
         "no closed form",
@@ -148,5 +197,19 @@ CODES: dict[str, tuple[str, str, str]] = {
         "derivative, so it is not shown. Please report the expression; gradcli grad is right in "
         "the meantime.",
         "",
+    ),
+    "E0703": (
+        "the path through a program is not known",
+        "The program asks about a variable that has no value, in an if, a while or an assert, so "
+        "it is not known which of its formulas is meant. Give the variable a value: the closed "
+        "form is then that of the path it takes.",
+        '$ gradcli diff "y = x if x > 0 else -x; y" --wrt x',
+    ),
+    "E0704": (
+        "a question that this formula does not answer",
+        "Zeros and Taylor series are asked of a scalar formula in one scalar variable, with values "
+        "for all others, and a series of a point at which the function is smooth: abs(x) has "
+        "none around 0.",
+        '$ gradcli diff "abs(x)" --wrt x --taylor 3 --around 0',
     ),
 }

@@ -231,18 +231,6 @@ CODES: dict[str, tuple[str, str, str]] = {
         "loop there is nothing to leave; if the line belongs to a loop, indent it.",
         "x = 2\nbreak\n",
     ),
-    "E0162": (
-        "a custom Function",
-        "Classes with their own forward and backward do not run yet. Write the function with "
-        "operators, whose derivatives are known; where(x > 0, x, 0) has the kink of relu.",
-        "class Square(Function):\n"
-        "    @staticmethod\n"
-        "    def forward(ctx, x):\n"
-        "        return x*x\n"
-        "    @staticmethod\n"
-        "    def backward(ctx, g):\n"
-        "        return g\n",
-    ),
     "E0163": (
         "a module or a name that is not there",
         "import and from ... import bring in the language's own names under the prefix of a known "

@@ -26,6 +26,9 @@ Label = tuple[int, int, str, bool]
 LINE_WIDTH = 96
 """The most columns of one source line that are shown; longer ones are cut around the marks."""
 
+MESSAGE_LENGTH = 600
+"""The most characters of a message that are shown."""
+
 _COLOURS = {"error": "\x1b[1;31m", "place": "\x1b[34m", "help": "\x1b[36m", "bold": "\x1b[1m"}
 _PLAIN = "\x1b[0m"
 
@@ -114,12 +117,18 @@ class Diagnostic:
         if self.source is not None and place is not None:
             names = ("line", "column", "end_line", "end_column")
             span = dict(zip(names, self.source.span(place[0], place[1]), strict=True))
-        return {"code": self.code, "message": self.message, "help": self.help, "span": span}
+        return {
+            "code": self.code,
+            "message": _clipped(self.message),
+            "help": self.help,
+            "span": span,
+        }
 
     def render(self, colour: bool = False) -> str:
         """The text of the diagnostic, without a newline at its end."""
         paint = _paint if colour else _no_paint
-        head = paint("error", f"error[{self.code}]") + paint("bold", f": {inert(self.message)}")
+        said = inert(_clipped(self.message))
+        head = paint("error", f"error[{self.code}]") + paint("bold", f": {said}")
         lines = [head]
         place = self.primary()
         if self.source is not None and place is not None:
@@ -144,6 +153,11 @@ class Diagnostic:
             lines.append(f"   {paint('place', f'{number:>{gutter}} |')} {shown}".rstrip())
             lines += [f"   {paint('place', ' ' * gutter + ' |')} {mark}" for mark in marks]
         return lines
+
+
+def _clipped(text: str) -> str:
+    """A message without a user's endless name or text in it."""
+    return text if len(text) <= MESSAGE_LENGTH else f"{text[:MESSAGE_LENGTH]} ..."
 
 
 def _marked_line(source: Source, labels: list[Label], paint: Any) -> tuple[str, list[str]]:
@@ -244,6 +258,8 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     'sin'
     """
     best: tuple[int, int, str] | None = None
+    if len(word) > 64:  # nobody's slip, and the distance takes the square of the length
+        return None
     low = word.lower()
     allowed = (len(word) + 1) // 3
     for candidate in candidates:

@@ -25,6 +25,11 @@ COMPARISONS = {
     "==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
     "is": ast.Is, "is not": ast.IsNot, "in": ast.In, "not in": ast.NotIn,
 }  # fmt: skip
+COMPARED = {
+    "==": "h_eq", "!=": "h_ne", "<": "h_lt", "<=": "h_le", ">": "h_gt", ">=": "h_ge",
+    "in": "h_in", "not in": "h_not_in",
+}  # fmt: skip
+"""Comparisons that look into lists: through a helper where both sides may be one."""
 GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "^": "h_power", "%": "h_modulo"}
 GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "^": "h_power_by"}
 
@@ -55,9 +60,14 @@ class Emitter:
     """
 
     def __init__(
-        self, checked: Checked, inputs: frozenset[str], keep: frozenset[str] | None
+        self,
+        checked: Checked,
+        inputs: frozenset[str],
+        keep: frozenset[str] | None,
+        trace: bool = False,
     ) -> None:
         self.keep = keep
+        self.trace = trace
         self.checked = checked
         self.inputs = inputs
         self.places: list[n.Node] = [checked.module]

@@ -13,6 +13,8 @@ from typing import Any
 
 from gradcli.engine.tensor import Tensor
 from gradcli.language import nodes as n
+from gradcli.language.diagnostics import closest
+from gradcli.language.names import NAMES
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 _CODES: dict[type, tuple[str, type[Fault]]] = {
@@ -55,9 +57,17 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
             name = f"{operand.id}: " if isinstance(operand, n.Name) else ""
             origin = _origin(operand, program)
             labels.append((operand.start, operand.end, f"{name}{said}{origin}", False))
+    said = ""
+    if isinstance(node, n.While):
+        end = start + len("while")
+        if getattr(found, "code", "") == "E0601":
+            said = _turns(node, getattr(found, "turns", []))
+            found.message = found.message.replace("the program passed", "the loop passed")
     found.source = source
     found.start, found.end = start, end
-    found.labels = [(start, end, "", True), *labels]
+    found.labels = [(start, end, said, True), *labels]
+    if found.help is None:
+        found.help = _keyword_help(found, node, program)
     calls = tuple(
         f"called at line {source.place(places[line - 1].start)[0]}"
         + (f", in {name.removeprefix('v_')}" if name != "main" else "")
@@ -66,6 +76,38 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     if calls:
         found.notes = (*found.notes, *calls)
     return found
+
+
+def _turns(loop: n.While, turns: list[dict[str, str]]) -> str:
+    """The last values that a loop's condition read: ``err: 0.31, 0.31 (not changing)``."""
+    said = []
+    for name in dict.fromkeys(x.id for x in n.walk(loop.test) if isinstance(x, n.Name)):
+        values = [turn[name] for turn in turns if name in turn][-3:]
+        if values:
+            still = " (not changing)" if len(values) > 1 and len(set(values)) == 1 else ""
+            said.append(f"{name}: {', '.join(values)}{still}")
+    return "; ".join(said[:4]) or ("the condition never changes" if turns else "")
+
+
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def _keyword_help(fault: Fault, node: n.Node, program: Any) -> str | None:
+    """The parameter that a wrong keyword was meant to be."""
+    found = _UNEXPECTED.search(fault.message)
+    if found is None or not isinstance(node, n.Call) or not isinstance(node.func, n.Name):
+        return None
+    known: list[str] = []
+    for statement in n.walk(program.checked.module):
+        if isinstance(statement, n.Def) and statement.name == node.func.id:
+            known = [param.name for param in statement.params]
+    if not known:
+        code = getattr(NAMES.get(node.func.id), "__code__", None)
+        known = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]] if code else []
+    if not known:
+        return None
+    near = closest(found[1], known)
+    return f"did you mean `{near}`?" if near else f"its parameters: {', '.join(known)}"
 
 
 def _operand(node: n.Node, index: int) -> n.Node | None:
@@ -101,12 +143,15 @@ def _translated(fault: Exception) -> Fault:
     if isinstance(fault, RecursionError):
         return LimitFault(
             "E0606",
-            "functions call each other too deeply",
-            help="use a loop; about 900 calls may nest",
+            "functions call each other, or lists nest, too deeply",
+            help="use a loop; --max-depth N says how deep calls may nest, 900 at most",
         )
     if isinstance(fault, MemoryError):
         return LimitFault("E0602", "there is not enough memory for this")
-    message = re.sub(r"\b(?:main\.<locals>\.)?v_(\w+)", r"\1", str(fault)).replace("<locals>.", "")
+    message = str(fault)
+    if len(message) > 300:
+        message = f"{message[:300]} ..."
+    message = re.sub(r"\b(?:main\.<locals>\.)?v_(\w+)", r"\1", message).replace("<locals>.", "")
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"
     )

@@ -150,6 +150,8 @@ class _Scan:
             if group is not None:  # a comment, or a joined line
                 if field:
                     raise self.refuse("fstring_inside", pos - len(found[group]), pos)
+                if pos >= stop and found[group][0] == "\\":
+                    raise self.refuse("nothing_joined", pos - len(found[group]), pos - 1)
                 continue
             if pos >= stop:
                 return

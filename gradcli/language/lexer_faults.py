@@ -224,6 +224,19 @@ def unclosed(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     )
 
 
+def nothing_joined(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A backslash at the end of the last line: there is no line to join."""
+    return SyntaxFault(
+        "E0101",
+        "the backslash joins the next line, and there is none",
+        source,
+        start,
+        end,
+        help="remove the backslash",
+        incomplete=True,
+    )
+
+
 def closer(source: Source, start: int, end: int, scan: Any) -> SyntaxFault:
     """A closing bracket that closes nothing, or the wrong bracket."""
     sign = source.text[start]

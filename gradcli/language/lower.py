@@ -35,16 +35,20 @@ _ALLOWED = frozenset(
 
 
 def lower(
-    checked: Checked, inputs: Sequence[str], keep: frozenset[str] | None = frozenset()
+    checked: Checked,
+    inputs: Sequence[str],
+    keep: frozenset[str] | None = frozenset(),
+    trace: bool = False,
 ) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:
     """The code of ``main(inputs...)``, the tree node behind each line number, and its constants.
 
     Tensors assigned to a name in ``keep`` (None: any) keep their gradient, as by ``retain_grad``.
+    With ``trace`` each simple statement is followed by a call of ``h_trace``.
     ``main`` returns the value of the last expression statement and all variables. Raises
     SyntaxFault for names that are not known (E0201, E0202, E0204).
     """
     checked.require(inputs)
-    work = _Program(checked, frozenset(inputs), keep)
+    work = _Program(checked, frozenset(inputs), keep, trace)
     body = work.program()
     main = ast.FunctionDef(
         name="main",

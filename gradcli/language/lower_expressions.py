@@ -17,6 +17,7 @@ from gradcli.language import names
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import SyntaxFault, closest
 from gradcli.language.emit import (
+    COMPARED,
     COMPARISONS,
     DEEP,
     GUARDED,
@@ -27,6 +28,29 @@ from gradcli.language.emit import (
     arguments,
     only_names,
 )
+
+
+def plain_index(code: ast.expr) -> bool:
+    """Whether an index is written as a number: it can hold no list."""
+    if isinstance(code, ast.UnaryOp):
+        code = code.operand
+    return isinstance(code, ast.Constant)
+
+
+LONGEST_PATH = 8
+"""No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
+
+
+def _true(where: dict) -> ast.expr:
+    return ast.Constant(True, **where)
+
+
+def _compares_inline(op: str, left: Value, right: Value) -> bool:
+    """Whether a comparison looks at no list: one side is surely a number or a text."""
+    if op in ("is", "is not"):
+        return True
+    sure = (v.inexact or isinstance(v.code, ast.Constant) for v in (left, right))
+    return "in" not in op and any(sure)
 
 
 class Expressions(Emitter):
@@ -75,7 +99,8 @@ class Expressions(Emitter):
         (operand,) = yield from self.sequence((node.operand,))
         op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
         where = self.at(node)
-        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, operand.inexact)
+        inexact = operand.inexact and node.op != "not"
+        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact)
 
     def Compare(self, node: n.Compare) -> Generator:
         left, right = yield from self.sequence((node.left, node.rights[0]))
@@ -84,22 +109,36 @@ class Expressions(Emitter):
             rest.append((yield from self.aside(child)))
         where = self.at(node)
         ops = [COMPARISONS[op]() for op in node.ops]
-        if not any(body or value.depth > DEEP for body, value in rest):
+        sides = [left, right, *(value for _, value in rest)]
+        plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
+        if len(ops) == 1 and not plain:
+            code = self.compared(left.code, node.ops[0], right.code, where)
+            return Value(code, max(left.depth, right.depth) + 1)
+        if plain and not any(body or value.depth > DEEP for body, value in rest):
             codes = [right.code, *(value.code for _, value in rest)]
             depth = max(left.depth, right.depth, *(v.depth for _, v in rest), 0)
             return Value(ast.Compare(left.code, ops, codes, **where), depth + 1)
         # a < b < c with a deep c: b is kept, and c is computed only if a < b holds.
+        if not isinstance(left.code, ast.Constant | ast.Name):
+            left = self.spill(left)
         held = self.spill(right)
         truth = self.fresh()
-        self.out.append(self.assign(truth, ast.Compare(left.code, ops[:1], [held.code], **where)))
+        first = self.compared(left.code, node.ops[0], held.code, where)
+        self.out.append(self.assign(truth, first))
         block = self.out
-        for op, (body, value) in zip(ops[1:], rest, strict=True):
+        for op, (body, value) in zip(node.ops[1:], rest, strict=True):
             name = self.fresh()
-            compare = ast.Compare(held.code, [op], [self.name(name)], **where)
+            compare = self.compared(held.code, op, self.name(name), where)
             inner = [*body, self.assign(name, value.code), self.assign(truth, compare)]
             block.append(ast.If(self.name(truth), inner, [], **where))
             block, held = inner, Value(self.name(name), 1)
         return Value(self.name(truth), 1)
+
+    def compared(self, left: ast.expr, op: str, right: ast.expr, where: dict) -> ast.expr:
+        """One comparison, through the helper that bounds it where there is one."""
+        if op in COMPARED:
+            return self.call(COMPARED[op], left, right, at=where)
+        return ast.Compare(left, [COMPARISONS[op]()], [right], **where)
 
     def BoolOp(self, node: n.BoolOp) -> Generator:
         (first,) = yield from self.sequence(node.values[:1])
@@ -152,6 +191,8 @@ class Expressions(Emitter):
         while isinstance(inner, n.Attribute):
             path.append(inner.name)
             inner = inner.value
+            if len(path) > LONGEST_PATH:
+                return None
         if not isinstance(inner, n.Name) or inner.id not in self.checked.modules:
             return None
         if id(inner) in self.checked.variables or inner.id in self.inputs:
@@ -174,8 +215,29 @@ class Expressions(Emitter):
 
     def Subscript(self, node: n.Subscript) -> Generator:
         value, index = yield from self.sequence((node.value, node.index))
-        code = ast.Subscript(value.code, index.code, LOAD, **self.at(node))
+        where = self.at(node)
+        if isinstance(index.code, ast.Slice):
+            cut = self.cut(index.code, where)
+            code: ast.expr = self.call("h_cut", value.code, cut, at=where)
+        elif plain_index(index.code):
+            code = ast.Subscript(value.code, index.code, LOAD, **where)
+        else:
+            code = self.call("h_item", value.code, self.index(index.code, where), at=where)
         return Value(code, max(value.depth, index.depth) + 1)
+
+    def index(self, code: ast.expr, where: dict) -> ast.expr:
+        """An index as a value: the slices in it too."""
+        if isinstance(code, ast.Slice):
+            return self.cut(code, where)
+        if isinstance(code, ast.Tuple):
+            parts = [self.cut(e, where) if isinstance(e, ast.Slice) else e for e in code.elts]
+            return ast.Tuple(parts, LOAD, **where)
+        return code
+
+    def cut(self, made: ast.Slice, where: dict) -> ast.expr:
+        """A slice as a value of its own."""
+        bounds = [p or ast.Constant(None, **where) for p in (made.lower, made.upper, made.step)]
+        return self.call("h_slice", *bounds, at=where)
 
     def Slice(self, node: n.Slice) -> Generator:
         present = [p for p in (node.lower, node.upper, node.step) if p is not None]
@@ -227,10 +289,21 @@ class Expressions(Emitter):
         ]
         if own and keywords:
             # A function of the program: its parameters carry generated names.
-            args.insert(0, target)
-            target = ast.Name("h_invoke", LOAD, **where)
+            target = self.call("h_keywords", target, at=where)
+            for keyword in keywords:
+                keyword.arg = f"v_{keyword.arg}"
+        elif not own and not keywords and len(args) in (1, 2) and isinstance(target, ast.Name):
+            target = self.by_count(target, len(args), where)
         depth = max([0, *(v.depth for v in values)]) + 1
         return Value(ast.Call(target, args, keywords, **where), depth)
+
+    def by_count(self, target: ast.Name, count: int, where: dict) -> ast.Name:
+        """A function of the tables for calls with so many arguments: the shortest way to it."""
+        if target.id.startswith("m_"):
+            return target
+        name = f"{target.id}_{count}"
+        self.constants[name] = ("function", self.constants[target.id], count)
+        return ast.Name(name, LOAD, **where)
 
     def Lambda(self, node: n.Lambda) -> Generator:
         defaults = yield from self.sequence(
@@ -240,12 +313,27 @@ class Expressions(Emitter):
         where = self.at(node)
         args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
         if not body and value.depth <= DEEP:
-            step = self.call("h_tick")
-            code = ast.BoolOp(ast.And(), [step, value.code], **where)
+            last = self.call("h_up", _true(where))
+            steps = [self.call("h_tick"), self.deeper(), value.code, last]
+            code = ast.Subscript(
+                ast.Tuple(steps, LOAD, **where), ast.Constant(2, **where), LOAD, **where
+            )
             return Value(ast.Lambda(args, code, **where), 2)
         name = self.fresh()
-        self.out.append(self.function(name, args, [*body, ast.Return(value.code, **where)]))
+        self.out.append(self.function(name, args, [*body, *self.leave(value.code, where)]))
         return Value(self.name(name), 1)
+
+    def deeper(self) -> ast.expr:
+        """A function is entered: one of the tokens that say how deep calls may nest is taken."""
+        return ast.BoolOp(ast.Or(), [self.call("h_down"), self.call("h_deep")], **self.here())
+
+    def leave(self, value: ast.expr | None, where: dict) -> list[ast.stmt]:
+        """Return from a function: the token is given back once the value is there."""
+        give_back = ast.Expr(self.call("h_up", _true(where), at=where), **where)
+        if value is None or isinstance(value, ast.Constant):
+            return [give_back, ast.Return(value, **where)]
+        name = self.fresh()
+        return [self.assign(name, value), give_back, ast.Return(self.name(name), **where)]
 
     def ListComp(self, node: n.ListComp) -> Generator:
         (first,) = yield from self.sequence((node.clauses[0].iter,))
@@ -289,9 +377,8 @@ class Expressions(Emitter):
             inner = [*before, loop]
         start = self.assign("made", ast.List([], LOAD, **where))
         args = arguments(["items"], [])
-        self.out.append(
-            self.function(name, args, [start, *inner, ast.Return(self.name("made"), **where)])
-        )
+        made = self.name("made")
+        self.out.append(self.function(name, args, [start, *inner, *self.leave(made, where)]))
         return Value(self.call(name, first.code), first.depth + 1)
 
     def FString(self, node: n.FString) -> Generator:

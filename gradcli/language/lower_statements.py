@@ -21,9 +21,19 @@ from gradcli.language.emit import (
     arguments,
     only_names,
 )
-from gradcli.language.lower_expressions import Expressions
+from gradcli.language.lower_expressions import Expressions, plain_index
 
 _SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
+
+
+def _targets(node: n.Node) -> list[n.Name]:
+    """The names that a statement assigns to."""
+    if isinstance(node, n.Assign):
+        found = [name for target in node.targets for name in n.walk(target)]
+    else:
+        found = [*n.walk(node.target)] if isinstance(node, n.AugAssign) else []
+    names = {name.id: name for name in found if isinstance(name, n.Name)}
+    return list(names.values())[:8]
 
 
 class Statements(Expressions):
@@ -31,16 +41,38 @@ class Statements(Expressions):
 
     def block(self, body: tuple[n.Statement, ...]) -> Generator:
         outer, self.out = self.out, []
-        yield from body
+        for statement in body:
+            yield statement
+            if self.trace:
+                self.traced(statement)
         made, self.out = self.out, outer
         if not made:
             made.append(ast.Pass(**self.here()))
         return made
 
+    def traced(self, node: n.Statement, value: ast.expr | None = None) -> None:
+        """A call that shows a statement and what it left, where a trace was asked for."""
+        if not isinstance(node, n.Assign | n.AugAssign | n.ExprStmt | n.For | n.Return | n.Assert):
+            return
+        if value is None and isinstance(node, n.For | n.Return):
+            return
+        where = self.at(node)
+        shown: list[ast.expr] = [ast.Constant(node.start, **where)]
+        if value is not None:
+            shown += [ast.Constant("returns", **where), value]
+        elif isinstance(node, n.ExprStmt) and self.nesting == 0:
+            shown += [ast.Constant("", **where), self.name("result")]
+        for target in _targets(node):
+            shown += [ast.Constant(target.id, **where), self.name(f"v_{target.id}")]
+        self.out.append(ast.Expr(self.call("h_trace", *shown, at=where), **where))
+
     def function(self, name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
         made = ast.FunctionDef(
-            name=name, args=args, body=[ast.Expr(self.call("h_tick"), **self.here()), *body],
-            decorator_list=[], **self.here(),
+            name=name, args=args, decorator_list=[], **self.here(),
+            body=[
+                ast.Expr(self.call("h_tick"), **self.here()),
+                ast.Expr(self.deeper(), **self.here()), *body,
+            ],
         )  # fmt: skip
         if "type_params" in ast.FunctionDef._fields:
             made.type_params = []
@@ -77,16 +109,15 @@ class Statements(Expressions):
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
                 where = self.at(target)
-                if any(isinstance(x, n.Slice) for x in n.walk(target.index)) and not isinstance(
-                    target.index, n.Tuple
+                if plain_index(index.code) and (
+                    value.inexact or isinstance(value.code, ast.Constant)
                 ):
-                    cut = self.call("h_slice", *(p or ast.Constant(None, **where) for p in (
-                        index.code.lower, index.code.upper, index.code.step)))  # fmt: skip
-                    call = self.call("h_set_item", held.code, cut, value.code, at=where)
-                    self.out.append(ast.Expr(call, **where))
-                else:
                     place = ast.Subscript(held.code, index.code, STORE, **where)
                     self.out.append(ast.Assign([place], value.code, **where))
+                else:
+                    at = self.index(index.code, where)
+                    call = self.call("h_set_item", held.code, at, value.code, at=where)
+                    self.out.append(ast.Expr(call, **where))
             elif isinstance(target, n.Attribute):
                 (held,) = yield from self.sequence((target.value,))
                 where = self.at(target)
@@ -132,15 +163,14 @@ class Statements(Expressions):
         if isinstance(target, n.Subscript):
             held, index = yield from self.sequence((target.value, target.index))
             held = self.spill(held)
-            if not isinstance(index.code, ast.Slice | ast.Tuple):
-                index = self.spill(index)
             where = self.at(node)
-            old = ast.Subscript(held.code, index.code, LOAD, **where)
+            index = self.spill(Value(self.index(index.code, where), 2))
+            old = self.call("h_item", held.code, index.code, at=where)
             current = self.spill(Value(old, 2))
             (value,) = yield from self.sequence((node.value,))
             changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))
-            place = ast.Subscript(held.code, index.code, STORE, **where)
-            self.out.append(ast.Assign([place], changed.code, **where))
+            call = self.call("h_set_item", held.code, index.code, changed.code, at=where)
+            self.out.append(ast.Expr(call, **where))
             return
         (held,) = yield from self.sequence((target.value,))
         held = self.spill(held)
@@ -168,22 +198,42 @@ class Statements(Expressions):
             self.out.append(ast.Expr(value.code, **where))
 
     def Def(self, node: n.Def) -> Generator:
+        yield from self.defined(node, f"v_{node.name}")
+
+    def defined(self, node: n.Def, name: str) -> Generator:
+        """A function of the program under a name of the generated code."""
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
         )
         self.nesting += 1
         body = yield node.body
         self.nesting -= 1
-        self.at(node)
+        where = self.at(node)
         args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
-        self.out.append(self.function(f"v_{node.name}", args, body))
+        if not isinstance(body[-1], ast.Return):
+            body += self.leave(None, where)
+        self.out.append(self.function(name, args, body))
+
+    def FunctionClass(self, node: n.FunctionClass) -> Generator:
+        """Never a class: a record of two functions."""
+        parts = []
+        for method in (node.forward, node.backward):
+            name = self.fresh()
+            yield from self.defined(method, name)
+            parts.append(self.name(name))
+        where = self.at(node)
+        made = self.call("h_record", ast.Constant(node.name, **where), *parts, at=where)
+        self.out.append(self.assign(f"v_{node.name}", made))
 
     def Return(self, node: n.Return) -> Generator:
         value = None
         if node.value is not None:
             (found,) = yield from self.sequence((node.value,))
             value = found.code
-        self.out.append(ast.Return(value, **self.at(node)))
+            if self.trace:
+                value = self.spill(found).code
+                self.traced(node, value)
+        self.out += self.leave(value, self.at(node))
 
     def If(self, node: n.If) -> Generator:
         (test,) = yield from self.sequence((node.test,))
@@ -194,8 +244,8 @@ class Statements(Expressions):
     def While(self, node: n.While) -> Generator:
         before, test = yield from self.aside(node.test)
         body = yield node.body
+        step = self.call("h_tick", at=self.at(node))
         where = self.at(node.test)
-        step = self.call("h_tick")
         if not before and test.depth <= DEEP:
             code = ast.BoolOp(ast.And(), [step, test.code], **where)
             self.out.append(ast.While(code, body, [], **where))

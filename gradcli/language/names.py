@@ -18,7 +18,7 @@ from gradcli.engine import creation, dtypes, functions, modes
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
 from gradcli.engine.methods import Extremes
 from gradcli.engine.tensor import Size, Tensor
-from gradcli.language import builtins
+from gradcli.language import builtins, gate
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import TypeFault
 
@@ -63,6 +63,9 @@ def _torch() -> dict[str, Any]:
         any=OPERATORS["any"], float=dtypes.float32, int=dtypes.int32, bool=dtypes.bool_,
         long=dtypes.int64, from_numpy=creation.as_tensor, Tensor=Tensor,
     )  # fmt: skip
+    from gradcli.engine.function import Function
+
+    table["autograd.Function"] = Function
     table["autograd.grad"] = engine.grad
     table["autograd.backward"] = engine.backward
     for name in ("relu", "softmax", "log_softmax", "sigmoid", "tanh", "softplus", "elu",
@@ -129,6 +132,7 @@ _TENSOR_CALL = [
 
 def _tensor_methods() -> dict[str, Any]:
     table = {name: getattr(Tensor, name) for name in _TENSOR_CALL}
+    table["tolist"] = gate.to_list
     for op in OPERATORS.values():
         for name in (op.name, *op.aliases):
             for spelled in (name, f"{name}_"):
@@ -150,12 +154,12 @@ READ: dict[type, tuple[str, ...]] = {
 
 CALL: dict[type, dict[str, Any]] = {
     Tensor: _tensor_methods(),
-    Size: {"numel": Size.numel, "count": tuple.count, "index": tuple.index},
+    Size: {"numel": Size.numel, **builtins.TUPLE_METHODS},
     Node: {"name": Node.name, "register_hook": Node.register_hook,
            "register_prehook": Node.register_prehook},
     Handle: {"remove": Handle.remove},
     list: builtins.LIST_METHODS,
-    tuple: {"count": tuple.count, "index": tuple.index},
+    tuple: builtins.TUPLE_METHODS,
     str: builtins.STRING_METHODS,
     float: {"is_integer": float.is_integer},
 }  # fmt: skip
@@ -163,6 +167,27 @@ CALL: dict[type, dict[str, Any]] = {
 
 WRITE: dict[type, tuple[str, ...]] = {Tensor: ("grad", "requires_grad", "data")}
 """Attributes that may be assigned, by type."""
+
+
+def function_record(name: str, forward: Any, backward: Any) -> Any:
+    """What a custom Function of a program is; its attributes join the tables when one is made."""
+    from gradcli.engine.context import Context
+    from gradcli.engine.function import FunctionRecord
+    from gradcli.engine.function import function_record as record
+
+    if FunctionRecord not in CALL:
+        CALL[FunctionRecord] = {"apply": FunctionRecord.apply}
+        CALL[Context] = {
+            word: getattr(Context, word) for word in (
+                "save_for_backward", "mark_dirty", "mark_non_differentiable", "set_materialize_grads")
+        }  # fmt: skip
+        READ[Context] = ("saved_tensors", "needs_input_grad")
+        OWN.add(Context)
+    return record(name, forward, backward)
+
+
+OWN: set[type] = set()
+"""Types whose instances take any further attribute: the ctx of a custom Function."""
 
 
 def _family(value: Any) -> type:
@@ -179,9 +204,13 @@ def attribute(value: Any, name: str) -> Any:
     kind = _family(value)
     method = CALL.get(kind, {}).get(name)
     if method is not None:
+        if kind is Tensor:
+            method = gate.gated_method(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
     if name in READ.get(kind, ()):
         return getattr(value, name)
+    if kind in OWN and name in value.__dict__:
+        return value.__dict__[name]
     raise unknown_attribute(kind, name)
 
 
@@ -208,7 +237,12 @@ def attributes_of(kind: type) -> Iterator[str]:
 def set_attribute(value: Any, name: str, new: Any) -> None:
     """``value.name = new``, for the few attributes one may write. Raises TypeFault (E0204)."""
     if name in WRITE.get(value.__class__, ()):
+        if name == "data" and not isinstance(new, Tensor):
+            raise TypeFault("E0303", f"data must be a tensor, got a {type(new).__name__}")
         setattr(value, name, new)
+        return
+    if value.__class__ in OWN and name not in attributes_of(value.__class__):
+        value.__dict__[name] = new
         return
     if name in attributes_of(_family(value)):
         raise TypeFault("E0204", f"attribute `{name}` cannot be assigned")

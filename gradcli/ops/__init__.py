@@ -10,6 +10,8 @@
     joining         cat, stack
     reduction       sum, mean, prod, var, norm, amax, softmax, cumsum ...
     products        dot, matmul, outer, trace
+    linalg          inv, det, logdet, solve, cholesky
+    einsum          sums over products, by letters
     conversion      other element types, clone, complex parts
 
 ``core`` says what an operator is and how its one rule is read. This package knows arrays only.
@@ -26,6 +28,8 @@ from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and o
     joining,
     reduction,
     products,
+    linalg,
+    einsum,
     conversion,
 )
 from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
@@ -35,7 +39,8 @@ __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
 
 def _name_families() -> None:
     for module in (comparison, exponential, piecewise, arithmetic, trigonometric,
-                   shape, indexing, joining, reduction, products, conversion):  # fmt: skip
+                   shape, indexing, joining, reduction, products, linalg, einsum,
+                   conversion):  # fmt: skip
         family = module.__name__.rpartition(".")[2]
         for value in vars(module).values():
             if isinstance(value, Operator) and not value.family:

@@ -52,7 +52,7 @@ div = elementwise(
     "div",
     operator.truediv,
     lambda t, y: t / y,
-    lambda t, y, out: -t * out / y,
+    lambda t, x, y: -t * (x / y) / y,
     aliases=("divide", "true_divide"),
     doc="The quotient; `x / y`.",
     domain="y != 0",

@@ -258,7 +258,8 @@ def _extreme(find: Any) -> Any:
 def _share(x: Any, out: Any, dim: Dims) -> Any:
     """1/k at each of the k entries that reach the extreme, 0 elsewhere; NaN counts as reached."""
     reached = (x == out) | (isnan(x) & isnan(out))
-    return where(reached, 1.0, zeros_like(x)) / sum(reached, dim, True)
+    hits = where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
+    return hits / sum(hits, dim, True)
 
 
 def _extreme_vjp(g: Any, x: Any, out: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
@@ -353,7 +354,7 @@ log_softmax = general(
 )
 cumsum = linear(
     "cumsum",
-    lambda x, dim: np.cumsum(x, axis=normal_dim(dim, np.ndim(x))) if np.ndim(x) else x,
+    lambda x, dim: np.cumsum(x, axis=normal_dim(dim, np.ndim(x))) if np.ndim(x) else x.copy(),
     lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
     params={"dim": 0},
     dtypes="keep",

@@ -203,7 +203,8 @@ unsqueeze = linear(
 )
 flip = linear(
     "flip",
-    lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))),
+    # A copy: a write to the result must not show in x, as it would in NumPy's view.
+    lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))).copy(),
     lambda g, dims: flip(g, dims),
     params={"dims": None},
     dtypes="keep",

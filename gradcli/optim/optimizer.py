@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.modes import enable_grad, no_grad
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import TypeFault, ValueFault
 
 
 class Optimizer:
@@ -15,7 +15,7 @@ class Optimizer:
 
     ``params`` is an iterable of leaves, or of dicts ``{"params": [...], "lr": ...}`` whose other
     entries replace the defaults for that group. Raises ValueFault (E0304) for an empty list or a
-    number out of range, TypeFault (E0303) for what is no tensor, RuntimeFault (E0404) for a tensor
+    number out of range, TypeFault (E0303) for what is no tensor, ValueFault (E0404) for a tensor
     that is no leaf.
     """
 
@@ -44,7 +44,7 @@ class Optimizer:
             if not isinstance(p, Tensor):
                 raise TypeFault("E0303", f"an optimizer works on tensors, got {type(p).__name__}")
             if not p.is_leaf:
-                raise RuntimeFault(
+                raise ValueFault(
                     "E0404",
                     "can't optimize a non-leaf Tensor",
                     help="make the leaf last: x.detach().requires_grad_()",

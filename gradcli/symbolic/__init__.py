@@ -11,6 +11,11 @@
     derive      diff itself
     check       every answer against the numeric engine
     rules       an operator's rule as text
+    let         names for what stands twice (formula: what the printers read)
+    latex, code LaTeX; functions for NumPy, PyTorch and JAX (code_tables: their names)
+    path        a program's run as straight-line steps (pathdiff: its derivative, checked)
+    variants    derivatives in a direction, and by symmetric matrices as such
+    questions   zeros (polynomial: exact ones); series: Taylor series
 
 Nothing here is loaded before it is used.
 """
@@ -20,8 +25,9 @@ from __future__ import annotations
 from typing import Any
 
 _HOMES = {
-    "diff": "derive", "Result": "derive", "rule_text": "rules", "parse_declaration": "shapes",
-    "Declaration": "shapes",
+    "diff": "derive", "Result": "derive", "rule_text": "rules", "partial_text": "rules",
+    "parse_declaration": "shapes", "Declaration": "shapes", "diff_program": "pathdiff",
+    "directional": "variants", "structured": "variants", "zeros": "questions", "taylor": "series",
 }  # fmt: skip
 
 
@@ -34,4 +40,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'gradcli.symbolic' has no attribute {name!r}")
 
 
-__all__ = ["Declaration", "Result", "diff", "parse_declaration", "rule_text"]
+__all__ = [
+    "Declaration", "Result", "diff", "diff_program", "directional", "parse_declaration",
+    "rule_text", "structured", "taylor", "zeros",
+]  # fmt: skip

@@ -101,13 +101,30 @@ def replaced(t: v.Tensor, change: Callable[[v.Base], v.Tensor | None]) -> v.Tens
         term = v.UNIT
         kept = []
         for b, idx, e in m:
-            new = change(b) if all(x[1] >= 0 for x in idx) else None
+            new = change(b)
+            if new is not None and any(x[1] < 0 for x in idx):
+                moved = _in_place(new, idx, e)
+                if moved is not None:
+                    c *= moved[1]
+                    kept += moved[0]
+                    continue
+                new = None
             if new is None:
                 kept.append((b, idx, e))
             else:
                 term = v.mul(term, v.power(v.place(new, idx), e))
         found.append(v.mul(v.product(kept, c, v.bound_of(kept)), term))
     return v.add(*found)
+
+
+def _in_place(new: v.Tensor, idx: tuple, e: Fraction) -> tuple[list, Fraction] | None:
+    """The factors and the number of a single term put at labels that are summed over."""
+    if len(new.terms) != 1 or e != 1:
+        return None
+    ((m, c),) = new.terms.items()
+    if v.bound_of(m) or {x for _, i, _ in m for x in i} != {(x[0], k) for k, x in enumerate(idx)}:
+        return None
+    return [(b, tuple(idx[x[1]] for x in i), p) for b, i, p in m], c
 
 
 def inside_groups(t: v.Tensor, change: Callable[[v.Tensor], v.Tensor]) -> v.Tensor:

@@ -36,14 +36,14 @@ def is_hidden(label: Label) -> bool:
 class Base:
     """What stands under an exponent; made by ``base`` only, so that equal bases are identical.
 
-    kind    "name", "constant", "number", "size", "delta", "call" or "sum"
+    kind    "name", "constant", "number", "size", "delta", "call", "sum" or "matrix"
     name    of the variable, constant, dimension or operator; the number itself
     args    tensors over the local labels 0, 1, ... (calls: the arguments; sums: the body)
     dims    the dimension of each axis
     traits  properties of a variable: "symmetric", "spd", "positive"
     """
 
-    __slots__ = ("args", "dims", "kind", "name", "serial", "traits")
+    __slots__ = ("args", "dims", "examined", "kind", "name", "serial", "traits")
 
     def __init__(self, kind: str, name: Any, args: tuple, dims: tuple, traits: frozenset) -> None:
         self.kind = kind
@@ -52,6 +52,7 @@ class Base:
         self.dims = dims
         self.traits = traits
         self.serial = 0
+        self.examined = False
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name} #{self.serial}>"
@@ -118,7 +119,9 @@ class Tensor:
     def key(self) -> Any:
         """The terms in a fixed order, hashable."""
         if self._key is None:
-            self._key = tuple((ids(m), self.terms[m]) for m in sorted(self.terms, key=order))
+            self._key = tuple(
+                (ids(m), *self.terms[m].as_integer_ratio()) for m in sorted(self.terms, key=order)
+            )
         return self._key
 
     def sorted(self) -> list[tuple[Monomial, Fraction]]:
@@ -126,8 +129,9 @@ class Tensor:
         return [(m, self.terms[m]) for m in sorted(self.terms, key=order)]
 
     def free(self) -> list[Label]:
-        """The free labels, by dimension and number."""
-        return sorted({x for m in self.terms for _, idx, _ in m for x in idx if x[1] >= 0})
+        """The free labels, by number: in the order of the axes that they came from."""
+        free = {x for m in self.terms for _, idx, _ in m for x in idx if x[1] >= 0}
+        return sorted(free, key=lambda x: (x[1], x[0]))
 
     def number(self) -> Fraction | None:
         """The value of a tensor that is a plain number, else None."""
@@ -144,7 +148,7 @@ class Tensor:
 
 def ids(m: Monomial) -> tuple:
     """A product as plain numbers."""
-    return tuple((b.serial, idx, e) for b, idx, e in m)
+    return tuple((b.serial, idx, e.numerator, e.denominator) for b, idx, e in m)
 
 
 def order(m: Monomial) -> tuple:

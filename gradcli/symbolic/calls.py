@@ -62,7 +62,7 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
 
 
 def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
-    labels = tuple(sorted({x for t in tensors for x in t.free()}))
+    labels = tuple(sorted({x for t in tensors for x in t.free()}, key=lambda x: (x[1], x[0])))
     if any(v.is_hidden(x) for x in labels):
         raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
     return v.factor(*v.settled("call", name, tensors, labels))
@@ -104,11 +104,31 @@ _PIECEWISE = frozenset(
 
 def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     """Whether two formulas may be equal on more than isolated points: one is made of pieces."""
+    if any(_apart(u, other) for u, other in ((a, b), (b, a))):
+        return False
     below = [v.bases_of(t) for t in (a, b)]
     if not any(x.kind == "call" and x.name in _PIECEWISE for found in below for x in found):
         return False
     names = [{x.name for x in found if x.kind == "name"} for found in below]
     return not names[0] or not names[1] or bool(names[0] & names[1])
+
+
+def _apart(a: v.Tensor, b: v.Tensor) -> bool:
+    """Whether a is a length and b is 0, with a variable in what is measured that is added to it.
+
+    norm(relu(x) - y) is 0 at isolated y only.
+    """
+    if b.terms or len(a.terms) != 1:
+        return False
+    ((m, _),) = a.terms.items()
+    if len(m) != 1 or m[0][0].kind != "sum" or len(m[0][0].args[0].terms) != 1:
+        return False
+    ((inner, _),) = m[0][0].args[0].terms.items()
+    if len(inner) != 1 or inner[0][0].kind != "sum" or inner[0][2] != 2:
+        return False
+    terms = inner[0][0].args[0].terms
+    alone = [k[0][0] for k in terms if len(k) == 1 and k[0][0].kind == "name" and k[0][2] == 1]
+    return any(sum(b in v.bases_of(v.Tensor({k: v.ONE})) for k in terms) == 1 for b in alone)
 
 
 def _at_number(name: str, x: Fraction) -> v.Tensor | None:
@@ -186,6 +206,8 @@ def _log(t: v.Tensor) -> v.Tensor:
                 return v.scale(v.place(b.args[0], idx), e)
             if b.kind == "constant" and b.name == "e":
                 return v.number(e)
+            if b.kind == "matrix" and b.name == "det" and e == 1:
+                return v.factor(v.base("matrix", "logdet", b.args))
             if e.denominator > 1 or (e != 1 and v.is_positive(b)):
                 return v.scale(_made("log", (v.factor(b, idx),)), e)
     return _made("log", (t,))

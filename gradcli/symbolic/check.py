@@ -23,6 +23,9 @@ TOLERANCE = 1e-8
 _TRIES = 80
 _RANGES = ((-1.6, 1.6), (0.3, 1.7), (0.05, 0.95), (1.1, 2.6), (-0.9, 0.9), (0.5, 4.0))
 _SMALL = (3, 4, 2, 5, 6, 7)
+_OTHER = (4, 3, 5, 2, 6, 7)
+"""Sizes to try next: ``inv(X.T @ X)`` needs more rows than columns."""
+_DELICATE = frozenset(("inv", "det", "logdet", "slogdet", "solve", "inverse"))
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -39,7 +42,9 @@ def double() -> Iterator[None]:
         set_default_dtype(before)
 
 
-def sizes_of(shapes: Shapes) -> tuple[dict[str, int], dict[str, int]]:
+def sizes_of(
+    shapes: Shapes, small: Sequence[int] = _SMALL
+) -> tuple[dict[str, int], dict[str, int]]:
     """The size of every dimension to check at, and those of the numbered ones that were shrunk."""
     dims: list[str] = []
     for d in shapes.declarations.values():
@@ -50,7 +55,7 @@ def sizes_of(shapes: Shapes) -> tuple[dict[str, int], dict[str, int]]:
     for x in dims:
         if x.isdigit() and int(x) <= LARGEST:
             sizes[x] = int(x)
-    free = [s for s in _SMALL if s not in sizes.values()] or list(_SMALL)
+    free = [s for s in small if s not in sizes.values()] or list(small)
     for x in dims:
         if x not in sizes:
             sizes[x] = free.pop(0) if len(free) > 1 else free[0]
@@ -85,22 +90,42 @@ class Points:
         self.program = program
         self.shapes = shapes
         self.sizes, self.shrunk = sizes_of(shapes)
+        self.delicate = bool(_DELICATE & program.checked.called)
         self.values: dict[tuple[str, ...], list[tuple[dict, np.ndarray]]] = {}
 
     def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Three points with the derivative by the variables of ``path``, one after the other."""
         if path not in self.values:
-            rng = np.random.default_rng(20240229)
-            found: list[tuple[dict, np.ndarray]] = []
-            for _ in range(_TRIES):
-                point = draw(self.shapes.declarations, self.sizes, rng)
-                exact = self._numeric(point, path)
-                if exact is not None and np.all(np.isfinite(exact)) and np.all(abs(exact) < 1e150):
-                    found.append((point, exact))
-                    if len(found) == POINTS:
-                        break
-            self.values[path] = found
+            self.values[path] = self._drawn(path)
+            if not self.values[path] and not self.shrunk:
+                usual = self.sizes
+                self.sizes, _ = sizes_of(self.shapes, _OTHER)
+                self.values[path] = self._drawn(path) if self.sizes != usual else []
         return self.values[path]
+
+    def _drawn(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        rng = np.random.default_rng(20240229)
+        found: list[tuple[dict, np.ndarray]] = []
+        for _ in range(_TRIES):
+            point = draw(self.shapes.declarations, self.sizes, rng)
+            exact = self._numeric(point, path)
+            if exact is None or not np.all(np.isfinite(exact)) or not np.all(abs(exact) < 1e150):
+                continue
+            if self.delicate and not self._steady(point, exact, path):
+                continue
+            found.append((point, exact))
+            if len(found) == POINTS:
+                break
+        return found
+
+    def _steady(
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...]
+    ) -> bool:
+        """Whether a point is away from singular matrices: a little further, little has changed."""
+        again = self._numeric({k: a * (1 + 1e-9) for k, a in point.items()}, path)
+        if again is None or not exact.size:
+            return again is not None
+        return bool(np.max(np.abs(again - exact)) <= 1e-5 * max(np.max(np.abs(exact)), 1e-3))
 
     def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""
@@ -139,7 +164,10 @@ def worst(
     """
     most: tuple = (0.0, None, None)
     for point, exact in points:
-        got = evaluate(answer, point, sizes)
+        try:
+            got = evaluate(answer, point, sizes)
+        except Fault:  # shapes that do not fit: as wrong as an answer can be
+            return np.inf, np.zeros(0), exact
         if got.shape != exact.shape:
             return np.inf, got, exact
         if not exact.size:

@@ -85,7 +85,42 @@ def _factored(pieces: list[Piece]) -> Text:
                 break
         else:
             break
-    return w.total([(1 if p.c > 0 else -1, p.text()) for p in pieces])
+    plain = w.total([(1 if p.c > 0 else -1, p.text()) for p in pieces])
+    shared = _scalars_shared(pieces) if len(pieces) > 1 else None
+    return plain if shared is None or shared.cost >= plain.cost else shared
+
+
+def _scalars_shared(pieces: Sequence[Piece]) -> Text | None:
+    """The sum with the number and the scalars that all terms share taken out."""
+    c = _content([p.c for p in pieces])
+    tops = _in_all([p.tops for p in pieces])
+    below = _in_all([p.below for p in pieces])
+    if abs(c) == 1 and not tops and not below:
+        return None
+    rest = []
+    for p in pieces:
+        rest.append(Piece(p.c / c, _without(p.tops, tops), _without(p.below, below), p.chain, 2))
+    inner = w.total([(1 if p.c > 0 else -1, p.text()) for p in rest])
+    return w.scaled(c, [*tops, inner], below)
+
+
+def _in_all(lists: Sequence[Sequence[Text]]) -> list[Text]:
+    """The texts that stand in every list, each once."""
+    first = {t.key: t for t in lists[0]}
+    return [t for k, t in first.items() if all(k in [x.key for x in other] for other in lists)]
+
+
+def _without(texts: Sequence[Text], gone: Sequence[Text]) -> list[Text]:
+    left = list(texts)
+    for t in gone:
+        left.remove(next(x for x in left if x.key == t.key))
+    return left
+
+
+def _content(values: Sequence[Fraction]) -> Fraction:
+    """What all numbers share; negative where all are."""
+    c = Fraction(gcd(*(x.numerator for x in values)), lcm(*(x.denominator for x in values)))
+    return -c if all(x < 0 for x in values) else c
 
 
 def _joined(group: list[Piece], last: bool) -> Piece:
@@ -98,10 +133,7 @@ def _joined(group: list[Piece], last: bool) -> Piece:
             break
         end.append(chains[0][-1] if last else chains[0][0])
         chains = [c[:-1] if last else c[1:] for c in chains]
-    values = [p.c for p in group]
-    c = Fraction(gcd(*(x.numerator for x in values)), lcm(*(x.denominator for x in values)))
-    if all(x < 0 for x in values):
-        c = -c
+    c = _content([p.c for p in group])
     inner = [Piece(p.c / c, (), (), chain, 2) for p, chain in zip(group, chains, strict=True)]
     inner.sort(key=lambda p: (p.c < 0, p.text().cost))
     whole = gathered(inner)

@@ -83,24 +83,46 @@ def elementwise(vectors: Sequence[Vector]) -> Text:
     """The entrywise product of what hangs on one label."""
     if len(vectors) == 1 and vectors[0].exponent == 1:
         return vectors[0].text()
+    for v in vectors:
+        test = w.chosen(v.text()) if v.exponent == 1 else None
+        if test is not None:
+            rest = elementwise([x for x in vectors if x is not v])
+            return w.called("where", test, rest, w.numeral(0))
     same: dict[str, list] = {}
     for v in vectors:
         part = v.text()
         same.setdefault(part.key, [part, Fraction(0)])[1] += v.exponent
     top = [w.raised(x, e) for x, e in same.values() if e > 0]
     below = [w.raised(x, -e) for x, e in same.values() if e < 0]
+    if not top and not below:  # all cancels: it keeps its shape
+        one = vectors[0].text()
+        return w.binary("/", one, one)
     top.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
     found = w.joined(top) if top else w.numeral(1)
     return w.binary("/", found, w.joined(below)) if below else found
 
 
+def _times(a: Matrix, b: Matrix) -> Text:
+    """Two matrices multiplied entry by entry."""
+    if a.text().key == b.text().key:
+        return w.raised(a.text(), Fraction(2))
+    return w.binary("*", a.text(), b.text())
+
+
 class Graph:
     """Vectors by label, and matrices between labels, of one product."""
 
-    def __init__(self) -> None:
+    def __init__(self, sums: dict[str, tuple[str, ...]] | None = None) -> None:
         self.vectors: dict[Label, list[Vector]] = {}
         self.matrices: list[Matrix] = []
+        self.sums = {} if sums is None else sums  # texts that are sums: over which dimensions
         self.square: Text | None = None  # u where the whole is the sum of u**2
+
+    def added(self, dims: tuple[str, ...], *args: Text) -> Text:
+        """A sum as a text; it is noted over what, since divided by the size it is a mean."""
+        found = w.called("sum", *args)
+        self.sums[found.key] = dims
+        return found
 
     def hang(self, label: Label, vector: Vector) -> None:
         """Put a vector on a label."""
@@ -158,11 +180,9 @@ class Graph:
             if ends in pairs:
                 first = pairs[ends]
                 same = m.towards(first.row)
-                if same.text().key == first.text().key:
-                    merged = w.raised(first.text(), Fraction(2))
-                else:
-                    merged = w.binary("*", first.text(), same.text())
-                pairs[ends] = Matrix(first.row, first.column, (atom(merged),))
+                both = _times(first, same), _times(first.turned(), same.turned())
+                turned = min(both[1], w.transposed(both[0]), key=lambda t: t.cost)
+                pairs[ends] = Matrix(first.row, first.column, ((both[0], turned),))
             else:
                 pairs[ends] = m
         self.matrices = list(pairs.values())
@@ -174,14 +194,14 @@ class Graph:
         if all(e == 2 for e in exponents):
             self.square = elementwise([Vector(v.chain) for v in vectors])
         if len(vectors) == 1 and exponents == [1]:
-            return w.called("sum", vectors[0].text())
+            return self.added((label[0],), vectors[0].text())
         if len(vectors) == 2 and exponents == [1, 1]:
             if vectors[0].text().key == vectors[1].text().key:
                 self.square = vectors[0].text()
             return w.called("dot", vectors[0].text(), vectors[1].text())
         if len(vectors) == 1 and exponents == [2]:
             return w.called("dot", vectors[0].text(), vectors[0].text())
-        return w.called("sum", elementwise(vectors))
+        return self.added((label[0],), elementwise(vectors))
 
     def _whole(self, m: Matrix) -> Text:
         """The sum of all entries of a matrix."""
@@ -190,7 +210,7 @@ class Graph:
         squared = isinstance(node, w.n.Binary) and node.op == "**"
         if squared and w.n.same(node.right, w.n.Number(2, "2")):
             self.square = Text(node.left, whole.cost - 1)
-        return w.called("sum", whole)
+        return self.added((m.row[0], m.column[0]), whole)
 
     def _fold_end(self, label: Label) -> None:
         m = next(m for m in self.matrices if label in (m.row, m.column))
@@ -201,9 +221,9 @@ class Graph:
         if vectors is None:
             turned = m.turned()
             if turned.text().cost < m.text().cost:
-                summed = w.called("sum", turned.text(), w.numeral(0))
+                summed = self.added((label[0],), turned.text(), w.numeral(0))
             else:
-                summed = w.called("sum", m.text(), w.numeral(1))
+                summed = self.added((label[0],), m.text(), w.numeral(1))
             self.hang(other, Vector((summed,)))
         elif len(vectors) == 1 and vectors[0].exponent == 1:
             self.hang(other, Vector((*m.texts(), *vectors[0].chain)))

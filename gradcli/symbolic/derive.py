@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcli.language.check import Checked
 from gradcli.language.diagnostics import closest
+from gradcli.language.printer import unparse
 from gradcli.language.run import Program, prepare
 from gradcli.language.source import Source
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -30,19 +31,32 @@ class Result:
     assumed      shapes that were not declared in full, by variable
     checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off
     costs        the number of operations of each expression
+    program      what was differentiated, and how often (``order``)
+    declared     the shape of every variable
+    conditions   for a traced program: what has to hold on the way (see ``path``)
+    constants    its arrays that have no short formula, by the names that stand for them
     """
 
-    __slots__ = ("_sizes", "assumed", "checked", "costs", "derivatives")
+    __slots__ = (
+        "_sizes", "assumed", "checked", "conditions", "constants", "costs", "declared",
+        "derivatives", "order", "program",
+    )  # fmt: skip
 
     def __init__(
         self, derivatives: dict[str, str], costs: dict[str, int], assumed: dict[str, str],
-        checked: dict[str, Any] | None, dims: dict[str, tuple[str, ...]],
+        checked: dict[str, Any] | None, declared: Mapping[str, Declaration], program: Program,
+        order: int,
     ) -> None:  # fmt: skip
         self.derivatives = derivatives
         self.costs = costs
         self.assumed = assumed
         self.checked = checked
-        self._sizes = dims
+        self.declared = dict(declared)
+        self.program = program
+        self.order = order
+        self.conditions: list[Any] = []
+        self.constants: dict[str, Any] = {}
+        self._sizes = {k: d.dims for k, d in declared.items()}
 
     @property
     def text(self) -> str:
@@ -52,6 +66,11 @@ class Result:
         width = max(map(len, self.derivatives))
         return "\n".join(f"d/d{k:<{width}}  {t}" for k, t in self.derivatives.items())
 
+    @property
+    def sizes(self) -> set[str]:
+        """The names that stand for sizes of dimensions in the formulas."""
+        return {d for dims in self._sizes.values() for d in dims if not d.isdigit()}
+
     def evaluate(self, **values: Any) -> Any:
         """The derivative at values of the variables, as an array; a dict where there are several.
 
@@ -59,6 +78,7 @@ class Result:
         """
         import numpy as np
 
+        values = {**self.constants, **values}
         sizes: dict[str, int] = {}
         for name, dims in self._sizes.items():
             if name in values:
@@ -69,6 +89,45 @@ class Result:
         given = {k: np.asarray(x, dtype=np.float64) for k, x in values.items() if k in self._sizes}
         found = {k: evaluate(prepare(t), given, sizes) for k, t in self.derivatives.items()}
         return next(iter(found.values())) if len(found) == 1 else found
+
+    @property
+    def latex(self) -> str:
+        """The formula in LaTeX, without dollar signs; several as lines of an aligned block."""
+        from gradcli.symbolic.latex import result_latex
+
+        return result_latex(self)
+
+    def code(self, target: str = "numpy") -> str:
+        """A module for "numpy", "torch" or "jax": one function that gives value and derivative."""
+        from gradcli.symbolic.code import function_text
+
+        by = " and ".join(self.derivatives)
+        last = unparse(self.program.checked.module.body[-1])
+        last = last if len(last) < 80 else f"{last[:76]} ..."
+        what = "its derivative" if self.order == 1 else f"its derivative of order {self.order}"
+        return function_text(
+            target, self.program, self.derivatives, self.order, self.declared,
+            f"{last} and {what} by {by}.",
+        )  # fmt: skip
+
+    def diff(self, wrt: str | Sequence[str] | None = None, *, order: int = 1) -> Result:
+        """The derivative of this (single) derivative."""
+        if len(self.derivatives) != 1:
+            raise ValueFault(
+                "E0907", "there are several derivatives to differentiate", help="choose with wrt"
+            )
+        return diff(self.text, wrt, order=order, declared=self.declared)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex}$"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return "".join(
+            f"<div><code>{escape(label(k, self.order))} = {escape(t)}</code></div>"
+            for k, t in self.derivatives.items()
+        )
 
     def __repr__(self) -> str:
         return f"Result({self.derivatives!r})"
@@ -86,7 +145,8 @@ def diff(
 
     expression  a one-line text (assignments before it are traced through), or a checked Program
     wrt         a name, "x,y", or a sequence of names
-    order       1, 2, ...: with several variables the mixed ones too, under keys such as "x,y"
+    order       1, 2, ...: with several variables the mixed ones too, under keys such as "x,y";
+                as many names as the order are one mixed derivative, in sequence
     declared    shapes by name, "matrix:n,n spd"; what is missing is inferred, see ``assumed``
     check       compare every answer with the numeric gradient at three random points
 
@@ -113,7 +173,7 @@ def diff(
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error = 0.0
-    for path in combinations_with_replacement(names, order):
+    for path in _paths(names, order, wrt is not None):
         text, off = _along(path, program, shapes, points, check)
         answers[_key(path)] = text
         error = max(error, off)
@@ -123,8 +183,26 @@ def diff(
         {k: t.cost for k, t in answers.items()},
         shapes.assumed,
         {"points": 3, "max_rel_error": error} if check else None,
-        {k: d.dims for k, d in shapes.declarations.items()},
+        shapes.declarations,
+        program,
+        order,
     )
+
+
+def label(name: str, order: int) -> str:
+    """``d/dx``, ``d2/dx2``, ``d2/dxdy``."""
+    if order == 1:
+        return f"d/d{name}"
+    names = name.split(",")
+    below = f"d{name}{order}" if len(names) == 1 else "".join(f"d{n}" for n in names)
+    return f"d{order}/{below}"
+
+
+def _paths(names: Sequence[str], order: int, chosen: bool) -> list[tuple[str, ...]]:
+    """By what to differentiate in turn: as many names as the order are taken in sequence."""
+    if chosen and order > 1 and len(names) == order:
+        return [tuple(names)]
+    return list(combinations_with_replacement(names, order))
 
 
 def _key(path: Sequence[str]) -> str:
@@ -188,9 +266,13 @@ def _confirmed(
             return text, off[0]
         first = first or (text, off)
     assert first is not None
-    text, off = first
+    raise withheld(*first, path)
+
+
+def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:
+    """The fault (E0702) for a formula that is wrong, with both values (see ``check.worst``)."""
     where = ",".join(path)
-    raise RuntimeFault(
+    return RuntimeFault(
         WITHHELD,
         f"the closed form by {where} disagrees with the numeric gradient and is withheld: "
         f"{_shown(off[1])} by the formula, {_shown(off[2])} by the engine",

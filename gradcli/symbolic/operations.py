@@ -255,9 +255,9 @@ def unsqueeze(x: Symbol, dim: int = 0) -> Symbol:
 def diagonal(x: Symbol) -> Symbol:
     x = _apart(x)
     a, b = x.axes[-2:]
-    if a is None or b is None or a[0] != b[0] or len(x.axes) != 2:
+    if a is None or b is None or a[0] != b[0]:
         raise no_closed_form("the diagonal of a matrix that is not square")
-    return Symbol(v.relabel(x.tensor, {b: a}), (a,))
+    return Symbol(v.relabel(x.tensor, {b: a}), (*x.axes[:-2], a))
 
 
 @operation("undiagonal")

@@ -15,6 +15,7 @@ from gradcli.language import nodes as n
 from gradcli.language.check import Checked
 from gradcli.language.names import CONSTANTS, NAMES
 from gradcli.ops.core import OPERATORS, Operator
+from gradcli.ops.einsum import plan
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 BINARY = {
@@ -25,31 +26,10 @@ COMPARISON = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "g
 CREATION = ("eye", "ones", "zeros")
 PLANNED = frozenset(
     [
-        "inv",
-        "det",
-        "logdet",
-        "slogdet",
-        "solve",
-        "pinv",
-        "einsum",
-        "cholesky",
-        "qr",
-        "eigh",
-        "eigvalsh",
-        "svd",
-        "kron",
-        "cross",
-        "expm",
-        "matrix_power",
-        "tensordot",
-        "cdist",
-        "gamma",
-        "lgamma",
-        "digamma",
-        "erf",
-        "erfc",
+        "pinv", "qr", "eigh", "eigvalsh", "svd", "kron", "cross", "expm", "matrix_power",
+        "tensordot", "cdist", "gamma", "lgamma", "digamma", "erf", "erfc",
     ]
-)
+)  # fmt: skip
 """Functions that have their place in the language but no operator here so far."""
 
 
@@ -131,6 +111,8 @@ class _Flattening:
     def emit(self, op: str, node: n.Node, inputs: list[int], params: dict, value: Any) -> int:
         if op == "alias":
             return value if value is not None else inputs[0]
+        if op == "einsum":
+            return self.by_letters(node, inputs, value)
         if op in ("maximum", "minimum", "chain"):
             pairs = list(pairwise(inputs))
             if op == "chain":
@@ -147,6 +129,19 @@ class _Flattening:
             return found
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
+
+    def by_letters(self, node: n.Node, inputs: list[int], equation: Any) -> int:
+        """The steps of an einsum, as the operator itself takes them."""
+        parts = str(equation).replace(" ", "").partition("->")[0].split(",")
+        try:
+            steps = plan(equation, [len(p) for p in parts] if len(parts) == len(inputs) else [])
+        except Exception as fault:
+            raise at(fault, self.source, node) from None
+        made = list(inputs)
+        for op, operands, params in steps:
+            self.steps.append(Step(op, node, [made[i] for i in operands], params))
+            made.append(len(self.steps) - 1)
+        return made[-1]
 
     def plan(self, node: n.Node) -> tuple[str, list[n.Node], dict, Any]:
         """The operator of a node, the nodes it reads, its parameters, and a leaf's value."""
@@ -178,12 +173,25 @@ class _Flattening:
             return self.attribute(node)
         if kind is n.Call:
             return self.call(node)
+        if kind is n.Subscript:
+            return self.subscript(node)
         words = {
-            n.Subscript: "an index", n.Conditional: "a branch (write where)",
+            n.Conditional: "a branch (write where)",
             n.Lambda: "a function", n.List: "a list", n.ListComp: "a list",
             n.Tuple: "a tuple", n.BoolOp: "and/or",
         }  # fmt: skip
         raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
+
+    def subscript(self, node: n.Subscript) -> tuple[str, list[n.Node], dict, Any]:
+        """``slogdet(X)[1]``, and entries by number."""
+        inner = node.value
+        called = inner.func if isinstance(inner, n.Call) else None
+        known = isinstance(called, n.Name) and id(called) not in self.checked.variables
+        if known and called.id == "slogdet" and len(inner.args) == 1:
+            part = self.literal(node.index)
+            if part in (0, 1):
+                return ("detsign", "logabsdet")[part], list(inner.args), {}, None
+        raise self.refuse("an index", node)
 
     def attribute(self, node: n.Attribute) -> tuple[str, list[n.Node], dict, Any]:
         if isinstance(node.value, n.Name) and node.value.id in self.checked.modules:
@@ -215,6 +223,8 @@ class _Flattening:
                 args.insert(0, func.value)
         else:
             raise self.refuse("this call", node)
+        if name == "einsum" and args and not node.keywords:
+            return "einsum", args[1:], {}, self.literal(args[0])
         if name in CREATION:
             return name, [], {}, tuple(self.dimension(a) for a in args)
         if name in ("max", "min") and len(args) > 1 and not node.keywords:

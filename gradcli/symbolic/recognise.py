@@ -19,12 +19,31 @@ _ONE = Fraction(1)
 
 def tidied(t: v.Tensor) -> v.Tensor:
     """What is shorter in every case: u*sign(u) is abs(u), max(u, 0)*[u > 0] is max(u, 0)."""
+    if not any(b.kind == "call" and b.name in ("sign", "maximum") for b in v.bases_of(t)):
+        return t
     return inside_groups(t, lambda u: _by_term(u, _tidy))
 
 
 def named(t: v.Tensor) -> v.Tensor:
     """Quotients of exponentials, sines and hyperbolic functions by their names."""
     return inside_groups(t, lambda u: _by_term(_by_term(u, _name), _ratio))
+
+
+def mirrored(t: v.Tensor) -> v.Tensor:
+    """1 - sigmoid(u) as sigmoid(-u)."""
+
+    def change(u: v.Tensor) -> v.Tensor:
+        if len(u.terms) != 2 or () not in u.terms:
+            return u
+        one = u.terms[()]
+        (m, c) = next((m, c) for m, c in u.terms.items() if m)
+        if c != -one or len(m) != 1 or m[0][2] != 1 or not _is_call(m[0][0], "sigmoid"):
+            return u
+        b, idx, _ = m[0]
+        down = v.base("call", "sigmoid", (v.scale(b.args[0], -1),), b.dims)
+        return v.factor_scaled(down, idx, one)
+
+    return inside_groups(t, change)
 
 
 def _by_term(t: v.Tensor, change: Callable[[dict], v.Tensor | None]) -> v.Tensor:
@@ -125,7 +144,7 @@ def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
     labels = tuple(i[x[1]] for x in m[0][1])
     u = v.scale(exp.args[0], k)
     key = (exp, labels)
-    power = factors.get(key, Fraction(0)) / k
+    power = Fraction(factors.get(key, 0)) / k
     factors[b, i] += 1
     up = v.base("call", "sigmoid", (u,), exp.dims)
     if factors[b, i] < 0 and power == 1:
@@ -152,14 +171,18 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
     if c != 1 or len(m) != 1 or not _is_call(m[0][0], "exp") or m[0][2] != 1:
         return None
     exp, idx, _ = m[0]
-    if [x[1] < 0 for x in idx] != [False] * (len(idx) - 1) + [True]:
+    gone = [k for k, x in enumerate(idx) if x[1] < 0]
+    if len(gone) != 1 or len(idx) > 2 or len(set(idx)) < len(idx):
         return None
-    front = tuple(i[x[1]] for x in idx[:-1])
+    (axis,) = gone
+    front = tuple(i[x[1]] for x in idx if x[1] >= 0)
+    name = "softmax" if axis == len(idx) - 1 else "softmax0"
     for (other, labels), e in factors.items():
-        if other is exp and e >= 1 and labels[:-1] == front:
+        apart = tuple(x for k, x in enumerate(labels) if k != axis)
+        if other is exp and e >= 1 and apart == front:
             factors[b, i] += 1
             factors[other, labels] -= 1
-            return [(v.base("call", "softmax", exp.args, exp.dims), labels, _ONE)]
+            return [(v.base("call", name, exp.args, exp.dims), labels, _ONE)]
     return None if i else _softmax_inside(factors, b, exp)
 
 
@@ -236,10 +259,38 @@ def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor
     return v.add(*found) if changed else None
 
 
+def hyperbolic(t: v.Tensor) -> v.Tensor:
+    """c*exp(u) + c*exp(-u) as 2*c*cosh(u), with a minus as 2*c*sinh(u)."""
+    terms = dict(t.terms)
+    extra = []
+    for m, c in list(terms.items()):
+        for b, i, e in m:
+            if m not in terms or not _is_call(b, "exp") or e != 1 or v.bound_of(m):
+                continue
+            rest = [f for f in m if f[:2] != (b, i)]
+            other = next(iter(v.product([*rest, (b, i, -_ONE)], _ONE, ()).terms))
+            d = terms.get(other)
+            if d is not None and abs(d) == abs(c):
+                made = v.base("call", "cosh" if d == c else "sinh", b.args, b.dims)
+                extra.append(v.product([*rest, (made, i, _ONE)], 2 * c, ()))
+                del terms[m], terms[other]
+    return v.add(v.Tensor(terms), *extra) if extra else t
+
+
 def double_angles(t: v.Tensor) -> v.Tensor | None:
-    """cos**2 - sin**2 as cos(2u), sin*cos as sin(2u)/2; None where there is none."""
+    """cos**2 - sin**2 as cos(2u), sin*cos as sin(2u)/2, sinh*cosh so too; None where none is."""
     terms = dict(t.terms)
     changed = False
+    for m, c in list(terms.items()):
+        for b, i, e in m:
+            sine = next((f for f in m if f[1] == i and _is_call(f[0], "sinh") and f[2] == 1), None)
+            if not _is_call(b, "cosh") or e != 1 or sine is None or sine[0].args != b.args:
+                continue
+            if not v.bound_of(m):
+                rest = [f for f in m if f is not sine and f[:2] != (b, i)]
+                twice = _call("sinh", b, i, v.scale(b.args[0], 2))
+                del terms[m]
+                return v.add(v.Tensor(terms), v.product([*rest, *twice], c / 2, ()))
     for m, c in list(terms.items()):
         if m not in terms:
             continue

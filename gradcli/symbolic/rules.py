@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gradcli.ops.core import OPERATORS, Operator, partial
@@ -45,8 +46,26 @@ def rule_text(op: Operator | str) -> str:
     return ", ".join(f"by {name}: {text}" for name, text in texts.items())
 
 
-def _traced(op: Operator, index: int) -> str:
+def partial_text(op: Operator | str, index: int, numbers: Mapping[str, float] | None = None) -> str:
+    """The partial derivative of an elementwise operator by one input, as ``rule_text`` writes it.
+
+    ``numbers`` puts numbers in for some of its inputs and parameters.
+
+    Example:
+        >>> partial_text("pow", 0, {"y": 2})
+        '2*x'
+    """
+    op = OPERATORS[op] if isinstance(op, str) else op
+    v.reset()
+    try:
+        return _traced(op, index, numbers or {})
+    finally:
+        v.reset()
+
+
+def _traced(op: Operator, index: int, numbers: Mapping[str, float] | None = None) -> str:
     given: dict[str, Any] = {name: _variable(name) for name in (*op.inputs, *op.params, "out")}
+    given.update(numbers or {})
     with inside_a_rule():
         found = partial(op, index, given)
     tensor = found.tensor if isinstance(found, Symbol) else v.number(found)

@@ -106,8 +106,19 @@ _TENSOR = frozenset(
     ["reverse_dims", "mT", "transpose", "permute", "softmax", "log_softmax", "diag", "diagonal"]
 )
 _SAME = _TENSOR - {"diag", "diagonal"}
-_RANK_NEEDED = {"dot": 1, "outer": 1, "trace": 2, "diagonal": 2}
+_RANK_NEEDED = {
+    "dot": 1, "outer": 1, "trace": 2, "diagonal": 2, "inv": 2, "det": 2, "logdet": 2,
+    "logabsdet": 2, "detsign": 2, "adjugate": 2, "cholesky": 2,
+}  # fmt: skip
 _MADE = ("eye", "ones", "zeros")
+SCALARS = ("det", "logdet", "logabsdet", "detsign")
+"""Operators that make a number of a square matrix."""
+SQUARE = ("inv", "adjugate", "cholesky")
+"""Operators that make a square matrix of one."""
+_MIXED = frozenset(
+    ["matmul", "solve", "contract", "dot", "trace", "norm", "sum", "mean", "var", "std"]
+) | {"logsumexp", *SCALARS}
+"""Operators whose result says nothing of the rank of what they are given."""
 _ANY = 3  # needs a tensor, of whatever rank its names suggest
 
 
@@ -174,8 +185,14 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
         first = inner[0] if inner else None
         if s.op == "name":
             rank = known.get(s.value)
-        elif s.op in ("number", "constant", "dot", "trace"):
+        elif s.op in ("number", "constant", "dot", "trace", *SCALARS):
             rank = 0
+        elif s.op in SQUARE:
+            rank = 2
+        elif s.op == "solve":
+            rank = inner[1]
+        elif s.op == "contract":
+            rank = len(s.params["labels"].partition("->")[2])
         elif s.op in _MADE:
             rank = 2 if s.op == "eye" else len(s.value)
         elif s.op == "outer":
@@ -185,7 +202,7 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
         elif s.op == "diag":
             rank = None if first is None else 3 - first
         elif s.op == "diagonal":
-            rank = 1
+            rank = 1 if first is None else first - 1
         elif s.op in _REDUCTIONS:
             dim = s.params.get("dim")
             if dim is None:
@@ -220,7 +237,9 @@ def _backward(
                 if want == 1 or upper[i]:
                     found[s.value] = max(want, found.get(s.value, 0))
             continue
-        if s.op in _RANK_NEEDED:
+        if s.op in ("contract", "solve"):
+            asked = _ANY
+        elif s.op in _RANK_NEEDED:
             asked = _RANK_NEEDED[s.op]
         elif s.op in ("matmul", *_TENSOR) or s.op in _REDUCTIONS:
             asked = _ANY
@@ -232,7 +251,11 @@ def _backward(
                 asked = 2 if upper[i] else 1
             if s.op in ("mul", "div", "pow") and asked in [ranks[j] for j in s.inputs]:
                 continue  # the other factor has the rank already: this one may well be a number
-        for j in s.inputs:
+        for place, j in enumerate(s.inputs):
+            if s.op == "contract":
+                asked = len(s.params["labels"].partition("->")[0].split(",")[place])
+            elif s.op == "solve":
+                asked = _ANY if place else 2
             if ranks[j] is None:
                 need[j] = max(need[j], asked) if need[j] != _ANY else asked
     return found
@@ -245,7 +268,7 @@ def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
         if s.op == "name":
             rank = known.get(s.value)
             found.append(rank == 2 if rank is not None else len(s.value) == 1 and s.value.isupper())
-        elif s.op in ("matmul", "dot", "trace", "norm", "sum", "mean", "var", "std", "logsumexp"):
+        elif s.op in _MIXED:
             found.append(False)
         else:
             found.append(s.op in ("outer", "eye") or any(found[i] for i in s.inputs))

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import cancelled, denominators_opened, factored, lifted, opened
-from gradcli.symbolic.recognise import double_angles, named, squares_exchanged, tidied
+from gradcli.symbolic.recognise import (
+    double_angles,
+    hyperbolic,
+    mirrored,
+    named,
+    squares_exchanged,
+    tidied,
+)
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.write import Writer
 
@@ -27,7 +34,7 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
     writer = Writer(sizes or {})
     found: dict[str, Text] = {}
     refused: Fault | None = None
-    for candidate in _distinct(_candidates(tidied(t))):
+    for candidate in _distinct(_candidates(t)):
         try:
             text = writer.tensor(candidate, labels, True)
         except Fault as fault:
@@ -47,21 +54,43 @@ def _distinct(candidates: Iterator[v.Tensor]) -> Iterator[v.Tensor]:
             yield t
 
 
+_NAMED = frozenset(("exp", "sigmoid", "sin", "cos", "sinh", "cosh"))
+_TIDIED = frozenset(("sign", "maximum", "where"))
+
+
+def _calls(t: v.Tensor) -> set[str]:
+    """The functions in a tensor."""
+    return {b.name for b in v.bases_of(t) if b.kind == "call"}
+
+
 def _candidates(t: v.Tensor) -> Iterator[v.Tensor]:
-    for shape in _arranged(t):
+    calls = _calls(t)
+    if not calls & _TIDIED and not calls & _NAMED:
+        yield from _arranged(t)
+        return
+    t = tidied(t)
+    for shape in _distinct(_arranged(t)):
         yield from _spelled(shape)
+    if not calls & {gone for gone, _, _ in _EXCHANGES}:
+        return
     flat = _tried(opened, named(t))
     for start in (t, flat):
         for gone, stays, sign in _EXCHANGES:
-            other = None if start is None else squares_exchanged(start, gone, stays, sign)
+            if start is None or gone not in calls:
+                continue
+            other = squares_exchanged(start, gone, stays, sign)
             if other is not None:
-                for shape in _arranged(other):
+                for shape in _distinct(_arranged(other)):
                     yield from _spelled(shape)
 
 
 def _arranged(t: v.Tensor) -> Iterator[v.Tensor]:
     """A tensor as it is, factored and multiplied out."""
     yield t
+    if len(t.terms) < 2 and not any(
+        b.kind == "sum" and len(b.args[0].terms) > 1 for b in v.bases_of(t, _is_group)
+    ):
+        return
     for arrange in (lifted, cancelled, factored, opened):
         other = _tried(arrange, t)
         if other is not None:
@@ -72,11 +101,22 @@ def _arranged(t: v.Tensor) -> Iterator[v.Tensor]:
                 yield again
 
 
+def _is_group(b: v.Base) -> bool:
+    return b.kind == "sum"
+
+
 def _spelled(t: v.Tensor) -> Iterator[v.Tensor]:
     """A tensor with functions recognised, and as it is."""
+    if not _calls(t) & _NAMED:
+        yield t
+        return
     short = named(t)
     yield short
     yield t
+    if "exp" in _calls(t):
+        yield hyperbolic(t)
+    if "sigmoid" in _calls(short):
+        yield mirrored(short)
     angles = double_angles(short)
     while angles is not None:
         yield angles

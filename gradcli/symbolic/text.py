@@ -48,6 +48,11 @@ def numeral(value: int | float) -> Text:
     return Text(n.Number(value, repr(value)), 0)
 
 
+def quoted(words: str) -> Text:
+    """A string."""
+    return Text(n.String(words), 0)
+
+
 def binary(op: str, left: Text, right: Text) -> Text:
     """``left op right``."""
     return Text(n.Binary(op, left.node, right.node), left.cost + right.cost + 1)
@@ -57,6 +62,22 @@ def called(function: str, *args: Text) -> Text:
     """``function(args)``."""
     node = n.Call(n.Name(function), tuple(a.node for a in args), ())
     return Text(node, 1 + sum(a.cost for a in args))
+
+
+def choice(node: n.Expr) -> bool:
+    """Whether a tree is a where."""
+    return isinstance(node, n.Call) and n.same(node.func, n.Name("where"))
+
+
+def chosen(x: Text) -> Text | None:
+    """The condition of ``where(condition, 1, 0)``, else None."""
+    node = x.node
+    if not choice(node):
+        return None
+    one, zero = node.args[1:]
+    if n.same(one, n.Number(1, "1")) and n.same(zero, n.Number(0, "0")):
+        return Text(node.args[0], x.cost - 1)
+    return None
 
 
 def compared(op: str, left: Text, right: Text) -> Text:

@@ -7,11 +7,12 @@ read by ``push_forward`` exactly as forward mode reads them; no derivative is wr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import Fault
+from gradcli.symbolic import matrices as matrices  # registers inv, det and their kin
 from gradcli.symbolic import operations
 from gradcli.symbolic import value as v
 from gradcli.symbolic.program import Step
@@ -23,21 +24,23 @@ __all__ = ["derivative", "in_a_rule"]
 
 
 def derivative(
-    steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any
+    steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any, detached: Container[int] = ()
 ) -> tuple[v.Tensor, tuple]:
     """The derivative of the last step by a variable: a tensor over labels 0, 1, ..., their sizes.
+
+    ``detached`` holds the steps that a program took out of the graph.
 
     Raises a fault (E0701) where an operator has no closed form, with its place.
     """
     primals: list[Symbol] = []
     tangents: list[Symbol | None] = []
-    for step, shape in zip(steps, shapes.of, strict=True):
+    for i, (step, shape) in enumerate(zip(steps, shapes.of, strict=True)):
         try:
             primal, tangent = _step(step, shape, shapes, wrt, primals, tangents)
         except Fault as fault:
             raise at(fault, source, step.node) from None
         primals.append(primal)
-        tangents.append(tangent)
+        tangents.append(None if i in detached else tangent)
     out, tangent = primals[-1], tangents[-1]
     dims = tuple(a[0] if a is not None else "1" for a in out.axes)
     if "1" in dims:
@@ -49,6 +52,18 @@ def derivative(
     for i, d in enumerate(shapes.declarations[wrt].dims):
         names[v.hidden(d, i)] = (d, len(dims) + i)
     return v.relabel(tangent.tensor, names), whole
+
+
+def primal(steps: Sequence[Step], shapes: Shapes) -> tuple[v.Tensor, tuple]:
+    """The value of the last step: a tensor over labels 0, 1, ..., and their sizes."""
+    primals: list[Symbol] = []
+    for step, shape in zip(steps, shapes.of, strict=True):
+        primals.append(_step(step, shape, shapes, "", primals, [None] * len(primals))[0])
+    out = primals[-1]
+    if None in out.axes:
+        raise no_closed_form("a result with a dimension of size 1")
+    names = {a: (a[0], i) for i, a in enumerate(out.axes) if a is not None}
+    return v.relabel(out.tensor, names), tuple(a[0] for a in out.axes if a is not None)
 
 
 def _step(

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic.program import Step
-from gradcli.symbolic.shapes import Declaration, conflict
+from gradcli.symbolic.shapes import SCALARS, SQUARE, Declaration, conflict
 from gradcli.symbolic.unsupported import no_closed_form
 
 _LETTERS = ("n", "m", "p", "k", "q", "l", "r", "s")
@@ -114,6 +114,25 @@ class Unifier:
                 return (*first, *inner[1])
             self.meet(first[0], inner[1][0], s)
             return ()
+        if s.op in (*SQUARE, *SCALARS):
+            if len(first) != 2:
+                raise self.wrong(s, f"{s.op} needs a matrix", s.inputs)
+            self.meet(first[0], first[1], s)
+            return first if s.op in SQUARE else ()
+        if s.op == "solve":
+            right = inner[1]
+            if len(first) != 2 or len(right) not in (1, 2):
+                raise self.wrong(s, "solve needs a matrix, then a vector or a matrix", s.inputs)
+            self.meet(first[0], first[1], s)
+            self.meet(first[0], right[0], s)
+            return right
+        if s.op == "contract":
+            return self.letters(s, inner)
+        if s.op == "permute":
+            return tuple(first[d] for d in normal_dims(s.params["dims"], len(first)))
+        if s.op == "diagonal" and len(first) > 2:
+            self.meet(first[-1], first[-2], s)
+            return (*first[:-2], first[-1])
         if s.op in ("trace", "diagonal") or (s.op == "diag" and len(first) == 2):
             if len(first) != 2:
                 raise self.wrong(s, f"{s.op} needs a matrix", s.inputs)
@@ -160,6 +179,22 @@ class Unifier:
                 elif d is not None:
                     self.join(out[i], d, s)
         return tuple(out)
+
+    def letters(self, s: Step, inner: list[tuple]) -> tuple:
+        """One step of an einsum: dimensions with one letter are one."""
+        left, _, out = s.params["labels"].partition("->")
+        known: dict[str, Any] = {}
+        for part, shape in zip(left.split(","), inner, strict=True):
+            if len(part) != len(shape):
+                raise self.wrong(
+                    s, f"einsum: {part!r} stands for a tensor of {len(part)} dimensions", s.inputs
+                )
+            for letter, d in zip(part, shape, strict=True):
+                if letter in known:
+                    self.meet(known[letter], d, s)
+                else:
+                    known[letter] = d
+        return tuple(known[c] for c in out)
 
     def meet(self, a: Any, b: Any, s: Step) -> None:
         if a is not None and b is not None:

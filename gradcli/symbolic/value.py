@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import gcd, isqrt, lcm
+from math import gcd, lcm
 from typing import Any
 
 from gradcli.symbolic.base import (
@@ -23,7 +23,6 @@ from gradcli.symbolic.base import (
     Label,
     Monomial,
     Tensor,
-    base,
     bases_of,
     fresh,
     fresh_sum,
@@ -33,12 +32,15 @@ from gradcli.symbolic.base import (
     order,
     reset,
 )
+from gradcli.symbolic.base import base as interned
+from gradcli.symbolic.cancel import impossible, inverses_cancelled, rooted
 from gradcli.symbolic.dummies import canonical, components
 from gradcli.symbolic.unsupported import no_value, too_large
 
 __all__ = [
     "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor",
     "base", "bases_of", "bound_of", "content", "contract", "delta", "distribute", "factor",
+    "factor_scaled",
     "fresh", "has_delta", "hidden",
     "is_hidden", "is_positive", "known", "mul", "number", "order", "place", "power", "product",
     "relabel", "renamed", "reset", "scale", "settled", "size",
@@ -46,6 +48,20 @@ __all__ = [
 
 ZERO = Tensor({})
 UNIT = Tensor({(): ONE})
+
+
+def base(
+    kind: str, name: Any, args: tuple = (), dims: tuple = (), traits: frozenset = frozenset()
+) -> Base:
+    """The base of that description; symmetric where all that it is made of is."""
+    made = interned(kind, name, args, dims, traits)
+    if args and not made.examined:
+        made.examined = True
+        if len(dims) == 2 and dims[0] == dims[1]:
+            turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
+            if all(relabel(a, turn) == add(a) for a in args):
+                made.traits |= {"symmetric"}
+    return made
 
 
 def number(value: Any) -> Tensor:
@@ -57,6 +73,11 @@ def number(value: Any) -> Tensor:
 def factor(b: Base, labels: tuple[Label, ...] = (), exponent: Any = 1) -> Tensor:
     """One factor as a tensor."""
     return product([(b, labels, Fraction(exponent))], ONE, ())
+
+
+def factor_scaled(b: Base, labels: tuple[Label, ...], c: Fraction) -> Tensor:
+    """One factor times a number as a tensor."""
+    return product([(b, labels, ONE)], c, ())
 
 
 def size(dimension: str) -> Tensor:
@@ -79,13 +100,28 @@ def product(
     ``summed`` names the labels that are summed over, so that one which drops out leaves a size.
     """
     bound = set(summed)
-    merged: dict[tuple[Base, tuple[Label, ...]], Fraction] = {}
+    merged: dict[tuple[Base, tuple[Label, ...]], Any] = {}
+    deltas, inverses, choices = [], False, 0
     for b, idx, e in factors:
-        if len(idx) == 2 and (b.kind == "delta" or "symmetric" in b.traits):
-            idx = (idx[0], idx[1]) if idx[0] <= idx[1] else (idx[1], idx[0])
-        merged[b, idx] = merged.get((b, idx), 0) + e
-    for b, idx in [f for f in merged if f[0].kind == "delta"]:
-        gone = next((x for x in reversed(idx) if x in bound), None)
+        kind = b.kind
+        if len(idx) == 2 and idx[0] > idx[1] and (kind == "delta" or "symmetric" in b.traits):
+            idx = (idx[1], idx[0])
+        have = merged.get((b, idx))
+        if have is not None:
+            e = have + e
+        if e.__class__ is not int and e.denominator == 1:
+            e = e.numerator  # whole exponents are plain numbers: they hash fast
+        merged[b, idx] = e
+        if kind == "delta":
+            deltas.append((b, idx))
+        elif kind == "matrix":
+            inverses = True
+        elif kind == "call" and b.name == "where":
+            choices += 1
+    for b, idx in deltas:
+        if (b, idx) not in merged:
+            continue
+        gone = idx[1] if idx[1] in bound else idx[0] if idx[0] in bound else None
         if idx[0] == idx[1] or gone is not None:
             del merged[b, idx]
             rest = [(c, i, e) for (c, i), e in merged.items()]
@@ -94,16 +130,25 @@ def product(
                 bound.discard(gone)
                 rest = [(c, tuple(stay if x == gone else x for x in i), e) for c, i, e in rest]
             return product(rest, coefficient, bound)
-        merged[b, idx] = ONE
-    if _impossible(merged):
+        merged[b, idx] = 1
+        for c, i in [f for f in merged if f[1] == (idx[1],)]:
+            e = merged.pop((c, i))  # diag(u): u hangs on the first of the two
+            have = merged.get((c, (idx[0],)), 0) + e
+            merged[c, (idx[0],)] = have.numerator if have.denominator == 1 else have
+    if inverses:
+        found = inverses_cancelled(merged, bound)
+        if found is not None:
+            return product(found, coefficient, bound)
+    if choices > 1 and impossible(merged):
         return ZERO
-    used = {x for (_, idx), e in merged.items() if e for x in idx}
-    for label in bound - used:
-        if label[0].isdigit():
-            coefficient *= int(label[0])
-        else:
-            key = (base("size", label[0]), ())
-            merged[key] = merged.get(key, 0) + 1
+    if bound:
+        used = {x for (_, idx), e in merged.items() if e for x in idx}
+        for label in bound - used:
+            if label[0].isdigit():
+                coefficient *= int(label[0])
+            else:
+                key = (base("size", label[0]), ())
+                merged[key] = merged.get(key, 0) + 1
     flat = []
     for (b, idx), e in merged.items():
         if b.kind == "number" and (e >= 1 or e < 0):
@@ -111,30 +156,23 @@ def product(
             coefficient *= Fraction(b.name) ** whole
             e -= whole
         if e and b.kind == "call" and b.name == "where":
-            e = ONE  # an indicator: 0 or 1
+            e = 1  # an indicator: 0 or 1
         if e:
             flat.append((b, idx, e))
+    if not coefficient:
+        return ZERO
+    if all(x[1] >= 0 for _, idx, _ in flat for x in idx):
+        return Tensor({canonical(flat): coefficient})
     closed, opened = components(flat)
     done = list(opened)
     for group in closed:
         body = Tensor({canonical(group): ONE})
-        done.append((base("sum", "", (body,)), (), ONE))
+        done.append((base("sum", "", (body,)), (), 1))
     if len(closed) and len({b for b, idx, _ in done if not idx}) < len(
         [1 for _, i, _ in done if not i]
     ):
         return product(done, coefficient, ())
-    return Tensor({canonical(done): coefficient}) if coefficient else ZERO
-
-
-def _impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
-    """Whether two indicators of one condition exclude each other: the term is then zero."""
-    seen: dict[Any, Base] = {}
-    for b, idx in merged:
-        if b.kind == "call" and b.name == "where":
-            other = seen.setdefault((b.args[0].key, idx), b)
-            if other is not b:
-                return True
-    return False
+    return Tensor({canonical(done): coefficient})
 
 
 def renamed(factors: Monomial) -> list[tuple[Base, tuple[Label, ...], Fraction]]:
@@ -156,24 +194,40 @@ def bound_of(factors: Iterable[tuple]) -> set[Label]:
 
 def add(*tensors: Tensor) -> Tensor:
     """The sum, like terms collected, groups that stand alone in it opened."""
+    if len(tensors) == 1 and not any(_alone(m) for m in tensors[0].terms):
+        return tensors[0]
     terms: dict[Monomial, Fraction] = {}
     for t in tensors:
         for m, c in t.terms.items():
-            for m2, c2 in _open_alone(m):
-                total = terms.get(m2, 0) + c * c2
-                if total:
-                    terms[m2] = total
-                else:
-                    terms.pop(m2, None)
+            if _alone(m):
+                for inner, k in place(m[0][0].args[0], m[0][1]).terms.items():
+                    _collect(terms, inner, c * k)
+            else:
+                _collect(terms, m, c)
     return Tensor(terms)
 
 
-def _open_alone(m: Monomial) -> Iterable[tuple[Monomial, Fraction]]:
-    if len(m) == 1 and m[0][2] == 1 and m[0][0].kind == "sum":
-        body = m[0][0].args[0]
-        if len(body.terms) > 1 and all(x[1] >= 0 for x in m[0][1]):
-            return place(body, m[0][1]).terms.items()
-    return ((m, ONE),)
+def _collect(terms: dict[Monomial, Fraction], m: Monomial, c: Fraction) -> None:
+    have = terms.get(m)
+    if have is None:
+        terms[m] = c
+        return
+    total = have + c
+    if total:
+        terms[m] = total
+    else:
+        del terms[m]
+
+
+def _alone(m: Monomial) -> bool:
+    """Whether a product is one group and nothing else: added, it is opened."""
+    return (
+        len(m) == 1
+        and m[0][2] == 1
+        and m[0][0].kind == "sum"
+        and len(m[0][0].args[0].terms) > 1
+        and all(x[1] >= 0 for x in m[0][1])
+    )
 
 
 def relabel(t: Tensor, names: Mapping[Label, Label]) -> Tensor:
@@ -197,9 +251,31 @@ def contract(t: Tensor, labels: Iterable[Label]) -> Tensor:
     names = {x: fresh_sum(x[0]) for x in labels}
     found = []
     for m, c in t.terms.items():
+        simple = _summed_group(m, names)
+        if simple is not None:
+            found.append(scale(simple, c))
+            continue
         moved = [(b, tuple(names.get(x, x) for x in idx), e) for b, idx, e in m]
         found.append(product(moved, c, bound_of(m) | set(names.values())))
     return add(*found)
+
+
+def _summed_group(m: Monomial, names: Mapping[Label, Label]) -> Tensor | None:
+    """The sum over a group that alone has the label, where it is short: sum(x - mean(x)) is 0."""
+    if len(names) != 1:
+        return None
+    (label,) = names
+    here = [f for f in m if label in f[1]]
+    if len(here) != 1 or here[0][0].kind != "sum" or here[0][2] != 1 or bound_of(here):
+        return None
+    b, idx, _ = here[0]
+    if len(b.args[0].terms) < 2:
+        return None
+    whole = contract(place(b.args[0], idx), [label])
+    if len(whole.terms) > 1:
+        return None
+    rest = [f for f in m if f is not here[0]]
+    return distribute(product(rest, ONE, bound_of(rest)), whole)
 
 
 def scale(t: Tensor, c: Any) -> Tensor:
@@ -321,40 +397,8 @@ def power(t: Tensor, e: Fraction) -> Tensor:
         if k.denominator == 1 and not k.numerator % 2:
             b, i = settled("call", "abs", (factor(b, i),), tuple(sorted(set(i))))
         found.append((b, i, k * e))
-    roots, plain = _root(c, e)
+    roots, plain = rooted(c, e)
     return product([*found, *roots], plain, ())
-
-
-def _root(c: Fraction, e: Fraction) -> tuple[list, Fraction]:
-    """c**e for positive c: what is left under the root, and the number in front."""
-    plain = c ** int(e.numerator // e.denominator)
-    rest = e - e.numerator // e.denominator
-    top, below = _roots(c.numerator, rest), _roots(c.denominator, rest)
-    if rest == HALF and below[1] != 1:  # 1/sqrt(2) is sqrt(2)/2
-        left = [(base("number", n), (), HALF) for n in (top[1] * below[1],) if n != 1]
-        return left, plain * Fraction(top[0], below[0] * below[1])
-    left = []
-    if top[1] != 1:
-        left.append((base("number", top[1]), (), rest))
-    if below[1] != 1:
-        left.append((base("number", below[1]), (), -rest))
-    return left, plain * Fraction(top[0], below[0])
-
-
-def _roots(n: int, e: Fraction) -> tuple[int, int]:
-    """n**e as a whole number in front of a smaller one under the root."""
-    if e != HALF or n > 10**12:
-        return 1, n
-    if isqrt(n) ** 2 == n:
-        return isqrt(n), 1
-    front = 1
-    d = 2
-    while d * d <= n and d < 1000:
-        while n % (d * d) == 0:
-            n //= d * d
-            front *= d
-        d += 1
-    return front, n
 
 
 _POSITIVE = frozenset(("exp", "exp2", "cosh", "sigmoid", "softplus"))
@@ -366,6 +410,8 @@ def is_positive(b: Base, exponent: Fraction = ONE) -> bool:
         return True
     if b.kind == "name":
         return "positive" in b.traits
+    if b.kind == "matrix" and b.name == "det":
+        return all("spd" in f.traits for m in b.args[0].terms for f, _, _ in m)
     if b.kind == "call":
         return b.name in _POSITIVE
     if b.kind == "sum":

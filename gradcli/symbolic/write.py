@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from gradcli.ops.errors import Fault
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
 from gradcli.symbolic.collect import Piece, gathered
@@ -19,6 +20,8 @@ from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 _NAMES = {"maximum": "max", "minimum": "min"}
 
 
@@ -36,12 +39,11 @@ class Writer:
     def __init__(self, sizes: dict[str, int]) -> None:
         self.sizes = sizes
         self.written: dict[int, Text] = {}
+        self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
         self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
 
     def tensor(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """A tensor over these labels; ``full`` where it must have their shape by itself."""
-        if len(labels) > 2:
-            raise no_closed_form("a derivative of more than two dimensions")
         for b in needed(t):
             if b.serial not in self.written:
                 self.written[b.serial] = self.base(b)
@@ -76,9 +78,19 @@ class Writer:
         labels = tuple((d, i) for i, d in enumerate(b.dims))
         if b.kind == "sum":
             return self.sum_base(b, labels)
-        args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
+        if b.kind == "matrix":
+            inner = self.sum(b.args[0], tuple(b.args[0].free()), True)
+            if b.name == "logabsdet":
+                return w.called("log", w.called("abs", w.called("det", inner)))
+            return w.called(b.name, inner) if b.name != "detsign" else w.called(
+                "sign", w.called("det", inner)
+            )  # fmt: skip
         if b.name in _SIGNS:
-            return w.compared(_SIGNS[b.name], *args)
+            return self.comparison(b, labels)
+        args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
+        if b.name in ("softmax", "softmax0"):
+            dim = {"softmax0": 0}.get(b.name, len(labels) - 1)
+            return w.called("softmax", *args, *([w.numeral(dim)] if len(labels) > 1 else []))
         if b.name == "pow":
             return w.binary("**", *args)
         if b.name == "where":
@@ -89,16 +101,36 @@ class Writer:
                 return found
         return w.called(_NAMES.get(b.name, b.name), *args)
 
+    def comparison(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+        """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
+        sides = [self.argument(a, labels, False) for a in b.args]
+        found = w.compared(_SIGNS[b.name], *sides)
+        if b.args[1].number() == 0:
+            body = b.args[0]
+            minus = v.Tensor({m: -c for m, c in body.terms.items() if c < 0})
+            plus = v.Tensor({m: c for m, c in body.terms.items() if c > 0})
+            if minus.terms and plus.terms:
+                sides = [self.argument(a, labels, False) for a in (plus, minus)]
+                sign = _SIGNS[b.name]
+                if plus.number() is not None:
+                    sides, sign = sides[::-1], _FLIPPED[sign]
+                other = w.compared(sign, *sides)
+                return other if other.cost < found.cost else found
+        return found
+
     def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
-        return self.sum(t, labels, full or (len(labels) == 2 and bool(t.free())))
+        return self.sum(t, labels, full or (len(labels) > 1 and bool(t.free())))
 
     def sum_base(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
         body = b.args[0]
         if not labels and len(body.terms) == 1:
             ((m, c),) = body.terms.items()
             if any(idx for _, idx, _ in m) and c == 1:
-                graph, tops, below = self.graph(m)
-                found = graph.fold()
+                try:
+                    graph, tops, below = self.graph(m)
+                    found = graph.fold()
+                except Fault:  # no matrix product: by letters
+                    return self.tensor(body, (), True)
                 if found is not None and not tops and not below:
                     if graph.square is not None:
                         self.squares[b.serial] = graph.square
@@ -141,7 +173,7 @@ class Writer:
 
     def graph(self, m: v.Monomial) -> tuple[Graph, list[Text], list[Text]]:
         """The indexed factors of a product as a graph, its scalars above and below the line."""
-        graph = Graph()
+        graph = Graph(self.sums)
         tops: list[Text] = []
         below: list[Text] = []
         for b, idx, e in self.powers_merged(m):
@@ -186,9 +218,77 @@ class Writer:
 
     def piece(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
         """A term as scalars and a matrix product, and which of the labels it covers."""
+        if len(labels) > 2:
+            return self.lettered(m, c, labels)
+        try:
+            return self.averaged(self.folded(m, c, labels))
+        except Fault:
+            return self.lettered(m, c, labels)
+
+    def averaged(self, p: Piece) -> Piece:
+        """A sum over a dimension divided by its size is a mean."""
+        places = [(p.tops, i) for i in range(len(p.tops))]
+        chain = list(p.chain)
+        if len(chain) == 1:
+            places.append((chain, 0))
+        for texts, i in places:
+            dims = self.sums.get(texts[i].key)
+            if dims is None:
+                continue
+            below, c = list(p.below), p.c
+            for d in dims:
+                size = self.dimension(d)
+                found = next((t for t in below if t.key == size.key), None)
+                if found is not None:
+                    below.remove(found)
+                elif size.key.isdigit() and c.denominator % int(size.key) == 0:
+                    c *= int(size.key)
+                else:
+                    break
+            else:
+                node = texts[i].node
+                if w.choice(node.args[0]):
+                    continue  # whole numbers have no mean
+                inner = w.n.Call(w.n.Name("mean"), node.args, ())
+                texts[i] = Text(inner, texts[i].cost)
+                p.below, p.c, p.chain = below, c, tuple(chain)
+        return p
+
+    def lettered(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
+        """A term as scalars and an einsum, which takes every sum and every shape."""
+        tops: list[Text] = []
+        below: list[Text] = []
+        letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
+        parts: list[str] = []
+        operands: list[Text] = []
+        for b, idx, e in m:
+            text, exponent = self.raised(b, e)
+            if not idx:
+                (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
+                continue
+            for x in idx:
+                if x not in letters:
+                    letters[x] = _LETTERS[len(letters)]
+            parts.append("".join(letters[x] for x in idx))
+            if exponent < 0:
+                text, exponent = w.binary("/", w.numeral(1), w.raised(text, -exponent)), Fraction(1)
+            operands.append(w.raised(text, exponent))
+        for x in labels:
+            if not any(letters[x] in p for p in parts):
+                parts.append(letters[x])
+                operands.append(w.called("ones", self.dimension(x[0])))
+        tops.sort(key=_place)
+        equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
+        found = w.called("einsum", w.quoted(equation), *operands)
+        return Piece(c, tops, below, (found,), 2 if labels else 0)
+
+    def folded(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
+        """A term as scalars and a matrix product. Raises a fault where it is none."""
         deltas = [f for f in m if f[0].kind == "delta"]
         graph, tops, below = self.graph(tuple(f for f in m if f[0].kind != "delta"))
         if not labels:
+            if graph.matrices or graph.vectors:
+                raise no_closed_form("a sum over products that is no matrix product")
             return Piece(c, tops, below, (), 0)
         graph.fold()
         vectors = [graph.vectors.get(x, []) for x in labels]
@@ -225,6 +325,8 @@ class Writer:
             return Piece(c, tops, below, (), 0)
         if len(vectors) == 1 and vectors[0].exponent == 1:
             return Piece(c, tops, below, vectors[0].chain, 2)
+        if any(x.exponent == 1 and w.chosen(x.text()) is not None for x in vectors):
+            return Piece(c, tops, below, (elementwise(vectors),), 2)
         same: dict[str, list] = {}
         for x in vectors:
             part = x.text()
@@ -232,7 +334,8 @@ class Writer:
         above = [w.raised(x, e) for x, e in same.values() if e > 0]
         under = [w.raised(x, -e) for x, e in same.values() if e < 0]
         above.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
-        return Piece(c, tops, [*below, *under], (w.joined(above),) if above else (), 2)
+        chain = (w.joined(above),) if above else ()
+        return Piece(c, tops, [*below, *under], chain, 2 if above or under else 0)
 
     def outer_piece(
         self,

@@ -1,11 +1,20 @@
 """Transforms of functions: derivatives as functions of their own.
 
-reverse   grad, vjp, jacobian, hessian, hvp     forward   jvp
-check     gradcheck against central differences
+    composable   grad, vjp, jacrev, jacfwd, hessian: torch.func's, a function for a function
+    functional   jacobian, hessian, vjp, jvp, hvp, vhp: torch.autograd.functional's
+    reverse      what both stand on; jacobian, hessian, hvp at a point
+    forward      tangents, jvp               batched, vmap   batches, vmap
+    check        gradcheck against central differences
+
+Tangents (``Dual``) and batches (``Batched``) are values that take part in the operators' protocol.
 """
 
 from gradcli.transforms.check import gradcheck, gradgradcheck
+from gradcli.transforms.composable import grad, vjp
 from gradcli.transforms.forward import jvp
-from gradcli.transforms.reverse import grad, hessian, hvp, jacobian, vjp
+from gradcli.transforms.reverse import hessian, hvp, jacobian
+from gradcli.transforms.vmap import vmap
 
-__all__ = ["grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "jacobian", "jvp", "vjp"]
+__all__ = [
+    "grad", "gradcheck", "gradgradcheck", "hessian", "hvp", "jacobian", "jvp", "vjp", "vmap",
+]  # fmt: skip

@@ -8,25 +8,22 @@ of a lower level, so that it nests; the level keeps the perturbations of nested 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine import Tensor
-from gradcli.engine.creation import as_tensor
-from gradcli.engine.functions import flatten
-from gradcli.engine.methods import extreme_method, sizes_method
+from gradcli.engine.context import Context
+from gradcli.engine.function import call
+from gradcli.engine.modes import enable_grad
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.transforms.operand import Operand, as_value, levels
+from gradcli.transforms.tree import flatten, unflatten
 
-_levels = itertools.count(2)  # above Tensor's rank
 
-
-class Dual:
+class Dual(Operand):
     """A primal with a tangent (None: zero)."""
 
     __slots__ = ("__gradcli_rank__", "primal", "tangent")
-    __array_priority__ = 2000
 
     def __init__(self, primal: Any, tangent: Any, level: int) -> None:
         self.primal = primal
@@ -35,39 +32,53 @@ class Dual:
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
-        own = [a.__class__ is Dual and a.__gradcli_rank__ == level for a in args]
-        primals = [a.primal if mine else a for a, mine in zip(args, own, strict=True)]
-        tangents = [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
+        primals, tangents = _split(args, level)
         out = op(*primals, **params)
         tangent = push_forward(op, primals, tangents, out, params)
-        if tangent is None:
-            return out
-        if tangent.shape != out.shape:
-            tangent = OPERATORS["expand"](tangent, tuple(out.shape))
-        return Dual(out, tangent, level)
+        return _joined(out, tangent, level)
+
+    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+        """A custom function: its own jvp, or its backward read forwards."""
+        level = self.__gradcli_rank__
+        primals, tangents = _split(args, level)
+        result = call(definition, tuple(primals))
+        several = isinstance(result, tuple)
+        outputs = result if several else (result,)
+        if getattr(definition, "jvp", None) is not None:
+            pushed = _by_jvp(definition, primals, tangents, outputs)
+        else:
+            pushed = _by_backward(definition, primals, tangents)
+        joined = tuple(_joined(o, t, level) for o, t in zip(outputs, pushed, strict=True))
+        return joined if several else joined[0]
+
+    def become(self, other: Any) -> Dual:
+        """Take over another value's place: what a write in place does."""
+        mine = other.__class__ is Dual and other.__gradcli_rank__ == self.__gradcli_rank__
+        self.primal = other.primal if mine else other
+        self.tangent = other.tangent if mine else None
+        return self
 
     @property
     def shape(self) -> Any:
         return self.primal.shape
 
     @property
-    def ndim(self) -> int:
-        return len(self.primal.shape)
-
-    @property
     def dtype(self) -> Any:
         return self.primal.dtype
 
     @property
-    def T(self) -> Any:
-        return OPERATORS["reverse_dims"](self)
+    def requires_grad(self) -> bool:
+        return self.primal.requires_grad
 
-    @property
-    def mT(self) -> Any:
-        return OPERATORS["mT"](self)
+    def detach(self) -> Any:
+        """The primal alone, outside the graph."""
+        return self.primal.detach()
 
     def item(self) -> Any:
         return self.primal.item()
+
+    def tolist(self) -> Any:
+        return self.primal.tolist()
 
     def __bool__(self) -> bool:
         return bool(self.primal)
@@ -75,71 +86,93 @@ class Dual:
     def __float__(self) -> float:
         return float(self.primal)
 
-    def __len__(self) -> int:
-        return len(self.primal)
+    def __int__(self) -> int:
+        return int(self.primal)
 
-    def __iter__(self) -> Any:
-        return (self[i] for i in range(len(self.primal)))
-
-    def __getitem__(self, index: Any) -> Any:
-        from gradcli.engine.methods import plain_index
-
-        return OPERATORS["getitem"](self, plain_index(index))
-
-    def __getattr__(self, name: str) -> Any:
-        """Tensor's methods by name, through the operators: ``x.sum(0)``."""
-        op = OPERATORS.get(name)
-        if op is None:
-            raise AttributeError(name)
-        return lambda *args, **params: op(self, *args, **params)
-
-    def __neg__(self) -> Any:
-        return OPERATORS["neg"](self)
-
-    def __abs__(self) -> Any:
-        return OPERATORS["abs"](self)
+    def __format__(self, spec: str) -> str:
+        return format(self.primal, spec)
 
     def __repr__(self) -> str:
         return f"Dual({self.primal!r}, tangent={self.tangent!r})"
 
 
-def _install() -> None:
-    pairs = {
-        "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow",
-        "matmul": "matmul", "mod": "remainder", "floordiv": "floor_divide",
-    }  # fmt: skip
-    for word, name in pairs.items():
-        op = OPERATORS[name]
-        setattr(Dual, f"__{word}__", lambda self, other, op=op: op(self, other))
-        setattr(Dual, f"__r{word}__", lambda self, other, op=op: op(other, self))
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Dual, f"__{name}__", lambda self, other, op=OPERATORS[name]: op(self, other))
-    Dual.__hash__ = object.__hash__
-    # Methods whose arguments are not their operator's: as Tensor has them.
-    for word, name in (
-        ("reshape", "reshape"), ("view", "reshape"), ("expand", "expand"), ("permute", "permute"),
-        ("repeat", "tile"),
-    ):  # fmt: skip
-        setattr(Dual, word, sizes_method(OPERATORS[name]))
-    Dual.flatten = Dual.ravel = flatten
-    Dual.where = lambda self, condition, other: OPERATORS["where"](condition, self, other)
-    Dual.t = lambda self: OPERATORS["mT"](self) if self.ndim == 2 else self
-    Dual.dim = lambda self: self.ndim
-    Dual.numel = lambda self: self.primal.numel()
-    Dual.size = lambda self, dim=None: self.shape if dim is None else self.shape[dim]
-    Dual.max, Dual.min = extreme_method("max"), extreme_method("min")
+def is_dual(value: Any, level: int) -> bool:
+    """Whether ``value`` carries a tangent of this level."""
+    return value.__class__ is Dual and value.__gradcli_rank__ == level
 
 
-_install()
+def _split(args: Sequence[Any], level: int) -> tuple[list, list]:
+    own = [is_dual(a, level) for a in args]
+    primals = [a.primal if mine else a for a, mine in zip(args, own, strict=True)]
+    return primals, [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
+
+
+def _joined(out: Any, tangent: Any, level: int) -> Any:
+    if tangent is None:
+        return out
+    if tuple(tangent.shape) != tuple(out.shape):
+        tangent = OPERATORS["expand"](tangent, tuple(out.shape))
+    return Dual(out, tangent, level)
+
+
+def _by_jvp(definition: Any, primals: list, tangents: list, outputs: tuple) -> tuple:
+    ctx = Context()
+    if definition.setup_context is None:
+        definition.forward(ctx, *primals)
+    else:
+        result = outputs if len(outputs) != 1 else outputs[0]
+        definition.setup_context(ctx, tuple(primals), result)
+    pushed = definition.jvp(ctx, *tangents)
+    return pushed if isinstance(pushed, tuple) else (pushed,)
+
+
+def _by_backward(definition: Any, primals: list, tangents: list) -> tuple:
+    """backward(v) is linear in v; its transpose, applied to the tangents, is the pushforward."""
+    from gradcli.transforms.reverse import (
+        leaf_of,
+        pull_back,
+        reaches_further,
+        recording,
+        tensors_of,
+    )
+
+    outer = recording()
+    with enable_grad():
+        moved = [i for i, t in enumerate(tangents) if t is not None]
+        inputs = list(primals)
+        for i in moved:
+            inputs[i] = leaf_of(primals[i])
+        result = call(definition, tuple(inputs))
+        outputs = result if isinstance(result, tuple) else (result,)
+        flows = [i for i, o in enumerate(outputs) if getattr(o, "requires_grad", False)]
+        weights = [leaf_of(OPERATORS["zeros_like"](outputs[i].detach())) for i in flows]
+        found = pull_back([outputs[i] for i in flows], [inputs[i] for i in moved], weights, True)
+        pushed: list = [None] * len(outputs)
+        linked = [k for k, g in enumerate(found) if g.requires_grad]
+        if linked:
+            back_from = [found[k] for k in linked]
+            along = [tangents[moved[k]] for k in linked]
+            own = [*weights, *(inputs[i] for i in moved)]
+            further = reaches_further(back_from, own)
+            further = further or any(t.edge is not None for v in along for t in tensors_of(v))
+            back = pull_back(back_from, weights, along, outer and further)
+            for i, t in zip(flows, back, strict=True):
+                pushed[i] = t
+    return tuple(pushed)
 
 
 def jvp(
-    function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[Any, Any]:
+    function: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: bool = False,
+) -> tuple:
     """The value of ``function(*primals)`` and its derivative in the direction ``tangents``.
 
     One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent
-    has the result's shape. Raises RuntimeFault (E0301) where shapes differ.
+    has the result's shape. With ``has_aux`` the function gives ``(value, aux)``, and aux comes
+    third. Raises RuntimeFault (E0301) where shapes differ.
 
     Example:
         >>> import gradcli
@@ -147,25 +180,38 @@ def jvp(
         >>> gradcli.func.jvp(lambda x: (x * x).sum(), (x,), (gradcli.tensor([1.0, 0.0]),))
         (tensor(5.), tensor(2.))
     """
-    if len(primals) != len(tangents):
-        raise TypeFault("E0302", f"{len(primals)} primals but {len(tangents)} tangents")
-    level = next(_levels)
+    at, shape = flatten(tuple(primals))
+    along, _ = flatten(tuple(tangents))
+    if len(at) != len(along):
+        raise TypeFault("E0302", f"{len(at)} primals but {len(along)} tangents")
+    level = levels()
     duals = []
-    for primal, tangent in zip(primals, tangents, strict=True):
-        primal, tangent = _value(primal), _value(tangent)
-        if primal.shape != tangent.shape:
+    for primal, tangent in zip(at, along, strict=True):
+        primal, tangent = as_value(primal), as_value(tangent)
+        if tuple(primal.shape) != tuple(tangent.shape):
             raise RuntimeFault(
                 "E0301",
                 f"a tangent has shape {tuple(tangent.shape)}, its primal {tuple(primal.shape)}",
                 help="a tangent has its primal's shape",
             )
         duals.append(Dual(primal, tangent, level))
-    out = function(*duals)
-    if out.__class__ is Dual and out.__gradcli_rank__ == level:
-        return out.primal, out.tangent
-    out = _value(out)
-    return out, OPERATORS["zeros_like"](out)
+    result = function(*unflatten(duals, shape))
+    aux = None
+    if has_aux:
+        result, aux = result
+    outputs, form = flatten(result)
+    values, pushed = [], []
+    for out in outputs:
+        if is_dual(out, level):
+            values.append(out.primal)
+            pushed.append(out.tangent)
+        else:
+            values.append(as_value(out))
+            pushed.append(OPERATORS["zeros_like"](values[-1]))
+    found = unflatten(values, form), unflatten(pushed, form)
+    return (*found, _without(aux, level)) if has_aux else found
 
 
-def _value(value: Any) -> Any:
-    return value if isinstance(value, Tensor | Dual) else as_tensor(value)
+def _without(tree: Any, level: int) -> Any:
+    leaves, shape = flatten(tree)
+    return unflatten([t.primal if is_dual(t, level) else t for t in leaves], shape)

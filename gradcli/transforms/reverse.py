@@ -1,7 +1,9 @@
 """Reverse-mode transforms of functions: grad, vjp, jacobian, hessian, hvp.
 
-Functions take and give Tensors. Each transform makes its own leaves, so the caller's tensors are
-neither changed nor left with a gradient.
+Functions take and give Tensors, or what stands for them in an enclosing transform: tangents and
+batches. Each transform makes its own leaves, so the caller's tensors are neither changed nor left
+with a gradient; the result is recorded where an enclosing transform, or the caller, will
+differentiate it.
 """
 
 from __future__ import annotations
@@ -13,22 +15,164 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
+from gradcli.engine.backward import collect
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.engine.modes import enable_grad
+from gradcli.engine.graph import AccumulateGrad
+from gradcli.engine.modes import enable_grad, mode
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
+from gradcli.transforms.batched import Batched
+from gradcli.transforms.forward import Dual
+from gradcli.transforms.operand import as_value
+from gradcli.transforms.vmap import active
+
+# ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
 
 
-def leaf_of(value: Any, create_graph: bool = False) -> Tensor:
-    """A tensor to differentiate by: ``value`` outside its graph, or a link to it (create_graph)."""
-    t = as_tensor(value)
-    if not t.dtype.differentiable:
-        t = t.to(get_default_dtype())
-    if create_graph and t.edge is not None:
-        return OPERATORS["clone"](t)
-    return t.detach().requires_grad_()
+def bottom(value: Any) -> Tensor:
+    """The Tensor inside tangents and batches."""
+    while value.__class__ is not Tensor:
+        value = value.primal if value.__class__ is Dual else value.value
+    return value
+
+
+def rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """The same tower around a changed Tensor."""
+    if value.__class__ is Dual:
+        return Dual(rebuilt(value.primal, change), value.tangent, value.__gradcli_rank__)
+    if value.__class__ is Batched:
+        return Batched(rebuilt(value.value, change), value.__gradcli_rank__)
+    return change(value)
+
+
+def detached(value: Any) -> Any:
+    """The tower with every Tensor in it outside the graph."""
+    if value.__class__ is Dual:
+        tangent = None if value.tangent is None else detached(value.tangent)
+        return Dual(detached(value.primal), tangent, value.__gradcli_rank__)
+    if value.__class__ is Batched:
+        return Batched(detached(value.value), value.__gradcli_rank__)
+    return value.detach() if isinstance(value, Tensor) else value
+
+
+def lifted(value: Any, running: Sequence[tuple[int, int]]) -> Any:
+    """``value`` as a batch at every running vmap: each element has a gradient of its own."""
+    if not running:
+        return value
+    level, count = running[-1]
+    rank = getattr(value, "__gradcli_rank__", 1)
+    if rank > level:
+        if value.__class__ is Dual:
+            return Dual(lifted(value.primal, running), value.tangent, rank)
+        return Batched(lifted(value.value, running), rank)
+    if rank == level:
+        return Batched(lifted(value.value, running[:-1]), level)
+    inner = lifted(value, running[:-1])
+    return Batched(OPERATORS["expand"](inner, (count, *inner.shape)), level)
+
+
+def leaf_of(value: Any, link: bool = True) -> Any:
+    """A value to differentiate by: in the caller's graph still (``link``), where it was in one."""
+
+    def leaf(t: Tensor) -> Tensor:
+        if not t.dtype.differentiable:
+            t = t.to(get_default_dtype())
+        if link and t.edge is not None:
+            return OPERATORS["clone"](t)
+        return t.detach().requires_grad_()
+
+    return rebuilt(lifted(as_value(value), active), leaf)
+
+
+def tensors_of(value: Any) -> list[Tensor]:
+    """Every Tensor of a tower, tangents included."""
+    found, stack = [], [value]
+    while stack:
+        v = stack.pop()
+        if v.__class__ is Dual:
+            stack += [v.primal] if v.tangent is None else [v.primal, v.tangent]
+        elif v.__class__ is Batched:
+            stack.append(v.value)
+        elif isinstance(v, Tensor):
+            found.append(v)
+    return found
+
+
+def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """Whether anyone but this transform can differentiate by something behind ``outputs``."""
+    own = {bottom(leaf).edge for leaf in leaves}
+    if any(edge.__class__ is not AccumulateGrad for edge in own):
+        return True
+    edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
+    return any(n.__class__ is AccumulateGrad and n not in own for n in collect(edges))
+
+
+def pull_back(
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
+) -> list:
+    """Cotangents of ``outputs`` to cotangents of ``leaves``, a level of the towers at a time.
+
+    A tangent of the pulled-back value is the pull-back of the outputs' tangents, the primals'
+    cotangents held, and that of the primals along the cotangents' own tangents.
+    """
+    ranks = [getattr(o, "__gradcli_rank__", 0) for o in (*outputs, *cotangents)]
+    top = max(ranks, default=0)
+    if top <= 1:
+        return _pulled(outputs, leaves, cotangents, create_graph)
+    at_top = [getattr(o, "__gradcli_rank__", 0) == top for o in outputs]
+    sample = next(o for o in (*outputs, *cotangents) if getattr(o, "__gradcli_rank__", 0) == top)
+    if sample.__class__ is Batched:
+        inner = [o.value if mine else o for o, mine in zip(outputs, at_top, strict=True)]
+        weights = []
+        for o, c, mine in zip(outputs, cotangents, at_top, strict=True):
+            if getattr(c, "__gradcli_rank__", 0) == top:
+                c = c.value
+            elif mine:
+                c = OPERATORS["ones_like"](o) if c is None else as_value(c)
+                c = c.value if getattr(c, "__gradcli_rank__", 0) == top else OPERATORS["expand"](
+                    c, (sample.count, *c.shape)
+                )  # fmt: skip
+            weights.append(c)
+        return [Batched(g, top) for g in pull_back(inner, leaves, weights, create_graph)]
+    primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
+    along = [o.tangent if mine else None for o, mine in zip(outputs, at_top, strict=True)]
+    plain, turned = [], []
+    for c in cotangents:
+        dual = c.__class__ is Dual and c.__gradcli_rank__ == top
+        plain.append(c.primal if dual else c)
+        turned.append(c.tangent if dual else None)
+    found = pull_back(primals, leaves, plain, create_graph)
+    moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
+    moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
+    if not moved:
+        return found
+    pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph)
+    return [Dual(g, t, top) for g, t in zip(found, pushed, strict=True)]
+
+
+def _pulled(
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
+) -> list[Tensor]:
+    pairs = [
+        (o, c)
+        for o, c in zip(outputs, cotangents, strict=True)
+        if isinstance(o, Tensor) and o.edge is not None
+    ]
+    targets = [bottom(leaf) for leaf in leaves]
+    if not pairs:
+        return [OPERATORS["zeros_like"](t.detach()) for t in targets]
+    with enable_grad():
+        return list(
+            engine.grad(
+                [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
+                create_graph=create_graph, allow_unused=True, materialize_grads=True,
+            )
+        )  # fmt: skip
+
+
+# ---- Transforms of functions of tensors, as the command line calls them --------------------------
 
 
 def value_and_vjp(
@@ -38,60 +182,12 @@ def value_and_vjp(
     leaves = [leaf_of(p, create_graph) for p in primals]
     with enable_grad():
         out = function(*leaves)
-    if not isinstance(out, Tensor):
-        out = as_tensor(out)
+    out = as_value(out)
 
     def pull(cotangent: Any) -> tuple[Tensor, ...]:
-        if out.edge is None:
-            return tuple(OPERATORS["zeros_like"](t) for t in leaves)
-        return engine.grad(
-            out, leaves, cotangent, retain_graph=True, create_graph=create_graph,
-            allow_unused=True, materialize_grads=True,
-        )  # fmt: skip
+        return tuple(pull_back([out], leaves, [cotangent], create_graph))
 
     return out, leaves, pull
-
-
-def vjp(function: Callable[..., Tensor], *primals: Any) -> tuple[Tensor, Callable]:
-    """The value of ``function(*primals)``, and its vector-Jacobian product as a function."""
-    out, _, pull = value_and_vjp(function, primals)
-    return out.detach(), pull
-
-
-def grad(function: Callable[..., Tensor], argnums: int | Sequence[int] = 0) -> Callable:
-    """The function that gives the gradient of a scalar-valued ``function`` by argument ``argnums``.
-
-    Nests: ``grad(grad(f))`` is the second derivative. Raises RuntimeFault (E0403) where the value
-    is no scalar.
-
-    Example:
-        >>> import gradcli
-        >>> gradcli.func.grad(gradcli.func.grad(lambda x: x**3))(gradcli.tensor(2.0))
-        tensor(12.)
-    """
-
-    def gradient(*args: Any) -> Any:
-        which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        linked = [as_tensor(a) for a in args]
-        create = any(linked[i].edge is not None for i in which)
-
-        def partial(*chosen: Tensor) -> Tensor:
-            full = list(args)
-            for i, t in zip(which, chosen, strict=True):
-                full[i] = t
-            return function(*full)
-
-        out, _, pull = value_and_vjp(partial, [linked[i] for i in which], create)
-        if out.array.shape != ():
-            raise RuntimeFault(
-                "E0403",
-                f"grad needs a scalar-valued function, this one gave shape {tuple(out.shape)}",
-                help="reduce with sum(), or use jacobian",
-            )
-        found = pull(None)
-        return found[0] if isinstance(argnums, int) else found
-
-    return gradient
 
 
 def jacobian(function: Callable[..., Tensor], primals: Any, create_graph: bool = False) -> Any:
@@ -101,21 +197,28 @@ def jacobian(function: Callable[..., Tensor], primals: Any, create_graph: bool =
     """
     several = isinstance(primals, tuple | list)
     out, leaves, pull = value_and_vjp(function, primals if several else (primals,), create_graph)
-    shape = tuple(out.array.shape)
-    rows: list[list[Tensor]] = [[] for _ in leaves]
-    for leaf in leaves:
-        charge_shape((*shape, *leaf.array.shape), leaf.dtype.itemsize)
-    for i in range(out.array.size):
-        seed = np.zeros(out.array.size, out.dtype.numpy)
-        seed[i] = 1
-        for row, g in zip(rows, pull(engine.wrap(seed.reshape(shape), out.dtype)), strict=True):
-            row.append(g)
-    result = tuple(_assembled(row, shape, leaf) for row, leaf in zip(rows, leaves, strict=True))
+    result = tuple(jacobians_of(out, leaves, pull))
     return result if several else result[0]
 
 
-def _assembled(row: list[Tensor], shape: tuple, leaf: Tensor) -> Tensor:
-    full = (*shape, *leaf.array.shape)
+def jacobians_of(out: Any, leaves: Sequence[Any], pull: Callable[[Any], Sequence[Any]]) -> list:
+    """The Jacobian of ``out`` by each leaf, a row for each entry of ``out``."""
+    shape = tuple(out.shape)
+    size = int(np.prod(shape, dtype=np.int64))
+    for leaf in leaves:
+        charge_shape((*shape, *leaf.shape), leaf.dtype.itemsize)
+    rows: list[list] = [[] for _ in leaves]
+    for i in range(size):
+        seed = np.zeros(size, out.dtype.numpy)
+        seed[i] = 1
+        weights = engine.wrap(seed.reshape(shape)[()], out.dtype)
+        for row, g in zip(rows, pull(weights), strict=True):
+            row.append(g)
+    return [_assembled(row, shape, leaf) for row, leaf in zip(rows, leaves, strict=True)]
+
+
+def _assembled(row: list, shape: tuple, leaf: Any) -> Any:
+    full = (*shape, *leaf.shape)
     if not row:
         return engine.wrap(np.zeros(full, leaf.dtype.numpy), leaf.dtype)
     return OPERATORS["reshape"](OPERATORS["stack"](*row), full)
@@ -123,19 +226,33 @@ def _assembled(row: list[Tensor], shape: tuple, leaf: Tensor) -> Tensor:
 
 def hessian(function: Callable[..., Tensor], primal: Any, create_graph: bool = False) -> Tensor:
     """The second derivatives of a scalar-valued function of one tensor: shape + shape."""
-    return jacobian(lambda x: grad(function)(x), primal, create_graph)
+
+    def gradient(x: Any) -> Any:
+        out, _, pull = value_and_vjp(function, (x,), True)
+        scalar_only(out)
+        return pull(None)[0]
+
+    return jacobian(gradient, primal, create_graph)
+
+
+def scalar_only(out: Any) -> None:
+    """Raise RuntimeFault (E0403) unless ``out`` is a single number."""
+    if tuple(out.shape) != ():
+        raise RuntimeFault(
+            "E0403",
+            f"grad needs a scalar-valued function, this one gave shape {tuple(out.shape)}",
+            help="reduce with sum(), or use jacobian",
+        )
 
 
 def hvp(function: Callable[..., Tensor], primal: Any, vector: Any) -> tuple[Tensor, Tensor]:
-    """The value and the Hessian times ``vector``, by reverse over reverse: no Hessian is formed."""
+    """The value and the Hessian times ``vector``, without forming it (reverse over reverse)."""
     out, leaves, _ = value_and_vjp(function, (primal,), create_graph=False)
-    with enable_grad():
-        (g,) = engine.grad(
-            out, leaves, create_graph=True, allow_unused=True, materialize_grads=True
-        )
-    if g.edge is None:
-        return out.detach(), OPERATORS["zeros_like"](leaves[0])
-    (product,) = engine.grad(
-        g, leaves, as_tensor(vector), allow_unused=True, materialize_grads=True
-    )
+    (g,) = pull_back([out], leaves, [None], True)
+    (product,) = pull_back([g], leaves, [as_tensor(vector)], False)
     return out.detach(), product
+
+
+def recording() -> bool:
+    """Whether the caller records: only then may a transform's result have a graph."""
+    return mode.grad

@@ -63,7 +63,7 @@ def test_conversions():
     assert x.long().tolist() == [1, -2]
     assert x.int().dtype is torch.int32
     assert x.bool().tolist() == [True, True]
-    assert x.type(float).dtype is torch.float32
+    assert x.type(float).dtype is torch.float64  # as PyTorch reads Python's float
     assert x.type_as(torch.tensor([1])).dtype is torch.int64
     assert x.to(torch.float16).dtype is torch.float16
     with pytest.raises(TypeError) as fault:

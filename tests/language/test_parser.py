@@ -10,7 +10,7 @@ import warnings
 from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gradcli.language import build_tables, grammar, tables
@@ -86,6 +86,9 @@ def test_every_text_that_is_accepted_is_valid_python(seed):
     assert taken > 20
 
 
+@settings(derandomize=True, max_examples=300)
+@example("\\\n")
+@example("x \\\n")
 @given(st.text(alphabet="xy12.e()[]:,=+-*/@<>! \n'\"\\f{}_jif#;", max_size=25))
 def test_any_accepted_text_is_valid_python(text):
     tree = ours(text)

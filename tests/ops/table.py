@@ -241,7 +241,7 @@ ARITHMETIC = (
     binary("add", "torch.add(x, y)", complex=True),
     binary("sub", "torch.sub(x, y)", complex=True),
     binary("mul", "torch.mul(x, y)", complex=True, saves=("x", "y")),
-    binary("div", "torch.div(x, y)", second=(0.5, 2), complex=True, saves=("y", "out"), kinks=(
+    binary("div", "torch.div(x, y)", second=(0.5, 2), complex=True, saves=("x", "y"), kinks=(
         Kink(([1.0, 0.0], [0.0, 2.0]), [inf, 0.0], ([inf, 0.5], [-inf, 0.0])),
     )),
     unary("neg", "torch.neg(x)", complex=True),
@@ -522,6 +522,56 @@ PRODUCTS = (
         apart="0-d is refused"),
 )  # fmt: skip
 
+SQUARE = [[2.0, 0.5, -0.3], [0.4, 1.5, 0.6], [-0.7, 0.2, 1.8]]
+PAIR = [[[1.5, 0.4], [-0.6, 1.2]], [[0.9, -0.5], [0.7, 1.4]]]
+TILTED = [[[-1.5, 0.4], [0.6, 1.2]], [[0.9, -0.5], [0.7, 1.4]]]
+UNREAL = [[1.5 + 0.5j, 0.4], [0.6j, 1.2 - 0.3j]]
+DEFINITE = [[2.0, 0.5, -0.3], [0.5, 1.5, 0.6], [-0.3, 0.6, 1.8]]
+ALONG = [[0.7, -0.2, 0.4], [0.1, 0.9, -0.8], [0.5, 0.3, -0.6]]
+ALONG2 = [[-0.4, 0.6, 0.2], [0.8, -0.1, 0.3], [0.9, -0.7, 0.5]]
+NO_SCALAR = "0-d is refused: test_linalg.py"
+
+
+def square(name: str, torch: str, *cases: Any, **more: Any) -> Row:
+    """An operator of square matrices: one, a stack, none, of size 0."""
+    made = [Case((x,)) for x in (SQUARE, PAIR, *cases)]
+    made += [Case((Draw(s),)) for s in more.pop("empty", ((0, 2, 2), (0, 0)))]
+    return Row(name, tuple(made), torch, apart=NO_SCALAR, **more)
+
+
+LINALG = (
+    square("inv", "torch.linalg.inv(x)", UNREAL, saves=("out",)),
+    square("det", "torch.linalg.det(x)", TILTED, UNREAL, saves=("x",)),
+    square("adjugate", "torch.linalg.det(x)[..., None, None]*torch.linalg.inv(x)", UNREAL,
+        saves=("x",)),
+    Row("adjugate_along", (Case((SQUARE, ALONG)), Case((PAIR, TILTED)),
+        Case((Draw((0, 2, 2)), Draw((0, 2, 2))))), None, saves=("x", "y"), wrt=(0, 1),
+        apart=NO_SCALAR),
+    Row("adjugate_along_two", (Case((SQUARE, ALONG, ALONG2)), Case((PAIR, TILTED, PAIR)),
+        Case((Draw((0, 2, 2)), Draw((0, 2, 2)), Draw((0, 2, 2))))), None, saves=("x", "y", "z"),
+        wrt=(0, 1, 2), apart=NO_SCALAR),
+    square("logdet", "torch.logdet(x)", saves=("x",), empty=((0, 2, 2),)),
+    square("logabsdet", "torch.linalg.slogdet(x)[1]", TILTED, saves=("x",)),
+    test_of("detsign", "torch.linalg.slogdet(x)[0]", (SQUARE,), (TILTED,), ([[1.0, 2.0],
+        [2.0, 4.0]],), (np.zeros((0, 2, 2)),), apart=NO_SCALAR),
+    Row("solve", (Case((SQUARE, Draw((3,)))), Case((SQUARE, Draw((3, 2)))),
+        Case((PAIR, Draw((2, 2, 3)))), Case((PAIR, Draw((2, 1)))),
+        Case((UNREAL, Draw((2, 2), complex=True))), Case((Draw((0, 2, 2)), Draw((0, 2, 1))))),
+        "torch.linalg.solve(x, y)", saves=("x", "out"), wrt=(0, 1), apart=NO_SCALAR),
+    Row("cholesky", (Case((DEFINITE,)), Case(([DEFINITE, DEFINITE],)), Case((Draw((0, 2, 2)),))),
+        "torch.linalg.cholesky((x + x.mT)/2)", saves=("out",), apart=NO_SCALAR),
+)  # fmt: skip
+EINSUM = (
+    Row("contract", (
+        Case((Draw((2, 3)), Draw((3, 4))), {"labels": "ij,jk->ik"}),
+        Case((Draw((2, 3)), Draw((3, 2))), {"labels": "ij,kl->iljk"}),
+        Case((Draw((2, 3)), Draw((2,))), {"labels": "ij,i->j"}),
+        Case((Draw(()), Draw((2,))), {"labels": ",i->i"}),
+        Case((Draw((2, 0)), Draw((0,))), {"labels": "ij,j->i"}),
+        Case((Draw((2, 2), complex=True), Draw((2,), complex=True)), {"labels": "ij,j->i"}),
+    ), "torch.einsum(labels, x, y)", saves=("x", "y"), wrt=(0, 1)),
+)  # fmt: skip
+
 COMPLEX = ((3,), (), (0,))
 CONVERSION = (
     Row("cast", (Case((Draw((3,)),), {"dtype": np.dtype("float64")}),
@@ -539,6 +589,6 @@ CONVERSION = (
 ROWS: dict[str, Row] = {
     row.name: row
     for family in (COMPARISON, EXPONENTIAL, PIECEWISE, ARITHMETIC, TRIGONOMETRIC, SHAPE, INDEXING,
-                   JOINING, REDUCTION, PRODUCTS, CONVERSION)
+                   JOINING, REDUCTION, PRODUCTS, LINALG, EINSUM, CONVERSION)
     for row in family
 }  # fmt: skip

@@ -1,10 +1,16 @@
-"""Random expressions: the closed form is the numeric gradient, and it is input again."""
+"""Random expressions: the closed form is the numeric gradient, and it is input again.
+
+``pytest -m long`` takes 20,000 of them over random shapes, the usual run a few hundred.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from random_forms import SHAPES as KINDS
+from random_forms import expression
 
 from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
@@ -111,3 +117,32 @@ def test_second_derivatives(text: str) -> None:
     result = derived(f"{text} + 0*x", order=2)
     assume(result is not None)
     assert result.checked["max_rel_error"] <= 1e-8
+
+
+def random_forms(numbers: range) -> float:
+    """Closed forms of random expressions over random shapes; the share that has one.
+
+    ``diff`` compares each with the numeric gradient at three random points: what it gives is right,
+    what it refuses says E0701, and anything else fails the test.
+    """
+    known = 0
+    for number in numbers:
+        text, wrt, order = expression(number)
+        try:
+            result = diff(text, wrt, order=order, declared=KINDS)
+        except Fault as fault:
+            assert fault.code == "E0701", f"{number}: {text} by {wrt}: {fault}"
+            continue
+        assert result.checked["max_rel_error"] <= 1e-8
+        known += 1
+    return known / len(numbers)
+
+
+def test_random_shapes() -> None:
+    assert random_forms(range(300)) > 0.95
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(0, 20_000, 1000))
+def test_many_random_shapes(start: int) -> None:
+    assert random_forms(range(start, start + 1000)) > 0.95

@@ -32,6 +32,16 @@ TEXTBOOK = [
     "asin(x)**2",
     "sinh(x)", "cosh(x)", "tanh(x)", "log(cosh(x))", "sinh(x)*cosh(x)", "atanh(x)", "asinh(x)",
     "2**x", "x**x", "x**sin(x)", "(1 + 1/x)**x", "10**(-x)", "exp(exp(x))", "x**2*log(x)*sin(x)",
+    "x**4*(1 - x)", "(x**2 + 3*x)/(x - 2)", "1/(1 + x**2)", "1/(x**2 - 1)", "x**2/(1 + x)",
+    "(3*x - 2)**5", "sqrt(x)*(x + 1)", "x**3/(1 + x**2)", "sqrt(1 + sqrt(x))", "1/(x*sqrt(x))",
+    "cos(x)/(1 - sin(x))", "sin(2*x)*cos(x)", "sin(3*x)**2", "tan(x)*cos(x)", "sin(1/x)",
+    "x*tan(x)", "cos(x**3)", "1/sin(x)", "cos(x)/sin(x)", "sin(x) + cos(x)", "sqrt(cos(x))",
+    "exp(sqrt(x))", "exp(1/x)", "exp(x)*cos(x)", "exp(-x)*sin(x)", "exp(x)/(1 + x)",
+    "(exp(x) + exp(-x))/2", "exp(x**2)*x", "1/(1 + exp(x))", "exp(3*x)*x**2",
+    "log(1 - x)", "log(x + 1)*x", "log(cos(x))", "log(tan(x))", "x**2*log(x)", "log(sqrt(x))",
+    "log(x**3)", "1/log(x)", "log(1/x)", "log(x**2 - 1)",
+    "atan(x**2)", "atan(sqrt(x))", "asin(x/2)", "acos(x**2)", "atan(exp(x))", "x*acos(x)",
+    "sinh(x)**2", "cosh(2*x)", "x*sinh(x)", "tanh(x)**2", "x**(1/x)",
 ]  # fmt: skip
 
 
@@ -59,7 +69,7 @@ def test_answer_is_input_again(text: str) -> None:
 
 
 def test_answers_are_short() -> None:
-    """At least 80 % no longer than sympy.simplify's, which tries its whole armoury."""
+    """At least 90 % no longer than sympy.simplify's, which tries its whole armoury."""
     sympy = pytest.importorskip("sympy")
     x = sympy.Symbol("x", real=True)
     longer = []
@@ -71,7 +81,7 @@ def test_answers_are_short() -> None:
             longer.append(f"{text}: {ours} ({cost(ours)}), sympy {peer} ({cost(peer)})")
     share = 1 - len(longer) / len(TEXTBOOK)
     print(f"{share:.0%} of {len(TEXTBOOK)} no longer than sympy.simplify\n" + "\n".join(longer))
-    assert share >= 0.8, "\n".join(longer)
+    assert share >= 0.9, "\n".join(longer)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +153,7 @@ def test_deep_expressions_need_no_stack() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["for i in range(3): x", "x[0]", "x if x > 0 else 1", "f = lambda u: u; f(x)", "inv(X)",
+    ["for i in range(3): x", "x[0]", "x if x > 0 else 1", "f = lambda u: u; f(x)", "cholesky(X)",
      "amax(x)",
      "h, k = x, 2; h", "sum([x, x])", "x*inf", "randn(3)*x", "h = x"],
 )  # fmt: skip

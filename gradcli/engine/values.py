@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import AccumulateGrad, Node, verify
-from ..engine.tensor import Tensor
-from ..ops.errors import Fault
+from gradcli.engine.graph import AccumulateGrad, Node, verify
+from gradcli.engine.tensor import Tensor
+from gradcli.ops.errors import Fault
 
 
 def raw(value: Any) -> Any:
@@ -23,7 +23,9 @@ def raw(value: Any) -> Any:
 
 
 def constant(node: Node, place: int) -> Any:
-    """An input that no gradient flows to, where the node kept it."""
+    """An input that no gradient flows to, where the node kept it (see ``mode.annotate``)."""
+    if not node.saved and node.extra is not None:
+        return node.extra.params.get("number")
     if not node.saved or place >= len(node.saved) - 1:
         return None
     return raw(node.saved[place])

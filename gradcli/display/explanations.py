@@ -1,0 +1,166 @@
+"""The chain rule step by step: what was computed, and how each gradient came about.
+
+    forward   y1 = x + 1 = 4
+              y2 = 2*x = 6
+              y3 = y1 - y2 = -2
+              y = y3**2 = 4
+    backward  dy/dy3 = 2*y3 = -4
+              dy/dy1 = dy/dy3 = -4
+              dy/dy2 = -dy/dy3 = 4
+              dy/dx = dy/dy1 + dy/dy2*2 = 4      (x is used 2 times: the parts add)
+
+Every factor is the operator's declared rule, with the operands' names put in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.display.graphs import Graph, GraphNode, Ref
+from gradcli.display.values import show_value
+from gradcli.language import nodes as n
+from gradcli.language.parser import parse_expression
+from gradcli.language.printer import unparse
+from gradcli.ops.core import OPERATORS, is_number
+from gradcli.ops.errors import LimitFault
+from gradcli.symbolic import partial_text
+
+STEPS = 200
+"""The longest computation that is explained: nobody reads more."""
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "matmul": "@"}
+
+
+def explain(graph: Graph) -> str:
+    """The explanation of a graph whose nodes carry values and gradients (``graph_of``).
+
+    Raises LimitFault (E0611) beyond ``STEPS`` nodes.
+    """
+    if len(graph) > STEPS:
+        raise LimitFault(
+            "E0611",
+            f"{len(graph):,} steps are too many to explain; the limit is {STEPS}",
+            help="explain a shorter expression, or see the whole with gradcli graph",
+        )
+    names = _names(graph)
+    forward = [
+        f"{names[node.id]} = {_operation(node, names)} = {_value(node.value)}"
+        for node in graph
+        if node.op not in ("leaf", "constant")
+    ]
+    root = names[graph.nodes[-1].id]
+    uses: dict[int, list[tuple[GraphNode, int]]] = {}
+    for node in graph:
+        for place, given in enumerate(node.inputs):
+            if isinstance(given, Ref):
+                uses.setdefault(given.id, []).append((node, place))
+    backward = []
+    for node in reversed(graph.nodes[:-1]):
+        if node.id not in uses or node.grad is None:
+            continue
+        terms = [_term(user, place, names, root) for user, place in uses[node.id]]
+        name = names[node.id]
+        line = f"d{root}/d{name} = {_sum(terms)}"
+        if _sum(terms) != _value(node.grad):
+            line += f" = {_value(node.grad)}"
+        if len(terms) > 1:
+            line += f"      ({name} is used {len(terms)} times: the parts add)"
+        backward.append(line)
+    if not forward:
+        return f"nothing is computed: the result is {root}, and its gradient by itself is 1"
+    lines = _titled("forward", forward) + _titled("backward", backward)
+    return "\n".join(lines)
+
+
+def _titled(title: str, lines: list[str]) -> list[str]:
+    return [f"{title if i == 0 else '':<8}  {line}" for i, line in enumerate(lines)]
+
+
+def _names(graph: Graph) -> dict[int, str]:
+    """The program's names where it has them, else y1, y2, ...; the result is y."""
+    taken = {node.name for node in graph if node.name}
+    names: dict[int, str] = {}
+    count = 0
+    last = graph.nodes[-1]
+    for node in graph:
+        if node.name:
+            names[node.id] = node.name
+            continue
+        if node is last and "y" not in taken:
+            names[node.id] = "y"
+            continue
+        count += 1
+        while f"y{count}" in taken:
+            count += 1
+        names[node.id] = f"y{count}"
+    return names
+
+
+def _operand(given: Any, names: dict[int, str]) -> str:
+    if isinstance(given, Ref):
+        return names[given.id]
+    if isinstance(given, str):
+        return given
+    return _value(given) if given is not None else "c"
+
+
+def _value(value: Any) -> str:
+    return "?" if value is None else " ".join(show_value(value).split())
+
+
+def _operation(node: GraphNode, names: dict[int, str]) -> str:
+    parts = [_operand(given, names) for given in node.inputs]
+    if node.op in _INFIX and len(parts) == 2:
+        sign = _INFIX[node.op]
+        gap = " " if sign in "+-@" else ""
+        return f"{parts[0]}{gap}{sign}{gap}{parts[1]}"
+    if node.op == "neg":
+        return f"-{parts[0]}"
+    parts += [f"{k}={_value(v) if is_number(v) else v}" for k, v in node.params.items()]
+    return f"{node.op}({', '.join(parts)})"
+
+
+def _term(user: GraphNode, place: int, names: dict[int, str], root: str) -> str:
+    """What one use contributes: the user's gradient times the rule by this operand."""
+    above = f"d{root}/d{names[user.id]}" if names[user.id] != root else ""
+    if user.op == "add" or (user.op == "sub" and place == 0):
+        return above or "1"
+    if user.op in ("neg", "sub"):
+        return f"-{above}" if above else "-1"
+    op = OPERATORS[user.op]
+    if user.op == "mul":
+        factor = _operand(user.inputs[1 - place], names)
+    elif op.kind == "elementwise":
+        factor = _partial(user, place, names)
+    else:
+        return f"{user.op} pulls back {above or '1'}"
+    if not above:
+        return factor
+    loose = any(sign in factor for sign in " /") or factor.startswith("-")
+    return f"{above}*({factor})" if loose else f"{above}*{factor}"
+
+
+def _partial(user: GraphNode, place: int, names: dict[int, str]) -> str:
+    """A rule's text with numbers put in, and then the operands' own names."""
+    op = OPERATORS[user.op]
+    values = {**dict(zip(op.inputs, user.inputs, strict=True)), **op.params, **user.params}
+    numbers = {name: value for name, value in values.items() if is_number(value)}
+    text = partial_text(op, place, numbers)
+    given = {name: _operand(value, names) for name, value in values.items() if name in op.inputs}
+    given["out"] = names[user.id]
+    tree = parse_expression(text)
+    pieces = []
+    end = 0
+    for node in sorted((x for x in n.walk(tree) if isinstance(x, n.Name)), key=lambda x: x.start):
+        if node.id in given:
+            word = given[node.id]
+            pieces += [text[end : node.start], f"({word})" if word.startswith("-") else word]
+            end = node.end
+    return unparse(parse_expression("".join(pieces) + text[end:]))
+
+
+def _sum(terms: list[str]) -> str:
+    text = terms[0]
+    for term in terms[1:]:
+        text += f" - {term[1:]}" if term.startswith("-") else f" + {term}"
+    return text

@@ -1,0 +1,466 @@
+"""Selecting and rearranging under PyTorch's names, composed of indexing and shape operators.
+
+Each is a function and, where PyTorch has it so, a method of Tensor.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes, functions
+from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.results import Extremes, Range
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+
+
+def _along(input: Any, dim: int, part: Any) -> Any:
+    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    return O["getitem"](input, (*before, part))
+
+
+def _whole(index: Any) -> np.ndarray:
+    """Indices as an array of whole numbers."""
+    array = index.array if isinstance(index, Tensor) else np.asarray(index)
+    if array.dtype.kind not in "iu":
+        raise IndexFault("E0307", "expected a tensor of whole numbers for index")
+    return np.asarray(array)
+
+
+def select(input: Any, dim: int, index: int) -> Any:
+    """The slice at ``index`` along a dimension, without it; a view."""
+    return _along(input, dim, int(index))
+
+
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    """``length`` entries along a dimension from ``start`` on; a view."""
+    size = input.shape[normal_dim(dim, len(input.shape))]
+    start = int(start) + size * (start < 0)
+    if length < 0 or not 0 <= start <= size or start + length > size:
+        raise RuntimeFault(
+            "E0307", f"start ({start}) + length ({length}) exceeds dimension size ({size})."
+        )
+    return called(_along(input, dim, slice(start, start + length)), "SliceBackward0")
+
+
+def index_select(input: Any, dim: int, index: Any) -> Any:
+    """The entries along a dimension that ``index`` names."""
+    return called(_along(input, dim, _whole(index)), "IndexSelectBackward0")
+
+
+def masked_select(input: Any, mask: Any) -> Any:
+    """The entries where ``mask`` holds, in order."""
+    input, mask = broadcast_tensors(input, mask)
+    return called(O["getitem"](input, mask.array), "MaskedSelectBackward0")
+
+
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """``input`` with a value where ``mask`` holds."""
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeFault("E0309", "masked_fill only supports boolean masks")
+    if isinstance(value, int | float) and input.dtype.kind < 2:
+        value = input.dtype.numpy.type(value).item()
+    return called(O["where"](mask, value, input), "MaskedFillBackward0")
+
+
+def take(input: Any, index: Any) -> Any:
+    """The entries of the flattened tensor that ``index`` names."""
+    return called(O["getitem"](O["reshape"](input, (-1,)), _whole(index)), "TakeBackward0")
+
+
+def gather(input: Any, dim: int, index: Any) -> Any:
+    """Along a dimension, the entries that whole numbers name, place by place."""
+    index = _whole(index)
+    before = [slice(0, n) for n in index.shape]
+    if before:
+        before[normal_dim(dim, index.ndim)] = slice(None)
+        if any(n < m for i, (n, m) in enumerate(zip(input.shape, index.shape, strict=True))
+               if i != normal_dim(dim, index.ndim)):  # fmt: skip
+            raise RuntimeFault("E0307", "gather: index is larger than the tensor")
+        if tuple(input.shape[i] for i in range(index.ndim)) != tuple(index.shape):
+            input = O["getitem"](input, tuple(before))
+    return called(O["gather"](input, index, dim), "GatherBackward0")
+
+
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """Along a dimension, the entries that whole numbers name; sizes broadcast."""
+    if dim is None:
+        return O["gather"](O["reshape"](input, (-1,)), _whole(indices).reshape(-1), 0)
+    return called(O["gather"](input, _whole(indices), dim), "GatherBackward0")
+
+
+def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """``input`` with the entries of ``src`` written where ``index`` names along a dimension."""
+    places, values = _places(input, dim, index, src)
+    return called(O["put"](input, values, places), "ScatterBackward0")
+
+
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """``input`` with the entries of ``src`` added where ``index`` names along a dimension."""
+    places, values = _places(input, dim, index, src)
+    added = O["scatter"](values, tuple(input.shape), places)
+    return called(input + added, "ScatterAddBackward0")
+
+
+def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
+    index = _whole(index)
+    places = list(np.indices(index.shape, sparse=True))
+    places[normal_dim(dim, index.ndim)] = index
+    if isinstance(src, Tensor) and tuple(src.shape) != index.shape:
+        src = O["getitem"](src, tuple(slice(0, n) for n in index.shape))
+    return tuple(places), src
+
+
+def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
+    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    added = O["scatter"](source, tuple(input.shape), (*before, _whole(index)))
+    return called(input + (added if alpha == 1 else alpha * added), "IndexAddBackward0")
+
+
+def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
+    """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
+    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    return called(O["put"](input, source, (*before, _whole(index))), "IndexCopyBackward0")
+
+
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """``input`` with a value written where ``index`` names along a dimension."""
+    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    return called(O["put"](input, value, (*before, _whole(index))), "IndexFillBackward0")
+
+
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
+    """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
+    sizes = isinstance(split_size_or_sections, list | tuple)
+    pieces = functions.split(tensor, split_size_or_sections, dim)
+    name = "SplitWithSizesBackward0" if sizes else "SplitBackward0"
+    return tuple(called(p, name) for p in pieces)
+
+
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
+    """At most ``chunks`` pieces of equal size along a dimension."""
+    return tuple(called(p, "SplitBackward0") for p in functions.chunk(input, chunks, dim))
+
+
+def unbind(input: Any, dim: int = 0) -> tuple:
+    """The slices along a dimension, without it."""
+    return tuple(called(p, "UnbindBackward0") for p in functions.unbind(input, dim))
+
+
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple:
+    """Pieces along a dimension: so many, the first ones longer, or cut at the places given."""
+    size = input.shape[normal_dim(dim, len(input.shape))]
+    if isinstance(indices_or_sections, int):
+        small, more = divmod(size, indices_or_sections)
+        sizes = [small + (i < more) for i in range(indices_or_sections)]
+        cuts = list(itertools.accumulate(sizes))[:-1]
+    else:
+        cuts = list(indices_or_sections)
+    ends = zip([0, *cuts], [*cuts, size], strict=True)
+    return tuple(_along(input, dim, slice(start, end)) for start, end in ends)
+
+
+def _at_least(tensors: Sequence[Any], rank: int) -> list:
+    out = []
+    for t in tensors:
+        if t.ndim < 1:
+            t = O["reshape"](t, (1,))
+        if rank >= 2 and t.ndim < 2:
+            t = O["unsqueeze"](t, 0)
+        out.append(O["unsqueeze"](t, -1) if rank == 3 and t.ndim < 3 else t)
+    return out
+
+
+def hstack(tensors: Sequence[Any]) -> Any:
+    """Tensors joined side by side."""
+    tensors = _at_least(tensors, 1)
+    return functions.cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Any]) -> Any:
+    """Tensors joined one below the other; vectors are rows."""
+    return functions.cat(_at_least(tensors, 2), 0)
+
+
+def dstack(tensors: Sequence[Any]) -> Any:
+    """Tensors joined along a third dimension."""
+    return functions.cat(_at_least(tensors, 3), 2)
+
+
+def column_stack(tensors: Sequence[Any]) -> Any:
+    """Vectors joined as columns."""
+    return hstack([O["unsqueeze"](t, 1) if t.ndim == 1 else t for t in tensors])
+
+
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Dimensions moved to other places; the rest keeps its order."""
+    n = len(input.shape)
+    pairs = ([source], [destination]) if isinstance(source, int) else (source, destination)
+    come, go = ([normal_dim(d, n) for d in dims] for dims in pairs)
+    rest = iter([d for d in range(n) if d not in come])
+    placed = dict(zip(go, come, strict=True))
+    return O["permute"](input, tuple(placed[i] if i in placed else next(rest) for i in range(n)))
+
+
+def permute(input: Any, dims: Sequence[int]) -> Any:
+    """Dimensions in a new order."""
+    return O["permute"](input, tuple(dims))
+
+
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions exchanged."""
+    return O["transpose"](input, dim0, dim1)
+
+
+def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+    """A dimension split into several."""
+    at = normal_dim(dim, len(input.shape))
+    shape = tuple(input.shape)
+    return O["reshape"](input, (*shape[:at], *sizes, *shape[at + 1 :]))
+
+
+def expand_as(input: Any, other: Any) -> Any:
+    """Expanded to another tensor's shape."""
+    return O["expand"](input, tuple(other.shape))
+
+
+def view_as(input: Any, other: Any) -> Any:
+    """A view in another tensor's shape."""
+    return input.view(tuple(other.shape))
+
+
+def reshape_as(input: Any, other: Any) -> Any:
+    """Reshaped to another tensor's shape."""
+    return O["reshape"](input, tuple(other.shape))
+
+
+def broadcast_tensors(*tensors: Any) -> tuple:
+    """Tensors expanded to the one shape they broadcast to."""
+    try:
+        shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+    except ValueError:
+        shown = " and ".join(str(tuple(t.shape)) for t in tensors)
+        raise RuntimeFault("E0301", f"shapes {shown} do not broadcast") from None
+    return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)
+
+
+def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
+    """Every entry repeated in its place."""
+    if dim is None:
+        input, dim = O["reshape"](input, (-1,)), 0
+    size = input.shape[normal_dim(dim, len(input.shape))]
+    times = repeats.array if isinstance(repeats, Tensor) else repeats
+    return called(_along(input, dim, np.repeat(np.arange(size), times)), "IndexSelectBackward0")
+
+
+def fliplr(input: Any) -> Any:
+    """Columns in reverse order."""
+    return O["flip"](input, (1,))
+
+
+def flipud(input: Any) -> Any:
+    """Rows in reverse order."""
+    return O["flip"](input, (0,))
+
+
+def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+    """Turned by so many right angles, from the first dimension to the second."""
+    k %= 4
+    if k in (1, 3):
+        input = O["transpose"](input, *dims)
+    sides = {0: (), 1: (dims[0],), 2: tuple(dims), 3: (dims[1],)}[k]
+    return O["flip"](input, sides) if sides else input.clone()
+
+
+def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
+    values = called(O["gather"](input, order.array, dim), f"{name.capitalize()}Backward0")
+    return Extremes((values, order), name)
+
+
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
+    return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
+
+
+def msort(input: Any) -> Any:
+    """Sorted along the first dimension."""
+    return sort(input, 0)[0]
+
+
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
+    size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
+    if not 0 <= k <= size:
+        raise RuntimeFault("E0304", f"selected index k out of range: {k} of {size}")
+    order = O["argsort"](input, dim, largest)
+    return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
+
+
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
+    return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
+
+
+def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:
+    order = _along(order, dim, slice(place, place + 1))
+    values = O["gather"](input, order.array, dim)
+    if not keepdim:
+        values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
+    values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}")
+    return Extremes((values, order), name)
+
+
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
+    if dim is None:
+        flat = O["reshape"](input, (-1,))
+        if not flat.numel():
+            return input.new_full((), float("nan"))
+        raw = flat.array
+        # A NaN is the median of whatever holds one; of several equal entries all have a share.
+        middle = raw[np.isnan(raw)][0] if raw.dtype.kind == "f" and np.isnan(raw).any() else \
+            np.sort(raw)[(raw.size - 1) // 2]  # fmt: skip
+        same = np.isnan(raw) if middle != middle else raw == middle
+        return called(_shared(flat, same), "MedianBackward0")
+    size = input.shape[normal_dim(dim, input.ndim)]
+    order = O["argsort"](input, dim, False)
+    return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
+
+
+def _shared(flat: Any, same: np.ndarray) -> Any:
+    entries = O["getitem"](flat, same)
+    return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
+
+
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """``(min, max)`` of all entries, or along a dimension."""
+    kept = keepdim and dim is not None
+    return Range((O["amin"](input, dim, kept), O["amax"](input, dim, kept)), "aminmax")
+
+
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The places of the entries that are not zero, a row each; or an index per dimension."""
+    found = np.nonzero(np.atleast_1d(input.array))
+    if as_tuple:
+        return tuple(wrap(f, dtypes.int64) for f in found)
+    return wrap(np.stack(found, axis=-1)[:, : input.ndim], dtypes.int64)
+
+
+def unique(
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> Any:
+    """The distinct entries in order; also where each came to stand, and how often each occurs."""
+    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True)
+    out = [wrap(values, input.dtype)]
+    if return_inverse:
+        out.append(wrap(np.asarray(inverse).reshape(input.shape), dtypes.int64))
+    if return_counts:
+        out.append(wrap(np.asarray(counts), dtypes.int64))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def bincount(input: Any, *, minlength: int = 0) -> Any:
+    """How often each whole number occurs."""
+    return wrap(np.bincount(_whole(input), minlength=minlength), dtypes.int64)
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """``input`` where the condition holds, else ``other``; alone, the places where it holds."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    return O["where"](condition, input, other)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
+    """Grids of the coordinates that vectors give, one for each."""
+    one = len(tensors) == 1 and not isinstance(tensors[0], Tensor)
+    listed = list(tensors[0] if one else tensors)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
+    swap = indexing == "xy" and len(listed) > 1
+    listed = [listed[1], listed[0], *listed[2:]] if swap else listed
+    shape = tuple(t.numel() for t in listed)
+    grids = []
+    for i, t in enumerate(listed):
+        lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
+        grids.append(O["expand"](lined, shape))
+    if swap:
+        grids = [O["transpose"](g, 0, 1) for g in (grids[1], grids[0], *grids[2:])]
+    return tuple(grids)
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of entries of vectors, a row each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return functions.stack([O["reshape"](g, (-1,)) for g in meshgrid(*tensors)], 1)
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of ``r`` entries of a vector, a row each."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(choose(range(input.shape[0]), r)), np.int64).reshape(-1, r)
+    return O["getitem"](input, rows)
+
+
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along a diagonal, zeros elsewhere."""
+    blocks = [t if t.ndim == 2 else O["reshape"](t, (1, -1)) for t in tensors]
+    width = sum(b.shape[1] for b in blocks)
+    rows, start = [], 0
+    for b in blocks:
+        height, n = b.shape
+        sides = [b.new_zeros(height, start), b, b.new_zeros(height, width - start - n)]
+        rows.append(functions.cat(sides, 1))
+        start += n
+    return functions.cat(rows, 0)
+
+
+def t(input: Any) -> Any:
+    """A matrix transposed; a vector as it is."""
+    return input.t()
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same entries."""
+    if not isinstance(other, Tensor):
+        raise TypeFault("E0303", f"equal needs two tensors, got {type(other).__name__}")
+    return functions.equal(input, other)
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all entries agree to within atol + rtol*abs(other)."""
+    return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+BOTH = (
+    select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
+    scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
+    unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, sort,
+    msort,
+    topk, kthvalue, median, aminmax, nonzero, unique, bincount, is_same_size, equal, allclose,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (
+    hstack, vstack, dstack, column_stack, t, permute, transpose, broadcast_tensors, where, meshgrid,
+    cartesian_prod, combinations, block_diag,
+)  # fmt: skip
+"""Functions only: the method differs, or there is none."""
+ALIASES = {"moveaxis": movedim, "argwhere": nonzero}
+"""Further names."""

@@ -1,0 +1,474 @@
+"""Arithmetic and reductions with PyTorch's optional parameters, and what composes of operators.
+
+``add(x, y, alpha=2)``, ``sum(x, dtype=float64)``, ``var(x, unbiased=False)``, ``addcmul``,
+``lerp``: each is a function and a method of Tensor. They call operators, so that Tensors, tangents
+and batches may all be given.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import OPERATORS, is_number
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault, TypeFault
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+_add, _sub, _mul, _div, _pow = Tensor.add, Tensor.sub, Tensor.mul, Tensor.div, Tensor.pow
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """``input + alpha * other``."""
+    return _add(input, other if alpha == 1 else alpha * other)
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """``input - alpha * other``."""
+    return _sub(input, other if alpha == 1 else alpha * other)
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """``other - alpha * input``."""
+    return _sub(other, input if alpha == 1 else alpha * input)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """The quotient; ``rounding_mode`` is None, ``"trunc"`` or ``"floor"``."""
+    if rounding_mode is None:
+        return _div(input, other)
+    if rounding_mode == "floor":
+        return O["floor_divide"](input, other)
+    if rounding_mode != "trunc":
+        raise RuntimeFault(
+            "E0304",
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"{rounding_mode!r}",
+        )
+    out = O["trunc"](_div(input, other))
+    whole = input.dtype.kind < 2 and (is_number(other) or other.dtype.kind < 2)
+    return out.to(input.dtype) if whole and not isinstance(other, float) else out
+
+
+def pow(input: Any, exponent: Any) -> Any:
+    """``input ** exponent``."""
+    return _pow(input, exponent)
+
+
+def fmod(input: Any, other: Any) -> Any:
+    """The remainder with the sign of ``input``, as C has it."""
+    quotient = O["trunc"](input / other)
+    if input.dtype.kind < 2:
+        quotient = quotient.to(input.dtype)
+    return called(input - quotient * other, "FmodBackward0")
+
+
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 * tensor2``."""
+    product = tensor1 * tensor2
+    return called(input + (product if value == 1 else value * product), "AddcmulBackward0")
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 / tensor2``."""
+    quotient = tensor1 / tensor2
+    return called(input + (quotient if value == 1 else value * quotient), "AddcdivBackward0")
+
+
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """From ``input`` to ``end``, by ``weight`` of the way."""
+    name = "LerpBackward0" if is_number(weight) else "LerpBackward1"
+    return called(input + weight * (end - input), name)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """``input`` held between two bounds: numbers or tensors, either of them left out."""
+    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        return O["clamp"](input, min=min, max=max)
+    if min is not None:
+        input = O["maximum"](input, min)
+    return called(input if max is None else O["minimum"](input, max), "ClampBackward0")
+
+
+def clamp_min(input: Any, min: Any) -> Any:
+    """``input`` where it is above ``min``, else ``min``."""
+    return called(clamp(input, min=min), "ClampMinBackward0")
+
+
+def clamp_max(input: Any, max: Any) -> Any:
+    """``input`` where it is below ``max``, else ``max``."""
+    return called(clamp(input, max=max), "ClampMaxBackward0")
+
+
+def nan_to_num(input: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
+    if input.dtype.kind < 2:
+        return input
+    most = float(np.finfo(input.dtype.numpy).max)
+    out = O["where"](O["isnan"](input), nan, input)
+    out = O["where"](input == float("inf"), most if posinf is None else posinf, out)
+    out = O["where"](input == -float("inf"), -most if neginf is None else neginf, out)
+    return called(out, "NanToNumBackward0")
+
+
+def round(input: Any, *, decimals: int = 0) -> Any:
+    """The nearest number of so many decimals, ties to even."""
+    if not decimals:
+        return O["round"](input)
+    return O["round"](input * 10.0**decimals) / 10.0**decimals
+
+
+def deg2rad(input: Any) -> Any:
+    """Degrees as radians."""
+    return called(input * (np.pi / 180.0), "Deg2RadBackward0")
+
+
+def rad2deg(input: Any) -> Any:
+    """Radians as degrees."""
+    return called(input * (180.0 / np.pi), "Rad2DegBackward0")
+
+
+def copysign(input: Any, other: Any) -> Any:
+    """The size of ``input`` with the sign of ``other``."""
+    signs = O["signbit"](other) if isinstance(other, Tensor) else np.signbit(other)
+    size = O["abs"](input)
+    return called(O["where"](signs, -size, size), "CopysignBackward0")
+
+
+def xlogy(input: Any, other: Any) -> Any:
+    """``input * log(other)``, 0 where ``input`` is 0."""
+    zero = input == 0
+    safe = O["where"](zero, 1.0, other)
+    return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0")
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """``input ** exponent`` in float64."""
+    return _pow(input.double(), exponent)
+
+
+def _typed(input: Any, dtype: Any) -> Any:
+    return input if dtype is None else input.to(dtype)
+
+
+def sum(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+) -> Any:
+    """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
+    return O["sum"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+
+
+def mean(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+) -> Any:
+    """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
+    return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+
+
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product of all entries, or along a dimension."""
+    return O["prod"](_typed(input, dtype), dim, keepdim)
+
+
+def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The sum of the entries that are numbers."""
+    kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
+    return called(O["sum"](kept, dim, keepdim), "NansumBackward0")
+
+
+def _spread(name: str) -> Any:
+    def spread(
+        input: Any,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> Any:
+        if isinstance(dim, bool):  # var(False) is var(unbiased=False)
+            dim, unbiased = None, dim
+        given = (1 if unbiased else 0) if correction is None else correction
+        return O[name](input, dim, given, keepdim)
+
+    spread.__name__ = name
+    spread.__doc__ = O[name].doc + " ``unbiased=False`` divides by n."
+    return spread
+
+
+var, std = _spread("var"), _spread("std")
+
+
+def var_mean(input: Any, dim: Any = None, **options: Any) -> tuple:
+    """The variance and the mean."""
+    return var(input, dim, **options), mean(input, dim, options.get("keepdim", False))
+
+
+def std_mean(input: Any, dim: Any = None, **options: Any) -> tuple:
+    """The standard deviation and the mean."""
+    return std(input, dim, **options), mean(input, dim, options.get("keepdim", False))
+
+
+def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The p-norm of all entries, or along dimensions."""
+    return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
+
+
+def dist(input: Any, other: Any, p: Any = 2) -> Any:
+    """The p-norm of a difference."""
+    return O["norm"](input - other, p)
+
+
+def softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+    """exp(x) over its sum along a dimension."""
+    return O["softmax"](_typed(input, dtype), dim)
+
+
+def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+    """The logarithm of softmax, exact where it is small."""
+    return O["log_softmax"](_typed(input, dtype), dim)
+
+
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running sums along a dimension."""
+    return O["cumsum"](_typed(input, dtype), dim)
+
+
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running products along a dimension; exact where entries are 0."""
+    input = _typed(input, dtype)
+    if not input.ndim:
+        return input.clone()
+    last = input.ndim - 1
+    lined = O["unsqueeze"](O["transpose"](input, dim, last), -2)
+    size = lined.shape[-1]
+    before = np.tri(size, dtype=bool)  # row k joins the entries up to k
+    rows = O["where"](wrap(before, dtypes.bool_), lined, 1.0 if input.dtype.kind > 1 else 1)
+    out = of_its_own(O["transpose"](O["prod"](rows, -1), dim, last))
+    return called(out, "CumprodBackward0")
+
+
+def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
+    """Differences between neighbours along a dimension, ``n`` times."""
+    before = (builtins.slice(None),) * normal_dim(dim, len(input.shape))
+    for _ in range(n):
+        last = input[(*before, builtins.slice(1, None))]
+        input = last - input[(*before, builtins.slice(None, -1))]
+    return input
+
+
+def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area below points, by trapezes."""
+    before = (builtins.slice(None),) * normal_dim(dim, len(y.shape))
+    width = dx if x is None else diff(x)
+    pairs = y[(*before, builtins.slice(1, None))] + y[(*before, builtins.slice(None, -1))]
+    return O["sum"](width * pairs, dim) / 2.0
+
+
+def cross(input: Any, other: Any, dim: int = -1) -> Any:
+    """The vector product of three-vectors along a dimension."""
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeFault("E0301", "cross needs three entries along its dimension")
+    turn = O["roll"]
+    x, y = input, other
+    first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)
+    return called(first, "LinalgCrossBackward0")
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
+    """The distances between all rows of two matrices."""
+    return O["norm"](O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3), p, -1)
+
+
+def _shapes(name: str, *checks: tuple[Any, int]) -> None:
+    for value, rank in checks:
+        if not isinstance(value, Tensor):
+            raise TypeFault("E0303", f"{name} needs tensors, got {type(value).__name__}")
+        if value.ndim != rank:
+            raise RuntimeFault(
+                "E0301",
+                f"{name}: expected a tensor of {rank} dimensions, got shape {tuple(value.shape)}",
+                help="@ multiplies vectors, matrices and stacks of them",
+            )
+    first = checks[0][0].dtype
+    for value, _ in checks[1:]:
+        if value.dtype is not first:
+            raise RuntimeFault(
+                "E0309",
+                f"expected m1 and m2 to have the same dtype, but got: {first.name} != "
+                f"{value.dtype.name}",
+                help="write x.to(y.dtype)",
+            )
+
+
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices."""
+    _shapes("mm", (input, 2), (mat2, 2))
+    return O["matmul"](input, mat2)
+
+
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    _shapes("mv", (input, 2), (vec, 1))
+    return O["matmul"](input, vec)
+
+
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of two stacks of matrices."""
+    _shapes("bmm", (input, 3), (mat2, 3))
+    if input.shape[0] != mat2.shape[0]:
+        raise RuntimeFault("E0301", "bmm: the stacks have different heights")
+    return called(O["matmul"](input, mat2), "BmmBackward0")
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * mat1 @ mat2``."""
+    return called(_mixed(input, mm(mat1, mat2), beta, alpha), "AddmmBackward0")
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * mat @ vec``."""
+    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0")
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
+    return called(_mixed(input, bmm(batch1, batch2), beta, alpha), "BaddbmmBackward0")
+
+
+def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
+
+
+def vdot(input: Any, other: Any) -> Any:
+    """The inner product of two vectors, the first one conjugated."""
+    return O["dot"](input.conj(), other)
+
+
+def inner(input: Any, other: Any) -> Any:
+    """Products of last dimensions, summed."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.ndim == other.ndim == 1:
+        return O["dot"](input, other)
+    return O["sum"](O["unsqueeze"](input, -2) * other, -1)
+
+
+def kron(input: Any, other: Any) -> Any:
+    """The table of all products of entries, block by block."""
+    rank = max(input.ndim, other.ndim)
+    a, b = ((1,) * (rank - t.ndim) + tuple(t.shape) for t in (input, other))
+    left = O["reshape"](input, tuple(n for size in a for n in (size, 1)))
+    right = O["reshape"](other, tuple(n for size in b for n in (1, size)))
+    shape = tuple(m * n for m, n in zip(a, b, strict=True))
+    return of_its_own(O["reshape"](left * right, shape))
+
+
+def multi_dot(tensors: Sequence[Any]) -> Any:
+    """The product of several matrices."""
+    first, *others = tensors
+    for other in others:
+        first = O["matmul"](first, other)
+    return first
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+    return multi_dot(matrices)
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
+    if isinstance(dims, int):
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left = [normal_dim(d, a.ndim) for d in dims[0]]
+        right = [normal_dim(d, b.ndim) for d in dims[1]]
+    kept_a = [d for d in range(a.ndim) if d not in left]
+    kept_b = [d for d in range(b.ndim) if d not in right]
+    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
+    joined = int(np.prod([a.shape[d] for d in left], dtype=int))
+    x = O["reshape"](O["permute"](a, (*kept_a, *left)), (-1, joined))
+    y = O["reshape"](O["permute"](b, (*right, *kept_b)), (joined, -1))
+    return O["reshape"](O["matmul"](x, y), tuple(shape))
+
+
+def angle(input: Any) -> Any:
+    """The angle of complex numbers; of real ones 0 or pi."""
+    if input.is_complex():
+        return called(O["atan2"](input.imag, input.real), "AngleBackward0")
+    return O["where"](input < 0, float(np.pi), 0.0 * input)
+
+
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers of a size and an angle."""
+    return abs * O["cos"](angle) + abs * O["sin"](angle) * 1j
+
+
+def view_as_real(input: Any) -> Any:
+    """The two parts of complex numbers along a last dimension."""
+    return O["stack"](input.real, input.imag, dim=-1)
+
+
+def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
+    def of_bits(input: Any, other: Any) -> Any:
+        if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
+                         for v in (input, other)):  # fmt: skip
+            return O[logic](input, other)
+        for value in (input, other):
+            if isinstance(value, float) or (isinstance(value, Tensor) and value.dtype.kind > 1):
+                raise RuntimeFault(
+                    "E0309", f"{name} is for whole numbers and booleans", help=f"{sign} joins bits"
+                )
+        pair = [v.array if isinstance(v, Tensor) else v for v in (input, other)]
+        target = dtypes.result_type(
+            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
+            for v in (input, other)
+        )
+        return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
+
+    of_bits.__name__ = name
+    of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
+    return of_bits
+
+
+bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
+bitwise_or = _bits(np.bitwise_or, "bitwise_or", "|", "logical_or")
+bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
+bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
+bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
+gcd = _bits(np.gcd, "gcd", "gcd")
+lcm = _bits(np.lcm, "lcm", "lcm")
+
+
+def bitwise_not(input: Any) -> Any:
+    """``~input``: every bit turned; of booleans, the opposite."""
+    if input.dtype is dtypes.bool_:
+        return O["logical_not"](input)
+    if input.dtype.kind > 1:
+        raise TypeFault("E0309", "~ is for whole numbers and booleans")
+    return wrap(np.invert(input.array), input.dtype)
+
+
+BOTH = (
+    add, sub, rsub, div, pow, fmod, addcmul, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
+    round, deg2rad, rad2deg, copysign, xlogy, float_power, sum, mean, prod, nansum, var, std, norm,
+    dist, softmax, log_softmax, cumsum, cumprod, diff, cross, mm, mv, bmm, addmm, addmv, baddbmm,
+    vdot, inner,
+    kron, angle, bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift,
+    bitwise_right_shift, gcd, lcm,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (
+    var_mean, std_mean, trapezoid, cdist, chain_matmul, tensordot, polar, view_as_real,
+)  # fmt: skip
+"""Functions only."""
+ALIASES = {
+    "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "trapz": trapezoid,
+}  # fmt: skip
+"""Further names."""

@@ -1,0 +1,125 @@
+"""``ctx``: what the forward of a custom function leaves for its backward.
+
+Tensors go through ``save_for_backward``, which notes their versions and frees them with the graph;
+anything else may be an attribute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine.tensor import Tensor, Version, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault
+
+
+class Context:
+    """The first argument of forward and backward."""
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self._to_save: tuple = ()
+        self._dirty: tuple = ()
+        self._fixed: tuple = ()
+        self._materialize = True
+        self._node: Any = None  # a weak reference: the node holds this
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors (or None) for backward, where ``saved_tensors`` gives them back."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeFault(
+                    "E0412",
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(t).__name__}",
+                    help="keep what is no tensor as an attribute: ctx.k = k",
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for programs that use it: jvp reads ``saved_tensors`` too."""
+        if not self._to_save:
+            self.save_for_backward(*tensors)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that forward wrote to these inputs in place; they must be returned."""
+        self._only_tensors(tensors, "mark_dirty can only accept variables, but argument")
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that no gradient flows to these outputs."""
+        self._only_tensors(
+            tensors, "mark_non_differentiable only accepts variable arguments, but got"
+        )
+        self._fixed = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs not used."""
+        self._materialize = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What ``save_for_backward`` kept. Raises E0401 (freed) and E0402 (written to)."""
+        node = None if self._node is None else self._node()
+        if node is None:
+            return tuple(self._to_save)
+        if node.saved is None:
+            raise RuntimeFault(
+                "E0401",
+                "Trying to backward through the graph a second time (or directly access saved "
+                "tensors after they have already been freed): the first run freed the values saved "
+                f"by {node.name()}",
+                help="make the first call backward(retain_graph=True)",
+            )
+        return tuple(node.saved.unpacked(node)) if node.saved else ()
+
+    @staticmethod
+    def _only_tensors(values: tuple, message: str) -> None:
+        for value in values:
+            if not isinstance(value, Tensor):
+                raise TypeFault("E0412", f"{message} {type(value).__name__}")
+
+
+class Store(tuple):
+    """What a node keeps in ``saved``: to the engine one entry without a value.
+
+    The engine lets go of the whole when backward has run. An output is kept as its array alone,
+    because the Tensor points at the node and a way back would be a cycle.
+    """
+
+    def __new__(cls, tensors: tuple, outputs: dict[int, tuple[int, Tensor]]) -> Store:
+        store = super().__new__(cls, (None,))
+        store.entries = [None if t is None else _entry(t, outputs) for t in tensors]
+        return store
+
+    def unpacked(self, node: Any) -> list[Tensor | None]:
+        """The saved tensors, outputs attached to their own node again."""
+        return [None if entry is None else _unpacked(entry, node) for entry in self.entries]
+
+
+def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
+    """The tensor or its array, which output it is, and the version it has now."""
+    number, kept = outputs.get(id(t), (None, t))
+    version = kept._meta().version
+    value = kept if number is None else (kept.array, kept.dtype)
+    return value, number, version, version.number
+
+
+def _unpacked(entry: tuple, node: Any) -> Tensor:
+    value, number, version, then = entry
+    if version.number != then:
+        raise _changed(value, number, version, then, node)
+    return value if number is None else wrap(*value, node.port(number))
+
+
+def _changed(
+    value: Any, number: int | None, version: Version, then: int, node: Any
+) -> RuntimeFault:
+    shape = list((value if number is None else value[0]).shape)
+    what = "a tensor" if number is None else f"output {number}"
+    return RuntimeFault(
+        "E0402",
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {what} of shape {shape}, saved by {node.name()}, is at version "
+        f"{version.number}; expected version {then} instead",
+        help="write a = a + 1 instead of a += 1, or change a clone()",
+    )

@@ -1,0 +1,26 @@
+"""A composed result shown under the one name that PyTorch's own node has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine.graph import more
+from gradcli.engine.tensor import Tensor
+
+
+def called(value: Any, name: str) -> Any:
+    """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone.
+
+    PyTorch has one node where gradcli composes several operators (``addcmul`` is a sum of a
+    product): the last of them carries the name.
+    """
+    if isinstance(value, Tensor) and not value.is_leaf:
+        more(value.edge).params["called"] = name
+    return value
+
+
+def of_its_own(value: Any) -> Any:
+    """``value``, no longer counted as a view: the tensor whose memory it has is not kept."""
+    if isinstance(value, Tensor):
+        value.meta = None
+    return value

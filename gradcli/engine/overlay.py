@@ -1,0 +1,233 @@
+"""Gives Tensor the composed functions as methods, and their forms that write in place.
+
+Loaded after ``methods``, which installs the operators: where both have a name, the function with
+PyTorch's optional parameters is the method, and Python's own operator (``x + y``) keeps the short
+way of the operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import arranging, calls, creation, dtypes
+from gradcli.engine.graph import AccumulateGrad
+from gradcli.engine.inplace import set_item, write_result
+from gradcli.engine.methods import overlap, plain_index
+from gradcli.engine.modes import mode
+from gradcli.engine.naming import called
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import RuntimeFault
+
+_ADDED = ("addcmul", "addcdiv", "lerp")
+_REWRITTEN = (
+    "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
+    "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
+    "rad2deg", "floor_divide", "logical_not", "cumsum",
+)  # fmt: skip
+_TURNED = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
+
+
+def _with_alpha(name: str) -> Callable:
+    op = OPERATORS[name]
+
+    def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+        overlap(self, other)
+        return write_result(self, op, other if alpha == 1 else alpha * other)
+
+    return method
+
+
+def _rewritten(function: Callable) -> Callable:
+    """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone."""
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        before = wrap(self.array.copy(), self.dtype, self.edge)
+        result = function(before, *args, **options)
+        if result.dtype.kind > self.dtype.kind:
+            raise RuntimeFault(
+                "E0309",
+                f"result type {result.dtype.name} can't be cast to the desired output type "
+                f"{self.dtype.name}",
+                help="make the tensor a float tensor first",
+            )
+        node = result.edge
+        set_item(self, Ellipsis, result)
+        is_view = self.meta is not None and self.meta.base is not None
+        if node is not None and not is_view:
+            self.edge = node
+        return self
+
+    return method
+
+
+def _sharing(method: Callable) -> Callable:
+    """A view of a 0-d tensor shares its memory too: its number gets memory first."""
+
+    def shared(self: Tensor, *args: Any, **options: Any) -> Any:
+        if not self.array.ndim:
+            self.own_array()
+        return method(self, *args, **options)
+
+    shared.__name__ = shared.__qualname__ = method.__name__
+    shared.__doc__ = method.__doc__
+    return shared
+
+
+def _named_reshape(reshape: Callable) -> Callable:
+    def method(self: Tensor, *shape: Any, **options: Any) -> Tensor:
+        out = reshape(self, *shape, **options)
+        # What shares no memory with x had to be copied, and shows as PyTorch's copy does.
+        return called(out, "UnsafeViewBackward0") if out.meta is None else out
+
+    method.__name__ = method.__qualname__ = "reshape"
+    method.__doc__ = reshape.__doc__
+    return method
+
+
+def _turned(function: Callable) -> Callable:
+    """``x.t_()``: the same memory seen in another shape, under the same name."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        if mode.grad and self.edge.__class__ is AccumulateGrad:
+            raise RuntimeFault(
+                "E0408",
+                "a leaf Variable that requires grad is being used in an in-place operation.",
+                help="write x = x.t(), or change it inside no_grad()",
+            )
+        seen = function(wrap(self.own_array(), self.dtype, self.edge), *args)
+        self.array, self.edge = seen.array, seen.edge
+        return self
+
+    return method
+
+
+def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    set_item(self, plain_index(mask.expand(self.shape)), value)
+    is_view = self.meta is not None and self.meta.base is not None
+    return self if is_view else called(self, "MaskedFillBackward0")
+
+
+def _like(make: Callable) -> Callable:
+    def method(
+        self: Tensor, *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
+    ) -> Tensor:
+        return make(
+            *size, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad
+        )
+
+    return method
+
+
+def _new(self: Tensor, *data: Any) -> Tensor:
+    return creation.typed(self.dtype, "new")(*data)
+
+
+def _to_type(name: str, dtype: dtypes.DType) -> Callable:
+    def method(self: Tensor) -> Tensor:
+        return self.to(dtype)
+
+    method.__name__ = name
+    method.__doc__ = f"As {dtype.name}."
+    return method
+
+
+def _random(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
+    drawn = creation.rand(tuple(self.shape), dtype=self.dtype)
+    return self.copy_(drawn * (high - low) + low)
+
+
+def _random_normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    return self.copy_(creation.randn(tuple(self.shape), dtype=self.dtype) * std + mean)
+
+
+def _stride(self: Tensor, dim: int | None = None) -> Any:
+    steps = tuple(s // self.dtype.itemsize for s in self.own_array().strides)
+    return steps if dim is None else steps[dim]
+
+
+def _storage_offset(self: Tensor) -> int:
+    array = base = self.own_array()
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    start, first = (a.__array_interface__["data"][0] for a in (array, base))
+    return (start - first) // self.dtype.itemsize
+
+
+def _kin(op: str) -> Callable:
+    function = OPERATORS[op]
+    return lambda self, *args, **options: function(self, *args, **options)
+
+
+def install() -> None:
+    """Put everything on Tensor. Called once, when the engine is loaded."""
+    for module in (calls, arranging):
+        for function in module.BOTH:
+            setattr(Tensor, function.__name__, function)
+        for name, function in module.ALIASES.items():
+            setattr(Tensor, name, function)
+    for name in ("add", "sub"):
+        setattr(Tensor, f"{name}_", _with_alpha(name))
+    for name in _ADDED:
+        setattr(Tensor, f"{name}_", _added(getattr(calls, name)))
+    for name in (*_REWRITTEN, "pow", "clamp", "clip"):
+        setattr(Tensor, f"{name}_", _rewritten(getattr(Tensor, name)))
+    Tensor.swapdims = Tensor.swapaxes
+    for name in ("view", "reshape", "unsqueeze", "squeeze", "expand", "flatten", "ravel", "t"):
+        setattr(Tensor, name, _sharing(getattr(Tensor, name)))
+    Tensor.reshape = _named_reshape(Tensor.reshape)
+    for name in _TURNED:
+        setattr(Tensor, f"{name}_", _turned(getattr(Tensor, name)))
+    Tensor.masked_fill_ = _masked_fill
+    Tensor.unsafe_chunk = arranging.chunk
+    for name, make in (("zeros", creation.zeros), ("ones", creation.ones), ("full", creation.full),
+                       ("empty", creation.empty), ("tensor", creation.tensor)):  # fmt: skip
+        setattr(Tensor, f"new_{name}", _like(make))
+    Tensor.new = _new
+    for name, dtype in (("half", dtypes.float16), ("short", dtypes.int16), ("char", dtypes.int8),
+                        ("byte", dtypes.uint8), ("cfloat", dtypes.complex64),
+                        ("cdouble", dtypes.complex128)):  # fmt: skip
+        setattr(Tensor, name, _to_type(name, dtype))
+    Tensor.uniform_, Tensor.normal_ = _random, _random_normal
+    Tensor.stride, Tensor.storage_offset = _stride, _storage_offset
+    for word, function in (("and", calls.bitwise_and), ("or", calls.bitwise_or),
+                           ("xor", calls.bitwise_xor), ("lshift", calls.bitwise_left_shift),
+                           ("rshift", calls.bitwise_right_shift)):  # fmt: skip
+        setattr(Tensor, f"__{word}__", function)
+        setattr(Tensor, f"__r{word}__", lambda self, other, f=function: f(self, other))
+    Tensor.__invert__ = calls.bitwise_not
+    Tensor.tile = Tensor.repeat
+    for name in ("logsumexp", "diagonal"):
+        setattr(Tensor, name, _kin(name))
+
+
+def _added(function: Callable) -> Callable:
+    """``x.f_(...)`` where ``f`` adds something to x: the sum alone reads what x was."""
+    op = OPERATORS["add"]
+    name = f"{function.__name__.capitalize()}Backward0"
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        zero = wrap(np.zeros_like(self.array), self.dtype)
+        if function is calls.lerp:
+            end, weight = args
+            return called(write_result(self, op, weight * (end - self)), name)
+        return called(write_result(self, op, function(zero, *args, **options)), name)
+
+    return method
+
+
+def functions() -> dict[str, Any]:
+    """What the module ``gradcli`` offers beside the operators."""
+    table: dict[str, Any] = {}
+    for module in (calls, arranging):
+        for function in (*module.BOTH, *module.ALONE):
+            table[function.__name__] = function
+        table.update(module.ALIASES)
+    table["swapdims"] = OPERATORS["transpose"]
+    return table
+
+
+install()

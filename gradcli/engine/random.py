@@ -1,0 +1,112 @@
+"""Random numbers: PyTorch's own sequence, so that a seeded program prints the same numbers.
+
+PyTorch's generator on the CPU is the Mersenne twister of 32 bits (Matsumoto and Nishimura, 1998),
+which NumPy has too. How its words become numbers is PyTorch's:
+
+    uniform   float32: the low 24 bits of a word, float64: the low 53 bits of two words
+    normal    fewer than 16: pairs by Box and Muller from float64, the second of a pair kept
+              16 or more: blocks of 16, u1 from the first eight, u2 from the last eight;
+              a last block that is not full is drawn again for the last 16 places
+    integers  a word modulo the range
+
+The state is one for the process, as PyTorch's is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+_MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
+_BLOCK = 16
+
+
+class Generator:
+    """A twister with the half of a pair of normals that waits to be used."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        if seed is None:
+            import os
+
+            seed = int.from_bytes(os.urandom(4), "little")
+        self.bits = np.random.MT19937()
+        self.bits._legacy_seeding(seed & 0xFFFFFFFF)
+        self.seed = seed
+        self.waiting: float | None = None
+
+    def words(self, count: int) -> np.ndarray:
+        """``count`` words of 32 bits."""
+        return np.asarray(self.bits.random_raw(count), np.uint64)
+
+    def uniform(self, count: int, wide: bool) -> np.ndarray:
+        """Numbers in [0, 1): float64 where ``wide``, else float32."""
+        if not wide:
+            kept = self.words(count) & np.uint64(_MASK24)
+            return kept.astype(np.float32) * np.float32(2.0**-24)
+        pairs = self.words(2 * count).reshape(-1, 2)
+        joined = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+        return (joined & np.uint64(_MASK53)).astype(np.float64) * 2.0**-53
+
+    def normal(self, count: int, wide: bool) -> np.ndarray:
+        """Numbers with mean 0 and variance 1."""
+        if count < _BLOCK:
+            return np.array([self._one() for _ in range(count)], np.float64)
+        flat = self.uniform(count, wide)
+        whole = count - count % _BLOCK
+        flat[:whole] = _box_muller(flat[:whole])
+        if whole < count:
+            flat[-_BLOCK:] = _box_muller(self.uniform(_BLOCK, wide))
+        return flat
+
+    def _one(self) -> float:
+        if self.waiting is not None:
+            value, self.waiting = self.waiting, None
+            return value
+        angle, size = self.uniform(2, True).tolist()
+        radius, angle = math.sqrt(-2.0 * math.log1p(-size)), 2.0 * math.pi * angle
+        self.waiting = radius * math.sin(angle)
+        return radius * math.cos(angle)
+
+    def integers(self, low: int, high: int, count: int) -> np.ndarray:
+        """Whole numbers from ``low`` up to but without ``high``."""
+        span = high - low
+        if span < 1 << 32:
+            return (self.words(count) % np.uint64(span)).astype(np.int64) + low
+        pairs = self.words(2 * count).reshape(-1, 2)
+        wide = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+        return (wide % np.uint64(span)).astype(np.int64) + low
+
+    def permutation(self, count: int) -> np.ndarray:
+        """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""
+        order = list(range(count))
+        for i, word in enumerate(self.words(max(0, count - 1)).tolist()):
+            j = i + word % (count - i)
+            order[i], order[j] = order[j], order[i]
+        return np.array(order, np.int64)
+
+
+def _box_muller(uniform: np.ndarray) -> np.ndarray:
+    blocks = uniform.reshape(-1, 2, _BLOCK // 2)
+    radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0])).astype(uniform.dtype)
+    angle = (2.0 * np.pi * blocks[:, 1]).astype(uniform.dtype)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
+
+
+_generator: Generator | None = None
+
+
+def manual_seed(seed: int) -> Any:
+    """Start the random numbers afresh: the same seed gives the same numbers, PyTorch's."""
+    global _generator
+    _generator = Generator(seed)
+    return _generator
+
+
+def generator() -> Generator:
+    """The process's generator; seeded by the system where nobody seeded it."""
+    global _generator
+    if _generator is None:
+        _generator = Generator()
+    return _generator

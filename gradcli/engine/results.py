@@ -1,0 +1,40 @@
+"""Results of several tensors that print under PyTorch's names: ``torch.return_types.max(...)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class Results(tuple):
+    """A tuple whose places have names, made by the function ``name``; its text is PyTorch's."""
+
+    fields: tuple[str, ...] = ()
+    name: str
+
+    def __new__(cls, places: Iterable[Any], name: str) -> Results:
+        out = super().__new__(cls, places)
+        out.name = name
+        return out
+
+    def __repr__(self) -> str:
+        places = ",\n".join(f"{f}={v!r}" for f, v in zip(self.fields, self, strict=True))
+        return f"gradcli.return_types.{self.name}(\n{places})"
+
+    __str__ = __repr__
+
+
+class Extremes(Results):
+    """``(values, indices)`` along a dimension: of max, min, sort, topk and kin."""
+
+    fields = ("values", "indices")
+    values = property(lambda self: self[0], doc="The entries.")
+    indices = property(lambda self: self[1], doc="Where they stand; the first where several do.")
+
+
+class Range(Results):
+    """``(min, max)``."""
+
+    fields = ("min", "max")
+    min = property(lambda self: self[0], doc="The smallest entry.")
+    max = property(lambda self: self[1], doc="The largest entry.")

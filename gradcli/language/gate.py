@@ -1,0 +1,289 @@
+"""The gate between a program and the functions of the tables.
+
+Operators compute on whatever array NumPy can make of an argument: of a range of 10**12 numbers, of
+a list that holds itself, of a string. So the arguments of every call are looked at first: lists
+become tensors once their size is known, and what is no number is refused. A call on tensors and
+numbers passes at the cost of a look at its type.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine import creation, functions
+from gradcli.engine.tensor import Tensor
+from gradcli.language.bounds import LIST_LIMIT, SHORT, TENSOR_BYTES, Lazy, grown, listed, weigh
+from gradcli.ops.core import OPERATORS, Operator
+from gradcli.ops.errors import TypeFault
+from gradcli.ops.limits import charge
+
+_PLAIN = frozenset((Tensor, float))
+_HEAVY = frozenset((list, tuple, range, Lazy))
+_ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
+
+
+def light(value: Any) -> Any:
+    """An argument that is no data: a list among shapes and dimensions is short."""
+    kind = value.__class__
+    if kind in _HEAVY:
+        return weigh(value if kind is not Lazy else listed(value), SHORT)
+    if kind is int and value.bit_length() > 64:
+        return float(value)
+    return value
+
+
+def data(value: Any, name: str) -> Any:
+    """An argument that an operator computes on. Raises TypeFault (E0303) for what is no number."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return value
+    if kind is int:
+        return float(value) if value.bit_length() > 63 else value
+    if kind in _HEAVY:
+        return as_data(value)
+    if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
+        raise TypeFault(
+            "E0303", f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}",
+            help="it takes tensors, numbers and lists of numbers",
+        )  # fmt: skip
+    return value
+
+
+def as_data(value: Any) -> Tensor:
+    """A list of numbers as a tensor, its size known first."""
+    return creation.tensor(solid(value))
+
+
+def solid(value: Any) -> Any:
+    """What may be made a tensor of: nested lists of bounded size, ranges written out."""
+    kind = value.__class__
+    if kind is range or kind is Lazy:
+        return listed(value)
+    if kind in _HEAVY:
+        weigh(value)
+        if any(item.__class__ is range for item in value):
+            value = [listed(item) if item.__class__ is range else item for item in value]
+    return value
+
+
+def _operator(function: Any) -> Operator | None:
+    if isinstance(function, Operator):
+        return function
+    named = getattr(function, "__name__", "")
+    op = _ALIASES.get(named)
+    return op if op is not None and getattr(Tensor, named, None) is function else None
+
+
+@functools.cache
+def gated(function: Any, count: int | None = None) -> Any:
+    """``function`` of a table with its arguments looked at; ``count`` where a call has so many.
+
+    Functions that look at their arguments themselves pass unchanged.
+    """
+    special = _SPECIAL.get(function)
+    if special is not None:
+        return special
+    op = _operator(function)
+    if op is not None:
+        return _gated_operator(function, op, count)
+    module = getattr(function, "__module__", "") or ""
+    if (
+        callable(function)
+        and module.startswith("gradcli.engine")
+        and not isinstance(function, type)
+    ):
+        return _named(_gated_function(function), function)
+    return function
+
+
+def _gated_operator(function: Any, op: Operator, count: int | None) -> Callable:
+    name = op.name
+    arity = 1 << 30 if op.variadic else op.arity
+    slow = _any_arguments(function, op, arity)
+    if count == 1 and arity == 1:
+
+        def call(x: Any) -> Any:
+            return function(x) if x.__class__ is Tensor else slow(x)
+
+    elif count == 2:
+
+        def call(x: Any, y: Any) -> Any:
+            if x.__class__ is Tensor and y.__class__ in _PLAIN:
+                return function(x, y)
+            return slow(x, y)
+
+    else:
+        call = slow
+    call.__name__ = name
+    return call
+
+
+def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
+    name = op.name
+    inputs = frozenset((*op.inputs, "input", "other"))
+
+    def call(*args: Any, **options: Any) -> Any:
+        args = tuple([data(a, name) if i < arity else light(a) for i, a in enumerate(args)])
+        for key, value in options.items():
+            options[key] = data(value, name) if key in inputs else light(value)
+        for value in args[:arity]:
+            if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
+                return function(*args, **options)
+        # Numbers alone: the operator itself, because Tensor's methods need a tensor.
+        result = op(*args, **options)
+        return result.item() if getattr(result, "ndim", 1) == 0 else result
+
+    call.__name__ = name
+    return call
+
+
+_NUMBERS = frozenset((float, int, complex, bool))
+
+
+def _gated_function(function: Callable) -> Callable:
+    def call(*args: Any, **options: Any) -> Any:
+        for key, value in options.items():
+            options[key] = light(value)
+        return function(*[light(a) for a in args], **options)
+
+    return call
+
+
+def _named(call: Callable, function: Callable) -> Callable:
+    call.__name__ = getattr(function, "__name__", "function")
+    return call
+
+
+def gated_method(name: str, method: Callable, count: int | None) -> Callable:
+    """A method of Tensor with its arguments looked at."""
+    if count == 0:
+        return method
+    op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
+    inputs = op.arity - 1 if op is not None and not op.variadic else 0
+
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        if not options and all(a.__class__ in _PLAIN for a in args):
+            return _done(method(self, *args), name, args)
+        args = tuple([data(a, name) if i < inputs else light(a) for i, a in enumerate(args)])
+        for key, value in options.items():
+            options[key] = light(value)
+        return _done(method(self, *args, **options), name, args)
+
+    if count != 1:
+        return call
+
+    def one(self: Any, first: Any) -> Any:
+        if first.__class__ in _PLAIN:
+            return method(self, first)
+        return call(self, first)
+
+    return one
+
+
+def _done(result: Any, name: str, args: tuple) -> Any:
+    if result is NotImplemented:
+        raise TypeFault("E0303", f"{name} cannot take a {type(args[0]).__name__}")
+    return result
+
+
+# ---- Functions whose result is larger than their arguments ---------------------------------------
+
+
+def _tensors(values: Any, name: str) -> Any:
+    if isinstance(values, Tensor):
+        charge(TENSOR_BYTES * grown(len(values)))
+        return values
+    if values.__class__ not in _HEAVY:
+        return values
+    values = listed(values)
+    for value in values:
+        if value.__class__ is not Tensor:
+            data(value, name)
+            if value.__class__ in _HEAVY:
+                weigh(value)
+    charge(sum([v.array.size * 8 if v.__class__ is Tensor else 8 for v in values]))
+    return values
+
+
+def _joining(function: Callable, name: str) -> Callable:
+    def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
+        return function(_tensors(tensors, name), light(dim if axis is None else axis))
+
+    call.__name__ = name
+    return call
+
+
+def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -> Callable:
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        x = data(x, name)
+        args = tuple(light(a) for a in args)
+        size = args[0] if args else options.get("size", options.get("chunks", 1))
+        most = max(getattr(x, "shape", ()) or (0,))
+        charge(TENSOR_BYTES * grown(pieces(most, size)))
+        return function(x, *args, **options)
+
+    call.__name__ = name
+    return call
+
+
+def _data_first(function: Callable, name: str) -> Callable:
+    """Functions of one tensor and dimensions."""
+
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        for key, value in options.items():
+            options[key] = light(value)
+        return function(data(x, name), *[light(a) for a in args], **options)
+
+    call.__name__ = name
+    return call
+
+
+def _making(function: Callable, name: str) -> Callable:
+    """Functions that make a tensor of data."""
+
+    def call(data: Any = (), *args: Any, **options: Any) -> Any:
+        data = solid(data)
+        for key, value in options.items():
+            options[key] = light(value)
+        return function(data, *[light(a) for a in args], **options)
+
+    call.__name__ = name
+    return call
+
+
+def _few(most: int, size: Any) -> int:
+    return -(-most // size) if isinstance(size, int) and size > 0 else min(most, LIST_LIMIT)
+
+
+def to_list(x: Tensor) -> Any:
+    """``x.tolist()``, its length known first."""
+    grown(x.array.size)
+    charge(32 * x.array.size)
+    return x.tolist()
+
+
+def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
+    """``gather`` makes as many entries as there are indices."""
+    if indices.__class__ is Tensor:
+        charge(8 * indices.array.size)
+    return OPERATORS["gather"](data(x, "gather"), light(indices), light(dim))
+
+
+_SPECIAL: dict[Any, Callable] = {
+    OPERATORS["gather"]: _gather,
+    functions.cat: _joining(functions.cat, "cat"),
+    functions.stack: _joining(functions.stack, "stack"),
+    functions.split: _parting(functions.split, _few, "split"),
+    functions.chunk: _parting(functions.chunk, lambda most, n: min(most, n), "chunk"),
+    functions.unbind: _parting(functions.unbind, lambda most, _: most, "unbind"),
+    creation.tensor: _making(creation.tensor, "tensor"),
+    creation.as_tensor: _making(creation.as_tensor, "as_tensor"),
+    Tensor: _making(Tensor, "Tensor"),
+    Tensor.abs: _data_first(Tensor.abs, "abs"),
+    Tensor.pow: lambda x, y: gated(OPERATORS["pow"])(x, y),
+    **{f: _data_first(f, f.__name__) for f in (
+        functions.torch_max, functions.torch_min, functions.diag, functions.diag_embed,
+        functions.flatten, functions.numel)},
+}  # fmt: skip

@@ -1,0 +1,148 @@
+"""einsum: sums over products of tensors, by letters; every step of it an operator.
+
+``einsum("ij,jk,k->i", A, B, x)`` is carried out two operands at a time. ``plan`` says which steps,
+so that arrays, Tensors and symbols take the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.core import OPERATORS, bilinear
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.limits import charge_shape
+
+
+def _contract(x: Any, y: Any, labels: str) -> Any:
+    left, _, out = labels.partition("->")
+    sizes: dict[str, int] = {}
+    for part, shape in zip(left.split(","), (np.shape(x), np.shape(y)), strict=True):
+        if len(part) != len(shape):
+            raise RuntimeFault(
+                "E0301", f"einsum: {len(part)} letters for a tensor of {len(shape)} dimensions"
+            )
+        for letter, n in zip(part, shape, strict=True):
+            if sizes.setdefault(letter, n) != n:
+                raise RuntimeFault(
+                    "E0301", f"einsum: the sizes {sizes[letter]} and {n} meet at {letter!r}",
+                    operands=((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}")),
+                )  # fmt: skip
+    charge_shape([sizes[letter] for letter in out])
+    return np.einsum(labels, x, y, optimize=True)
+
+
+def _turned(labels: str, by: int) -> str:
+    """The labels of the transpose by one side: the result's take that side's place."""
+    left, _, out = labels.partition("->")
+    parts = left.split(",")
+    return f"{out},{parts[1 - by]}->{parts[by]}"
+
+
+contract = bilinear(
+    "contract",
+    _contract,
+    lambda g, y, labels: contract(g, y, _turned(labels, 0)),
+    lambda g, x, labels: contract(g, x, _turned(labels, 1)),
+    params={"labels": ""},
+    dtypes="promote",
+    grad_name="EinsumBackward0",
+    doc="The sum over a product of two tensors, by letters; every letter occurs twice at least.",
+)
+
+
+def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...], dict]]:
+    """The steps of an einsum: (operator, operands, parameters). Step i makes operand len(ranks)+i.
+
+    Raises ValueFault (E0304) for an equation that is none, RuntimeFault (E0301) where it does not
+    fit the ranks of the operands.
+    """
+    parts, out = _read(equation, ranks)
+    steps: list[tuple[str, tuple[int, ...], dict]] = []
+    total = len(ranks)
+
+    def emit(op: str, operands: tuple[int, ...], params: dict) -> int:
+        steps.append((op, operands, params))
+        return total + len(steps) - 1
+
+    live: list[tuple[int, str]] = []
+    for place, part in enumerate(parts):
+        at = place
+        while len(set(part)) < len(part):
+            twice = next(c for c in part if part.count(c) > 1)
+            i, j = part.index(twice), part.rindex(twice)
+            rest = [k for k in range(len(part)) if k not in (i, j)]
+            at = emit("permute", (at,), {"dims": (*rest, i, j)})
+            at = emit("diagonal", (at,), {})
+            part = "".join(part[k] for k in rest) + twice
+        live.append((at, part))
+    while True:
+        for k, (at, part) in enumerate(live):
+            others = out + "".join(p for i, (_, p) in enumerate(live) if i != k)
+            lone = tuple(i for i, c in enumerate(part) if c not in others)
+            if lone:
+                at = emit("sum", (at,), {"dim": lone, "keepdim": False})
+                live[k] = at, "".join(c for c in part if c in others)
+        if len(live) == 1:
+            break
+        (a, x), (b, y) = live[:2]
+        later = out + "".join(p for _, p in live[2:])
+        last = len(live) == 2
+        kept = out if last else "".join(dict.fromkeys(c for c in x + y if c in later))
+        live[:2] = [(emit("contract", (a, b), {"labels": f"{x},{y}->{kept}"}), kept)]
+    at, part = live[0]
+    if part != out:
+        emit("permute", (at,), {"dims": tuple(part.index(c) for c in out)})
+    elif not steps:
+        emit("clone", (at,), {})
+    return steps
+
+
+def _read(equation: Any, ranks: Sequence[int]) -> tuple[list[str], str]:
+    if not isinstance(equation, str):
+        raise ValueFault("E0304", "einsum begins with its equation", help=_HELP)
+    text = equation.replace(" ", "")
+    left, arrow, out = text.partition("->")
+    parts = left.split(",")
+    letters = "".join(parts)
+    if not arrow:
+        out = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    if not all(c.isalpha() and c.isascii() for c in letters + out):
+        raise ValueFault("E0304", f"{equation!r} is no equation of einsum", help=_HELP)
+    if len(parts) != len(ranks):
+        raise RuntimeFault(
+            "E0301", f"einsum: {len(parts)} operands in {equation!r}, {len(ranks)} given"
+        )
+    for part, rank in zip(parts, ranks, strict=True):
+        if len(part) != rank:
+            raise RuntimeFault(
+                "E0301", f"einsum: {part!r} stands for a tensor of {rank} dimensions"
+            )
+    for c in out:
+        if out.count(c) > 1 or c not in letters:
+            raise ValueFault(
+                "E0304", f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}"
+            )
+    return parts, out
+
+
+_WHY = {False: "in no operand", True: "there twice"}
+_HELP = "write einsum('ij,jk->ik', A, B): letters for dimensions, the result's behind the arrow"
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    """The sum over a product of tensors, by letters, as NumPy's and PyTorch's.
+
+    ``operands`` are arrays or values of any other reading; a letter that the result does not have
+    is summed over.
+
+    Example:
+        >>> float(einsum("i,i->", np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+        11.0
+    """
+    made = list(operands)
+    for op, at, params in plan(equation, [len(x.shape) for x in operands]):
+        made.append(OPERATORS[op](*(made[i] for i in at), **params))
+    return made[-1]

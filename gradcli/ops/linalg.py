@@ -1,0 +1,371 @@
+"""Square matrices: inverse, determinants, linear systems, Cholesky factors.
+
+Everything takes leading batch dimensions. The derivatives of a determinant are right where the
+matrix has no inverse too: they are built from the adjugate, which an SVD gives at any rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.core import constant, general
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.limits import charge_shape
+from gradcli.ops.products import matmul
+from gradcli.ops.reduction import sum
+from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze
+
+
+def _square(name: str, x: Any) -> tuple[int, ...]:
+    """The shape of x. Raises RuntimeFault (E0301) where its last two dimensions differ."""
+    shape = np.shape(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise RuntimeFault(
+            "E0301",
+            f"{name} needs a square matrix, got shape {tuple(shape)}",
+            help="its last two dimensions must be equal",
+            operands=((0, f"shape {tuple(shape)}"),),
+        )
+    return shape
+
+
+def _solved(name: str, function: Callable, x: Any, *others: Any) -> Any:
+    """A function of ``numpy.linalg``, in single precision for half. E0304 for a singular matrix."""
+    half = x.dtype == np.float16
+    try:
+        found = function(*(a.astype(np.float32) if half else a for a in (x, *others)))
+    except np.linalg.LinAlgError as fault:
+        if "ositive definite" in str(fault):
+            raise RuntimeFault(
+                "E0304",
+                f"{name}: the matrix is not positive definite",
+                help="it has to be symmetric with eigenvalues above 0",
+            ) from None
+        raise RuntimeFault(
+            "E0304",
+            f"{name}: the matrix is singular",
+            help="it has no inverse; det and its derivatives exist all the same",
+        ) from None
+    return found.astype(np.float16) if half else found
+
+
+def _inv(x: Any) -> Any:
+    _square("inv", x)
+    return _solved("inv", np.linalg.inv, x)
+
+
+inv = general(
+    "inv",
+    _inv,
+    lambda g, out: -matmul(matmul(mT(out), g), mT(out)),
+    jvp=lambda tx, out: -matmul(matmul(out, tx), out),
+    aliases=("inverse",),
+    dtypes="inexact",
+    grad_name="LinalgInvExBackward0",
+    doc="The inverse of a square matrix.",
+    domain="det(x) != 0",
+    example='sum(inv(A)) --A "2,1;1,3"',
+)
+
+# ---- Determinants --------------------------------------------------------------------------------
+#
+# With x = U S V: adj(x) = det(U) det(V) V' adj(S) U', products of the singular values, each without
+# one (adj), without two (its derivative along y), without three (the second one along y and z).
+
+
+def _det(x: Any) -> Any:
+    _square("det", x)
+    return _solved("det", np.linalg.det, x)
+
+
+def _decomposed(name: str, x: Any) -> tuple[Any, Any, Any, Any]:
+    """U, s, V' and det(U)*det(V'); all NaN where x is not finite."""
+    shape = _square(name, x)
+    charge_shape((*shape, shape[-1]))
+    if x.dtype == np.float16:
+        x = x.astype(np.float32)
+    try:
+        u, s, vh = np.linalg.svd(x)
+    except np.linalg.LinAlgError:
+        u = vh = np.full_like(x, np.nan)
+        s = np.full_like(x[..., 0].real, np.nan)
+    return u, s, vh, np.linalg.det(u) * np.linalg.det(vh)
+
+
+def _without(s: Any, many: int) -> Any:
+    """Products of s without ``many`` different entries, by their places; 0 where two are one."""
+    n = s.shape[-1]
+    zero = s == 0
+    safe = np.where(zero, 1.0, s).astype(s.dtype)
+    lead = s.shape[:-1]
+    total = np.prod(safe, axis=-1).reshape(lead + (1,) * many)
+    zeros = np.sum(zero, axis=-1).reshape(lead + (1,) * many)
+    places = [lead + (1,) * i + (n,) + (1,) * (many - 1 - i) for i in range(many)]
+    for at in places:
+        total = total / safe.reshape(at)
+        zeros = zeros - zero.reshape(at)
+    found = np.where(zeros == 0, total, 0.0).astype(s.dtype)
+    index = np.arange(n, like=s)
+    for i in range(many):
+        for j in range(i):
+            same = index.reshape((n,) + (1,) * (many - 1 - i)) == index.reshape(
+                (n,) + (1,) * (many - 1 - j)
+            )
+            found = np.where(same, 0.0, found).astype(s.dtype)
+    return found
+
+
+def _back(m: Any, u: Any, vh: Any, sign: Any, like: Any) -> Any:
+    turned = np.swapaxes(np.conj(vh), -1, -2) @ m @ np.swapaxes(np.conj(u), -1, -2)
+    return (turned * sign[..., None, None]).astype(like.dtype)
+
+
+def _inside(u: Any, vh: Any, y: Any) -> Any:
+    return np.swapaxes(np.conj(u), -1, -2) @ y @ np.swapaxes(np.conj(vh), -1, -2)
+
+
+def _adjugate(x: Any) -> Any:
+    u, s, vh, sign = _decomposed("adjugate", x)
+    return _back(_without(s, 1)[..., :, None] * np.eye(s.shape[-1], like=s), u, vh, sign, x)
+
+
+def _adjugate_along(x: Any, y: Any) -> Any:
+    u, s, vh, sign = _decomposed("adjugate", x)
+    e, p = _inside(u, vh, y), _without(s, 2)
+    own = np.einsum("...ij,...ii->...j", p, e)
+    return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) - p * e, u, vh, sign, x)
+
+
+def _adjugate_along_two(x: Any, y: Any, z: Any) -> Any:
+    u, s, vh, sign = _decomposed("adjugate", x)
+    e, f, p = _inside(u, vh, y), _inside(u, vh, z), _without(s, 3)
+    own = np.einsum("...ijk,...ii,...jj->...k", p, e, f, optimize=True)
+    own = own - np.einsum("...ijk,...ij,...ji->...k", p, e, f, optimize=True)
+    mixed = np.einsum("...ijk,...ij,...jk->...ik", p, e, f, optimize=True)
+    mixed = mixed + np.einsum("...ijk,...ij,...jk->...ik", p, f, e, optimize=True)
+    mixed = mixed - np.einsum("...ijk,...ik,...jj->...ik", p, e, f, optimize=True)
+    mixed = mixed - np.einsum("...ijk,...ik,...jj->...ik", p, f, e, optimize=True)
+    return _back(own[..., :, None] * np.eye(s.shape[-1], like=s) + mixed, u, vh, sign, x)
+
+
+def _along_many(x: Any, directions: Sequence[Any]) -> Any:
+    """The derivative of adj(x) along any number of directions, where x has an inverse.
+
+    det(x) times a sum over permutations: the cycle through 0 is a product of matrices, every other
+    cycle the trace of one.
+    """
+    a = inv(x)
+    steps = [None, *(matmul(a, d) for d in directions)]
+    total: Any = 0.0
+    for order in permutations(range(len(steps))):
+        seen: set[int] = set()
+        term: Any = 1.0
+        for start in range(len(steps)):
+            if start in seen:
+                continue
+            cycle = [start]
+            while order[cycle[-1]] != start:
+                cycle.append(order[cycle[-1]])
+            seen.update(cycle)
+            if len(cycle) % 2 == 0:
+                term = -term
+            chain = None
+            for i in cycle if start else cycle[1:]:
+                chain = steps[i] if chain is None else matmul(chain, steps[i])
+            if not start:
+                chain = a if chain is None else matmul(chain, a)
+                term = chain * term
+            else:
+                term = term * _column(_column(_traces(chain)))
+        total = total + term
+    return total * _column(_column(det(x)))
+
+
+def _column(x: Any) -> Any:
+    return unsqueeze(x, -1)
+
+
+def _traces(x: Any) -> Any:
+    return sum(diagonal(x), -1)
+
+
+det = general(
+    "det",
+    _det,
+    lambda g, x: _column(_column(g)) * mT(adjugate(x)),
+    jvp=lambda tx, x: sum(mT(adjugate(x)) * tx, (-2, -1)),
+    dtypes="inexact",
+    grad_name="LinalgDetBackward0",
+    doc="The determinant of a square matrix.",
+    edges="the derivatives hold at any rank",
+    example='det(A) --A "2,1;1,3"',
+)
+adjugate = general(
+    "adjugate",
+    _adjugate,
+    lambda g, x: mT(adjugate_along(x, mT(g))),
+    jvp=lambda tx, x: adjugate_along(x, tx),
+    dtypes="inexact",
+    doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
+    example='sum(adjugate(A)) --A "2,1;1,3"',
+)
+adjugate_along = general(
+    "adjugate_along",
+    _adjugate_along,
+    lambda g, x, y: mT(adjugate_along_two(x, y, mT(g))),
+    lambda g, x: mT(adjugate_along(x, mT(g))),
+    jvp=lambda tx, ty, x, y: adjugate_along_two(x, y, tx) + adjugate_along(x, ty),
+    dtypes="promote",
+    doc="The derivative of adjugate(x) along y.",
+)
+adjugate_along_two = general(
+    "adjugate_along_two",
+    _adjugate_along_two,
+    lambda g, x, y, z: mT(_along_many(x, (y, z, mT(g)))),
+    lambda g, x, z: mT(adjugate_along_two(x, z, mT(g))),
+    lambda g, x, y: mT(adjugate_along_two(x, y, mT(g))),
+    jvp=lambda tx, ty, tz, x, y, z: (
+        _along_many(x, (y, z, tx)) + adjugate_along_two(x, ty, z) + adjugate_along_two(x, y, tz)
+    ),
+    dtypes="promote",
+    doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
+)
+
+
+def _logdet(x: Any) -> Any:
+    _square("logdet", x)
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    sign, size = np.linalg.slogdet(wide)
+    found = np.log(sign) + size if x.dtype.kind == "c" else np.where(sign < 0, np.nan, size)
+    return found.astype(x.dtype)[()]
+
+
+def _logabsdet(x: Any) -> Any:
+    _square("slogdet", x)
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    return np.linalg.slogdet(wide)[1].astype(x.dtype)[()]
+
+
+def _detsign(x: Any) -> Any:
+    _square("slogdet", x)
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    return np.linalg.slogdet(wide)[0].astype(x.dtype)[()]
+
+
+logdet = general(
+    "logdet",
+    _logdet,
+    lambda g, x: _column(_column(g)) * mT(inv(x)),
+    jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
+    dtypes="inexact",
+    grad_name="LinalgSlogdetBackward0",
+    doc="The logarithm of the determinant; NaN where that is negative.",
+    domain="det(x) > 0",
+    example='logdet(A) --A "2,1;1,3"',
+)
+logabsdet = general(
+    "logabsdet",
+    _logabsdet,
+    lambda g, x: _column(_column(g)) * mT(inv(x)),
+    jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
+    dtypes="inexact",
+    grad_name="LinalgSlogdetBackward0",
+    doc="The logarithm of the determinant's size: the second part of slogdet.",
+    domain="det(x) != 0",
+    example='slogdet(A)[1] --A "1,2;3,1"',
+)
+detsign = constant(
+    "detsign",
+    _detsign,
+    dtypes="inexact",
+    doc="The sign of the determinant: the first part of slogdet.",
+)
+
+# ---- Linear systems ------------------------------------------------------------------------------
+
+
+def _solve(x: Any, y: Any) -> Any:
+    a, b = _square("solve", x), np.shape(y)
+    if not b or b[-1 if len(b) == 1 else -2] != a[-1]:
+        raise RuntimeFault(
+            "E0301",
+            f"solve needs a right side with {a[-1]} rows, got shape {tuple(b)}",
+            operands=((0, f"shape {tuple(a)}"), (1, f"shape {tuple(b)}")),
+        )
+    if len(b) == 1:
+        return _solved("solve", np.linalg.solve, x, y[:, None])[..., 0]
+    return _solved("solve", np.linalg.solve, x, y)
+
+
+def _solve_by_matrix(g: Any, x: Any, out: Any, shape: Sequence[int]) -> Any:
+    if len(out.shape) < len(shape):
+        return -matmul(solve(mT(x), unsqueeze(g, -1)), unsqueeze(out, -2))
+    return -matmul(solve(mT(x), g), mT(out))
+
+
+def _solve_by_side(g: Any, x: Any, shape: Sequence[int]) -> Any:
+    if len(shape) == 1:
+        return squeeze(solve(mT(x), unsqueeze(g, -1)), -1)
+    return solve(mT(x), g)
+
+
+def _solve_jvp(tx: Any, ty: Any, x: Any, out: Any) -> Any:
+    if len(out.shape) < len(x.shape):
+        if len(x.shape) == 2:
+            return solve(x, ty - matmul(tx, out))
+        moved = unsqueeze(ty, -1) - matmul(tx, unsqueeze(out, -1))
+        return squeeze(solve(x, moved), -1)
+    return solve(x, ty - matmul(tx, out))
+
+
+solve = general(
+    "solve",
+    _solve,
+    lambda g, x, out, shape: _solve_by_matrix(g, x, out, shape),
+    lambda g, x, shape: _solve_by_side(g, x, shape),
+    jvp=_solve_jvp,
+    dtypes="promote",
+    grad_name="LinalgSolveExBackward0",
+    doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
+    domain="det(x) != 0",
+    example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
+)
+
+
+def _cholesky(x: Any) -> Any:
+    _square("cholesky", x)
+    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.swapaxes(x, -1, -2)))
+
+
+def _half(x: Any) -> Any:
+    """The lower triangle with half the diagonal: what makes x of half + half.T."""
+    return 0.5 * (tril(x, 0) + tril(x, -1))
+
+
+def _cholesky_vjp(g: Any, out: Any) -> Any:
+    a = inv(out)
+    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), a)
+    return 0.5 * (s + mT(s))
+
+
+def _cholesky_jvp(tx: Any, out: Any) -> Any:
+    a = inv(out)
+    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + mT(tx))), mT(a))))
+
+
+cholesky = general(
+    "cholesky",
+    _cholesky,
+    lambda g, out: _cholesky_vjp(g, out),
+    jvp=_cholesky_jvp,
+    dtypes="inexact",
+    grad_name="LinalgCholeskyExBackward0",
+    doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
+    domain="symmetric positive definite x",
+    edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
+    example='sum(cholesky(A)) --A "2,1;1,3"',
+)

@@ -1,0 +1,83 @@
+"""What goes away in a product: an inverse beside its matrix, conditions that exclude each other.
+
+And roots of numbers: what can be taken out of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+from gradcli.symbolic.base import HALF, ONE, Base, base
+
+
+def inverses_cancelled(merged: Mapping[tuple[Base, tuple], Fraction], bound: set) -> list | None:
+    """The factors with one inv(U) @ U or U @ inv(U) carried out; None where there is none."""
+    for (b, idx), e in merged.items():
+        if b.kind != "matrix" or b.name != "inv" or e != 1 or idx[0] == idx[1]:
+            continue
+        ((core, _),) = b.args[0].terms.items()
+        core = core[0][0]
+        for (other, at), e2 in merged.items():
+            if other is not core or e2 != 1 or at[0] == at[1]:
+                continue
+            pairs = [(0, 1), (1, 0)]
+            if "symmetric" in core.traits:
+                pairs += [(0, 0), (1, 1)]
+            for i, j in pairs:
+                x = idx[i]
+                if x != at[j] or x not in bound:
+                    continue
+                if sum(k.count(x) for _, k in merged) != 2:
+                    continue
+                both = ((b, idx), (other, at))
+                rest = [(*f, p) for f, p in merged.items() if f not in both]
+                left, right = idx[1 - i], at[1 - j]
+                bound.discard(x)
+                return [*rest, (base("delta", "", (), (x[0], x[0])), (left, right), ONE)]
+    return None
+
+
+def impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
+    """Whether two indicators of one condition exclude each other: the term is then zero."""
+    seen: dict[Any, Base] = {}
+    for b, idx in merged:
+        if b.kind == "call" and b.name == "where":
+            other = seen.setdefault((b.args[0].key, idx), b)
+            if other is not b:
+                return True
+    return False
+
+
+def rooted(c: Fraction, e: Fraction) -> tuple[list, Fraction]:
+    """c**e for positive c: what is left under the root, and the number in front."""
+    plain = c ** int(e.numerator // e.denominator)
+    rest = e - e.numerator // e.denominator
+    top, below = _roots(c.numerator, rest), _roots(c.denominator, rest)
+    if rest == HALF and below[1] != 1:  # 1/sqrt(2) is sqrt(2)/2
+        left = [(base("number", n), (), HALF) for n in (top[1] * below[1],) if n != 1]
+        return left, plain * Fraction(top[0], below[0] * below[1])
+    left = []
+    if top[1] != 1:
+        left.append((base("number", top[1]), (), rest))
+    if below[1] != 1:
+        left.append((base("number", below[1]), (), -rest))
+    return left, plain * Fraction(top[0], below[0])
+
+
+def _roots(n: int, e: Fraction) -> tuple[int, int]:
+    """n**e as a whole number in front of a smaller one under the root."""
+    if e != HALF or n > 10**12:
+        return 1, n
+    if isqrt(n) ** 2 == n:
+        return isqrt(n), 1
+    front = 1
+    d = 2
+    while d * d <= n and d < 1000:
+        while n % (d * d) == 0:
+            n //= d * d
+            front *= d
+        d += 1
+    return front, n

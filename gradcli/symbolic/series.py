@@ -1,0 +1,281 @@
+"""Taylor series: coefficients are formulas of the point, traced like any other.
+
+The derivatives are closed forms, each checked; the point is put in for the variable, and what comes
+out is compared with the derivative's value there. At a kink there is no series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import factorial
+from typing import Any
+
+import numpy as np
+
+from gradcli.language import nodes as n
+from gradcli.language.run import Program, prepare
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import text as w
+from gradcli.symbolic import value as v
+from gradcli.symbolic.check import evaluate
+from gradcli.symbolic.derive import diff
+from gradcli.symbolic.program import steps_of
+from gradcli.symbolic.questions import NO_ANSWER, no_answer
+from gradcli.symbolic.shapes import Declaration, infer
+from gradcli.symbolic.simplify import forms
+from gradcli.symbolic.symbol import Symbol
+from gradcli.symbolic.trace import _step
+
+MOST_TERMS = 20
+SHORT = 12
+"""Operations up to which a coefficient is given as a formula."""
+
+
+class Series:
+    """A Taylor polynomial.
+
+    text          the polynomial, an expression of the language
+    coefficients  of (x - a)**0, (x - a)**1, ... as expressions
+    remainder     the order of what is left, ``O(x**4)``
+    max_rel_error how far coefficients are from the derivatives at the point
+    """
+
+    __slots__ = ("around", "coefficients", "max_rel_error", "name", "remainder", "text")
+
+    def __init__(
+        self, text: str, coefficients: list[str], remainder: str, error: float, name: str,
+        around: str,
+    ) -> None:  # fmt: skip
+        self.text = text
+        self.coefficients = coefficients
+        self.remainder = remainder
+        self.max_rel_error = error
+        self.name = name
+        self.around = around
+
+    def record(self) -> dict[str, Any]:
+        """The series as plain data."""
+        return {
+            "variable": self.name, "around": self.around, "polynomial": self.text,
+            "coefficients": self.coefficients, "max_rel_error": self.max_rel_error,
+        }  # fmt: skip
+
+
+def taylor(
+    expression: str | Program, name: str, order: int, around: str = "0",
+    declared: Mapping[str, str | Declaration] | None = None,
+) -> Series:  # fmt: skip
+    """The Taylor polynomial of a scalar expression in one scalar variable.
+
+    around  the point: a number, a constant expression (``pi/2``), or the name of a scalar
+
+    Raises RuntimeFault: E0704 where there is no series at this point, E0701 where a derivative
+    has no closed form.
+
+    Example:
+        >>> taylor("exp(x)", "x", 3).text
+        '1 + x + x**2/2 + x**3/6'
+    """
+    if not 0 <= order <= MOST_TERMS:
+        raise no_answer(f"a series of order {order}", f"an order from 0 to {MOST_TERMS}")
+    program = prepare(expression) if isinstance(expression, str) else expression
+    result = diff(program, name, declared=declared)
+    known = result.declared
+    if known[name].rank:
+        raise no_answer(f"a series in {name}, which is a {known[name]}", "only of a scalar")
+    text = value_text(program, known)
+    point = prepare(around)
+    if name in point.checked.outer:
+        raise no_answer(f"a series around a point that depends on {name}")
+    known = {**known, **{k: Declaration(0) for k in point.free}}
+    sides: list[w.Text] = []
+    error = 0.0
+    for k in range(order + 1):
+        if k == 1:
+            text = result.text
+        elif k:
+            moves = name in prepare(text).checked.outer
+            text = diff(text, name, declared=known).text if moves else "0"
+        try:
+            at = _scaled(text, name, around, known, Fraction(1))
+            sides.append(_scaled(text, name, around, known, Fraction(1, factorial(k))))
+        except Fault as fault:
+            if fault.code == NO_ANSWER:
+                raise
+            raise no_answer(f"no series around {around}: {fault.message}") from None
+        error = max(error, _off(at, text, name, point, known))
+    return _assembled(sides, name, around, point, error)
+
+
+def value_text(program: Program, declared: Mapping[str, Declaration]) -> str:
+    """The program's value as one expression."""
+    v.reset()
+    steps = steps_of(program.checked)
+    t, dims = _evaluated(steps, infer(steps, declared, program.source), {})
+    if dims:
+        raise no_answer("a series of more than a scalar")
+    return forms(t, dims)[0].key
+
+
+def _scaled(
+    text: str, name: str, around: str, known: Mapping[str, Declaration], by: Fraction
+) -> w.Text:
+    """A formula at the point, times a number."""
+    v.reset()
+    program = prepare(f"{name} = {around}\n{text}")
+    steps = steps_of(program.checked)
+    shapes = infer(steps, {k: d for k, d in known.items() if k != name}, program.source)
+    t, dims = _evaluated(steps, shapes, {"kinks": True})
+    return forms(v.scale(t, by), dims)[0]
+
+
+_TURNS = {
+    "sin": {0: 0, 1: 1, 2: 0, 3: -1}, "cos": {0: 1, 1: 0, 2: -1, 3: 0}, "tan": {0: 0, 2: 0},
+}  # fmt: skip
+_KINKS = frozenset(("abs", "sign", "relu", "floor", "ceil", "round", "trunc"))
+_PAIRS = frozenset(
+    ("maximum", "minimum", "fmax", "fmin", "eq", "ne", "lt", "le", "gt", "ge", "heaviside")
+)
+
+
+def _evaluated(steps: list, shapes: Any, options: Mapping[str, bool]) -> tuple[v.Tensor, tuple]:
+    """The value of steps; sin and cos at quarter turns are numbers, kinks are refused."""
+    primals: list[Symbol] = []
+    for step, shape in zip(steps, shapes.of, strict=True):
+        args = [primals[i] for i in step.inputs]
+        if options.get("kinks"):
+            _refuse_kink(step.op, args)
+        found = _turn(step.op, args)
+        if found is None:
+            found, _ = _step(step, shape, shapes, "", primals, [None] * len(primals))
+        primals.append(found)
+    out = primals[-1]
+    names = {a: (a[0], i) for i, a in enumerate(out.axes) if a is not None}
+    return v.relabel(out.tensor, names), tuple(a[0] for a in out.axes if a is not None)
+
+
+def _refuse_kink(op: str, args: list[Symbol]) -> None:
+    numbers = [a.number() for a in args]
+    at_kink = op in _KINKS and numbers[0] is not None and (
+        numbers[0] == 0 if op in ("abs", "sign", "relu") else numbers[0].denominator == 1
+    )  # fmt: skip
+    if at_kink or (op in _PAIRS and args[0].tensor == args[1].tensor):
+        raise no_answer(
+            f"no series at this point: `{op}` has a kink or a step there",
+            "choose another point with --around",
+        )
+
+
+def _turn(op: str, args: list[Symbol]) -> Symbol | None:
+    """sin, cos and tan at whole multiples of pi/2."""
+    if op not in _TURNS or args[0].axes or len(args[0].tensor.terms) != 1:
+        return None
+    ((m, c),) = args[0].tensor.terms.items()
+    if len(m) == 1 and m[0][0].kind == "constant" and m[0][0].name == "pi" and m[0][2] == 1:
+        quarters = 2 * c
+        if quarters.denominator == 1 and int(quarters) % 4 in _TURNS[op]:
+            return Symbol(v.number(_TURNS[op][int(quarters) % 4]))
+    return None
+
+
+def _off(
+    at: w.Text, text: str, name: str, point: Program, known: Mapping[str, Declaration]
+) -> float:
+    """How far the formula at the point is from the formula evaluated there by the engine."""
+    rng = np.random.default_rng(11)
+    worst = 0.0
+    for _ in range(3):
+        values = {
+            k: np.float64(rng.uniform(0.4, 1.6))
+            for k, d in known.items()
+            if k != name and not d.rank
+        }
+        here = np.float64(evaluate(point, values, {}))
+        try:
+            exact = float(evaluate(prepare(text), {**values, name: here}, {}))
+        except Fault:
+            exact = float("nan")
+        if not np.isfinite(exact):
+            raise no_answer(
+                f"no series around {here:g}: a derivative is not finite there",
+                "choose another point with --around",
+            )
+        got = float(evaluate(prepare(at.key), values, {}))
+        # sin(pi) is 1e-16 in floating point and 0 here: compared on the formula's own scale.
+        beside = float(evaluate(prepare(text), {**values, name: here + 0.1}, {}))
+        scale = max(abs(exact), abs(beside) if np.isfinite(beside) else 0.0)
+        worst = max(worst, abs(got - exact) / max(scale, 1e-3))
+    if not worst < 1e-8:
+        raise no_answer("a coefficient disagrees with the derivative at this point")
+    return worst
+
+
+def _assembled(sides: list[w.Text], name: str, around: str, point: Program, error: float) -> Series:
+    step = _step_from(name, point)
+    parts: list[tuple[int, w.Text]] = []
+    shown: list[str] = []
+    for k, side in enumerate(sides):
+        if side.cost > SHORT and not prepare(side.key).free:
+            side = w.numeral(float(evaluate(prepare(side.key), {}, {})))
+        shown.append(side.key)
+        if side.key == "0":
+            continue
+        parts.append(_term(side, w.raised(step, Fraction(k)) if k else None))
+    order = len(sides)
+    text = _in_order(parts) if parts else w.numeral(0)
+    left = w.raised(step, Fraction(order)).key
+    return Series(text.key, shown, f"O({left})", error, name, around)
+
+
+def _in_order(parts: list[tuple[int, w.Text]]) -> w.Text:
+    """A sum with its terms in the order given."""
+    sign, found = parts[0]
+    found = w.negated(found) if sign < 0 else found
+    for sign, part in parts[1:]:
+        found = w.binary("+" if sign > 0 else "-", found, part)
+    return found
+
+
+def _step_from(name: str, point: Program) -> w.Text:
+    """``x - a``; x itself around 0."""
+    (statement,) = point.checked.module.body
+    assert isinstance(statement, n.ExprStmt)
+    a = statement.value
+    x = w.name(name)
+    if isinstance(a, n.Number) and a.value == 0:
+        return x
+    if isinstance(a, n.Unary) and a.op == "-" and isinstance(a.operand, n.Number):
+        return w.binary("+", x, w.Text(a.operand, 0))
+    return w.binary("-", x, w.Text(a, 0))
+
+
+def _term(side: w.Text, factor: w.Text | None) -> tuple[int, w.Text]:
+    """A coefficient times a power: its sign, and the product."""
+    number = _fraction(side.node)
+    if number is not None and factor is not None:
+        return (1 if number > 0 else -1), w.scaled(abs(number), [factor], [])
+    opposite = w.negated(side)
+    sign = 1
+    if opposite.cost < side.cost or (number is not None and number < 0):
+        sign, side = -1, opposite
+    if factor is None:
+        return sign, side
+    below = side.node
+    if isinstance(below, n.Binary) and below.op == "/" and isinstance(below.right, n.Number):
+        top = w.binary("*", w.Text(below.left, side.cost - 1), factor)
+        return sign, w.binary("/", top, w.Text(below.right, 0))
+    return sign, w.binary("*", side, factor)
+
+
+def _fraction(node: Any) -> Fraction | None:
+    """The value of a number, or of a quotient of two whole ones."""
+    if isinstance(node, n.Number) and not isinstance(node.value, complex):
+        return Fraction(repr(node.value))
+    if isinstance(node, n.Unary) and node.op == "-":
+        inner = _fraction(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, n.Binary) and node.op == "/":
+        a, b = _fraction(node.left), _fraction(node.right)
+        return None if a is None or b is None else a / b
+    return None

@@ -1,0 +1,177 @@
+"""A batch of values that a function sees as one: the value of ``vmap``.
+
+A ``Batched`` answers the operators' protocol. Its ``value`` has the batch in its first dimension,
+which ``shape`` and every parameter of an operator leave out. How an operator works on the whole
+batch at once stands in ``batch_rules``; one without a rule there runs once for each element, and
+the results are stacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradcli.engine.function import call
+from gradcli.engine.methods import plain_index
+from gradcli.engine.results import Extremes
+from gradcli.engine.tensor import Size
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault
+from gradcli.transforms.batch_rules import rule_of
+from gradcli.transforms.operand import Operand, as_value
+
+
+class Batched(Operand):
+    """``size`` values side by side."""
+
+    __slots__ = ("__gradcli_rank__", "value")
+
+    def __init__(self, value: Any, level: int) -> None:
+        self.value = value
+        self.__gradcli_rank__ = level
+
+    def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
+        level = self.__gradcli_rank__
+        if op.name == "getitem":
+            params = {**params, "index": params.get("index", ())}
+        if not any(holds(p, level) for p in params.values()):
+            rule = rule_of(op)
+            if rule is not None:
+                found = rule(op, _Split(args, level), {**op.params, **params})
+                if found is not NotImplemented:
+                    return Batched(found, level)
+        return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
+
+    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+        """A custom function: once for each element."""
+        level = self.__gradcli_rank__
+        return self._each(lambda i: call(definition, pick(args, level, i)))
+
+    def _each(self, function: Any) -> Any:
+        level = self.__gradcli_rank__
+        results = [function(i) for i in range(self.count)]
+        if isinstance(results[0], tuple):
+            return tuple(
+                Batched(OPERATORS["stack"](*map(as_value, part)), level)
+                for part in zip(*results, strict=True)
+            )
+        return Batched(OPERATORS["stack"](*map(as_value, results)), level)
+
+    def become(self, other: Any) -> Batched:
+        """Take over another value's place: what a write in place does."""
+        level = self.__gradcli_rank__
+        if is_batched(other, level):
+            self.value = other.value
+        else:
+            self.value = OPERATORS["expand"](other, (self.count, *other.shape))
+        return self
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return self.value.shape[0]
+
+    @property
+    def shape(self) -> Size:
+        return Size(self.value.shape[1:])
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def array(self) -> Batched:
+        """Itself: as a parameter, such as the indices of gather, it is read element by element."""
+        return self
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.value.requires_grad
+
+    def detach(self) -> Any:
+        return Batched(self.value.detach(), self.__gradcli_rank__)
+
+    def max(self, dim: Any = None, keepdim: bool = False) -> Any:
+        return self._extreme("max", dim, keepdim)
+
+    def min(self, dim: Any = None, keepdim: bool = False) -> Any:
+        return self._extreme("min", dim, keepdim)
+
+    def _extreme(self, name: str, dim: Any, keepdim: bool) -> Any:
+        if getattr(dim, "__gradcli_rank__", 0):
+            return OPERATORS[f"{name}imum"](self, dim)
+        if dim is None:
+            return OPERATORS[f"a{name}"](self)
+        found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
+        return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
+
+    def __getitem__(self, index: Any) -> Any:
+        level = self.__gradcli_rank__
+        if holds(index, level):
+            return self._each(lambda i: self.value[i][pick(index, level, i)])
+        return OPERATORS["getitem"](self, plain_index(index))
+
+    def item(self) -> Any:
+        raise _depends("you call .item() on")
+
+    tolist = item
+
+    def __bool__(self) -> bool:
+        raise _depends("the control flow depends on")
+
+    def __float__(self) -> float:
+        raise _depends("you convert to a number")
+
+    __int__ = __index__ = __float__
+
+    def __repr__(self) -> str:
+        return f"Batched({self.value!r})"
+
+
+def _depends(what: str) -> RuntimeFault:
+    return RuntimeFault(
+        "E0414",
+        f"inside vmap {what} a value that is a whole batch",
+        help="choose entry by entry with where(); or write a loop instead of vmap",
+    )
+
+
+def is_batched(value: Any, level: int) -> bool:
+    """Whether ``value`` is a batch of this level."""
+    return value.__class__ is Batched and value.__gradcli_rank__ == level
+
+
+def holds(tree: Any, level: int) -> bool:
+    """Whether a parameter, an index for example, has a batch of this level in it."""
+    if tree.__class__ in (tuple, list):
+        return any(holds(part, level) for part in tree)
+    return is_batched(tree, level)
+
+
+def pick(tree: Any, level: int, i: int) -> Any:
+    """``tree`` as element ``i`` of the batch sees it."""
+    if tree.__class__ in (tuple, list):
+        return tree.__class__(pick(part, level, i) for part in tree)
+    if tree.__class__ is dict:
+        return {name: pick(part, level, i) for name, part in tree.items()}
+    return tree.value[i] if is_batched(tree, level) else tree
+
+
+class _Split:
+    """An operator's arguments as a batch rule reads them."""
+
+    def __init__(self, args: Sequence[Any], level: int) -> None:
+        self.own = [is_batched(a, level) for a in args]
+        self.args = list(args)
+        self.values = [a.value if mine else a for a, mine in zip(args, self.own, strict=True)]
+        self.ranks = [len(getattr(a, "shape", ())) for a in args]
+        self.count = next(v.shape[0] for v, mine in zip(self.values, self.own, strict=True) if mine)
+
+    def full(self, i: int) -> Any:
+        """Argument ``i`` with the batch in front, repeated where it is the same for all."""
+        value = self.values[i]
+        if self.own[i]:
+            return value
+        value = as_value(value)
+        return OPERATORS["expand"](value, (self.count, *value.shape))

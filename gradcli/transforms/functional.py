@@ -1,0 +1,328 @@
+"""``gradcli.autograd.functional``: derivatives of a function at a point, with PyTorch's calls.
+
+Inputs and results are one Tensor or a tuple of Tensors, and the answers are nested alike. With
+``create_graph`` the answer can be differentiated again; ``strict`` makes an error (E0405, E0406) of
+a result that does not depend on an input, which otherwise counts as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradcli import engine
+from gradcli.engine import Tensor
+from gradcli.engine.modes import enable_grad
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.limits import charge_shape
+
+
+def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
+    several = isinstance(value, tuple)
+    values = value if several else (value,)
+    for i, v in enumerate(values):
+        if not isinstance(v, Tensor):
+            place = f"value at index {i} has" if several else f"given {what} has"
+            raise TypeFault(
+                "E0303",
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
+                f"{place} type {type(v)}.",
+            )
+    return several, values
+
+
+def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
+    """Tensors to differentiate by; with create_graph they stay in the caller's graph."""
+    if create_graph:
+        return tuple(
+            OPERATORS["clone"](v if v.requires_grad else v.detach().requires_grad_())
+            for v in values
+        )
+    return tuple(v.detach().requires_grad_() for v in values)
+
+
+def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
+    found = tuple(v if create_graph else v.detach() for v in values)
+    return found if several else found[0]
+
+
+def _called(func: Callable, inputs: Sequence[Tensor], name: str, strict: bool) -> tuple:
+    several, outputs = _as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    for i, out in enumerate(outputs):
+        if strict and not out.requires_grad:
+            raise RuntimeFault(
+                "E0405",
+                f"Output {i} of the user-provided function does not require gradients. The outputs "
+                "must be computed in a differentiable manner from the input when running in strict "
+                "mode.",
+            )
+    return several, outputs
+
+
+def _by(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Any], create_graph: bool
+) -> tuple[Tensor | None, ...]:
+    """Gradients of those outputs that have a graph; None by inputs that they do not reach."""
+    pairs = [(o, w) for o, w in zip(outputs, weights, strict=True) if o.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return engine.grad(
+        [o for o, _ in pairs], inputs, [w for _, w in pairs], retain_graph=True,
+        create_graph=create_graph, allow_unused=True,
+    )  # fmt: skip
+
+
+def _filled(
+    found: Sequence[Tensor | None], inputs: Sequence[Tensor], strict: bool, what: str
+) -> tuple[Tensor, ...]:
+    """Zeros where nothing arrived; in strict mode that is an error."""
+    for i, g in enumerate(found):
+        if g is None and strict:
+            raise RuntimeFault(
+                "E0406",
+                f"{what} of the user-provided function is independent of input {i}. This is not "
+                "allowed in strict mode.",
+            )
+    return tuple(
+        OPERATORS["zeros_like"](x.detach()) if g is None else g
+        for g, x in zip(found, inputs, strict=True)
+    )
+
+
+def _strict_graph(found: Sequence[Tensor], strict: bool, create_graph: bool, what: str) -> None:
+    for i, g in enumerate(found):
+        if strict and create_graph and not g.requires_grad:
+            raise RuntimeFault(
+                "E0406",
+                f"The {what} of the user-provided function is independent of input {i}. This is "
+                "not allowed in strict mode when create_graph=True.",
+            )
+
+
+def _direction(v: Any, like: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:
+    _, given = _as_tuple(v, "v", name)
+    if len(given) != len(like):
+        if several:
+            raise RuntimeFault(
+                "E0301",
+                f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.",
+            )
+        raise RuntimeFault("E0301", "The given v should contain a single Tensor.")
+    for i, (g, x) in enumerate(zip(given, like, strict=True)):
+        if g.shape != x.shape:
+            entry = f"Entry {i} in " if len(like) > 1 else ""
+            raise RuntimeFault(
+                "E0301", f"{entry}v has invalid size: should be {x.shape} but got {g.shape}."
+            )
+    return given
+
+
+def _one_number(values: Sequence[Tensor], what: str) -> tuple[Tensor, ...]:
+    if len(values) != 1 or values[0].numel() != 1:
+        raise RuntimeFault(
+            "E0403",
+            f"The vector v can only be None if {what}.",
+            help="pass v: a tensor, or a tuple of tensors, of the shapes it weights",
+        )
+    return (OPERATORS["ones_like"](values[0].detach()),)
+
+
+def vjp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)`` and the product of ``v`` with the Jacobian there.
+
+    ``v`` has the shapes of the result; None where that is one number.
+    """
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "vjp")
+        leaves = _leaves(given, create_graph)
+        many, outputs = _called(func, leaves, "vjp", strict)
+        if v is None:
+            weights = _one_number(
+                outputs, "the user-provided function returns a single Tensor with a single element"
+            )
+        else:
+            weights = _direction(v, outputs, many, "vjp")
+        found = _filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
+        _strict_graph(found, strict, create_graph, "jacobian")
+    return _done(outputs, create_graph, many), _done(found, create_graph, several)
+
+
+def jvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)`` and the product of the Jacobian there with ``v``.
+
+    Computed by differentiating the backward pass by its cotangent. ``v`` has the shapes of the
+    inputs; None where there is one input of one number.
+    """
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "jvp")
+        leaves = _leaves(given, create_graph)
+        if v is None:
+            along = _one_number(
+                leaves,
+                "the input to the user-provided function is a single Tensor with a single element",
+            )
+        else:
+            along = _direction(v, leaves, several, "jvp")
+        many, outputs = _called(func, leaves, "jvp", strict)
+        weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
+        back = _filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
+        found = _filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
+        _strict_graph(found, strict, create_graph, "jacobian")
+    return _done(outputs, create_graph, many), _done(found, create_graph, many)
+
+
+def jacobian(
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """All first derivatives: for each result and input a tensor of the result's and input's shape.
+
+    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result) or ``"forward-mode"``
+    (one in all directions of the inputs). ``vectorize`` changes nothing but is accepted.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1.0, 2.0])
+        >>> gradcli.autograd.functional.jacobian(lambda x: x * x, x)
+        tensor([[2., 0.],
+                [0., 4.]])
+    """
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueFault(
+            "E0303",
+            'Expected strategy to be either "forward-mode" or "reverse-mode".',
+            help='with more outputs than inputs "forward-mode" tends to be faster',
+        )
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "jacobian")
+        if strategy == "forward-mode" and not strict:
+            return _forward(func, given, several, create_graph)
+        leaves = _leaves(given, create_graph)
+        many, outputs = _called(func, leaves, "jacobian", strict)
+        table = []
+        for number, out in enumerate(outputs):
+            rows: list[list[Tensor]] = [[] for _ in leaves]
+            for x in leaves:
+                charge_shape((*out.shape, *x.shape), x.dtype.itemsize)
+            flat = OPERATORS["reshape"](out, (-1,))
+            for k in range(out.numel()):
+                found = _by([flat[k]], leaves, [None], create_graph)
+                found = _filled(found, leaves, strict, f"Output {number}")
+                _strict_graph(found, strict, create_graph, "jacobian")
+                for row, g in zip(rows, found, strict=True):
+                    row.append(g)
+            table.append(tuple(_stacked(r, out, x) for r, x in zip(rows, leaves, strict=True)))
+    return _nested(table, many, several, create_graph)
+
+
+def _stacked(rows: list[Tensor], out: Tensor, x: Tensor) -> Tensor:
+    full = (*out.shape, *x.shape)
+    if not rows:
+        return OPERATORS["expand"](engine.wrap(x.dtype.numpy.type(0), x.dtype), full)
+    return OPERATORS["reshape"](OPERATORS["stack"](*rows), full)
+
+
+def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -> Any:
+    found = tuple(
+        tuple(g if create_graph else g.detach() for g in row) if several
+        else (row[0] if create_graph else row[0].detach())
+        for row in table
+    )  # fmt: skip
+    return found if many else found[0]
+
+
+def _forward(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
+    from gradcli.transforms.composable import jacfwd
+
+    points = given if create_graph else tuple(x.detach() for x in given)
+    found = jacfwd(func, tuple(range(len(points))) if several else 0)(*points)
+    return found if create_graph else _detached(found)
+
+
+def _detached(tree: Any) -> Any:
+    return tuple(map(_detached, tree)) if isinstance(tree, tuple) else tree.detach()
+
+
+def _scalar(func: Callable, name: str) -> Callable:
+    """``func``, checked to give one number."""
+
+    def checked(*args: Any) -> Tensor:
+        several, outputs = _as_tuple(func(*args), "outputs of the user-provided function", name)
+        if several or outputs[0].numel() != 1:
+            raise RuntimeFault(
+                "E0403",
+                f"The function given to {name} should return a single Tensor"
+                if several
+                else f"The Tensor returned by the function given to {name} should contain a single "
+                "element",
+            )
+        return OPERATORS["reshape"](outputs[0], ())
+
+    return checked
+
+
+def hessian(
+    func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
+    vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:  # fmt: skip
+    """All second derivatives of a function of one number, nested input by input.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1.0, 2.0])
+        >>> gradcli.autograd.functional.hessian(lambda x: (x**3).sum(), x)
+        tensor([[ 6.,  0.],
+                [ 0., 12.]])
+    """
+    several, _ = _as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueFault(
+            "E0303",
+            'Expected strategy to be either "reverse-mode" or "forward-mode", got '
+            f'"{outer_jacobian_strategy}"',
+        )
+    one = _scalar(func, "hessian")
+
+    def gradient(*args: Tensor) -> Any:
+        found = jacobian(one, args, create_graph=True, strict=strict)
+        return found if several else found[0]
+
+    return jacobian(gradient, inputs, create_graph, strict)
+
+
+def vhp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)``, one number, and the product of ``v`` with the Hessian there."""
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", "vhp")
+        leaves = _leaves(given, create_graph)
+        along = _along(v, leaves, several, "vhp")
+        _, outputs = _called(_scalar(func, "vhp"), leaves, "vhp", strict)
+        first = _filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
+        found = _filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
+        _strict_graph(found, strict, create_graph, "hessian")
+    return _done(outputs, create_graph, False), _done(found, create_graph, several)
+
+
+def hvp(
+    func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """``func(*inputs)``, one number, and the product of the Hessian there with ``v``.
+
+    The Hessian is symmetric, so this is ``vhp``; both names are PyTorch's.
+    """
+    return vhp(func, inputs, v, create_graph, strict)
+
+
+def _along(v: Any, leaves: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:
+    if v is not None:
+        return _direction(v, leaves, several, name)
+    return _one_number(
+        leaves, "the input to the user-provided function is a single Tensor with a single element"
+    )

@@ -1,0 +1,148 @@
+"""vmap: a function of one value as a function of many, at array speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import ValueFault
+from gradcli.ops.reduction import moveaxis
+from gradcli.transforms.batched import Batched, is_batched
+from gradcli.transforms.operand import as_value, levels
+from gradcli.transforms.tree import flatten, unflatten
+
+active: list[tuple[int, int]] = []
+"""Level and size of every vmap that is running, outermost first."""
+
+
+def vmap(function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
+    """``function`` for every entry along a dimension of its arguments at once.
+
+    in_dims    the dimension of each argument that is mapped over, or None for one that is the same
+               for all; one number for all arguments, or a tuple with an entry for each
+    out_dims   where the dimension goes in each result
+
+    Nests, and goes with grad, jvp and the others in any order. Inside, a condition cannot depend on
+    a mapped value (E0414): use ``where``. Raises ValueFault (E0303) for dimensions that do not fit.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> gradcli.func.vmap(lambda row: row @ row)(x)
+        tensor([ 5., 25.])
+        >>> gradcli.func.vmap(gradcli.func.grad(lambda row: row @ row))(x)
+        tensor([[2., 4.],
+                [6., 8.]])
+    """
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, shape = flatten(args)
+        dims = _for_each(in_dims, args, "in_dims")
+        keyword, form = flatten(kwargs)
+        leaves, dims = leaves + keyword, dims + [0] * len(keyword)
+        values = [
+            leaf if dim is None else as_value(leaf) for leaf, dim in zip(leaves, dims, strict=True)
+        ]
+        count = _size(values, dims)
+        level = levels()
+        batches = [
+            v if dim is None else Batched(_to_front(v, dim), level)
+            for v, dim in zip(values, dims, strict=True)
+        ]
+        split = len(batches) - len(keyword)
+        active.append((level, count))
+        try:
+            result = function(
+                *unflatten(batches[:split], shape), **unflatten(batches[split:], form)
+            )
+        finally:
+            active.pop()
+        outputs, out_shape = flatten(result)
+        where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
+        return unflatten(
+            [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)], out_shape
+        )
+
+    return mapped
+
+
+def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:
+    """A dimension or None for every leaf of ``values``."""
+    pairs = [(dims, values)]
+    found = []
+    while pairs:
+        dim, value = pairs.pop()
+        if value.__class__ not in (tuple, list, dict):
+            if one and dim.__class__ is tuple and len(dim) == 1:
+                dim = dim[0]
+            if dim is not None and dim.__class__ is not int:
+                raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")
+            found.append(dim)
+            continue
+        parts = list(value.values()) if value.__class__ is dict else list(value)
+        if dim is None or dim.__class__ is int:
+            inner = [dim] * len(parts)
+        elif dim.__class__ is dict and value.__class__ is dict:
+            inner = [dim.get(name) for name in value]
+        elif dim.__class__ in (tuple, list):
+            inner = list(dim)
+        else:
+            raise _unfit(what, f"an entry of {what} is a whole number or None, not {dim!r}")
+        if len(inner) != len(parts):
+            raise _unfit(what, f"{what} has {len(inner)} entries for {len(parts)} values")
+        pairs += list(zip(inner, parts, strict=True))[::-1]
+    return found
+
+
+def _unfit(what: str, message: str) -> ValueFault:
+    return ValueFault(
+        "E0303", f"vmap: {message}", help=f"{what} is one number, or nested as the values are"
+    )
+
+
+def _size(values: list, dims: list) -> int:
+    sizes = set()
+    for value, dim in zip(values, dims, strict=True):
+        if dim is not None:
+            rank = len(value.shape)
+            if not -rank <= dim < rank:
+                raise _unfit("in_dims", f"dimension {dim} of an argument with {rank} dimensions")
+            sizes.add(value.shape[dim])
+    if not sizes:
+        raise _unfit("in_dims", "at least one argument must be mapped over")
+    if len(sizes) > 1:
+        raise ValueFault(
+            "E0303",
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sorted(sizes)} for the mapped dimension",
+            help="in_dims=None leaves an argument the same for all",
+        )
+    (count,) = sizes
+    if not count:
+        raise ValueFault("E0303", "vmap: the mapped dimension has no entries")
+    return count
+
+
+def _to_front(value: Any, dim: int) -> Any:
+    return value if dim % len(value.shape) == 0 else moveaxis(value, dim, 0)
+
+
+def _whole(out: Any, level: int, count: int, dim: int | None) -> Any:
+    """A result with the mapped dimension where it belongs."""
+    if not is_batched(out, level):
+        out = as_value(out)
+        if dim is None:
+            return out
+        value = OPERATORS["expand"](out, (count, *out.shape))
+    else:
+        if dim is None:
+            raise ValueFault(
+                "E0303",
+                "vmap: out_dims is None for a result that differs along the mapped dimension",
+                help="give the dimension where it goes",
+            )
+        value = out.value
+    place = normal_dim(dim, len(value.shape))
+    return value if place == 0 else moveaxis(value, 0, place)

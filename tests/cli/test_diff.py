@@ -1,0 +1,136 @@
+"""``gradcli diff`` on the command line: each option, its output, and what goes wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+PROGRAM = """b = a*2
+while b.norm() < 1000:
+    b = b*2
+if b.sum() > 0:
+    d = b
+else:
+    d = 100*b
+d
+"""
+
+
+def test_a_formula_with_names_below(cli):
+    done = cli(
+        "diff", "-logdet(S)/2 - (x - mu).T @ inv(S) @ (x - mu)/2", "--S", "matrix:n,n spd",
+        "--wrt", "S",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0] == "d/dS  (outer(r, r) - inv(S))/2"
+    assert lines[1] == "      where r = inv(S) @ (x - mu)"
+    assert lines[2].startswith("# assumed: x vector:n, mu vector:n      checked at 3 points: ")
+
+
+def test_no_let_and_json_give_the_whole_expression(cli):
+    whole = "diag(softmax(z)) - outer(softmax(z), softmax(z))"
+    assert f"d/dz  {whole}\n" in cli("diff", "softmax(z)", "--no-let").out
+    found = cli("diff", "softmax(z)", "--json").json
+    assert found["derivatives"] == {"z": whole}
+    assert found["assumed"] == {"z": "vector:n"} and found["checked"]["points"] == 3
+
+
+def test_mixed_in_sequence(cli):
+    assert cli("diff", "x**2*y**3", "--wrt", "x,y", "--order", "2").out.startswith(
+        "d2/dxdy  6*x*y**2\n"
+    )
+    found = cli("diff", "x**2*y**3", "--wrt", "y,x", "--order", "2", "--json").json
+    assert found["derivatives"] == {"y,x": "6*x*y**2"}
+    every = cli("diff", "x**2*y**3", "--order", "2").out
+    assert [line.split()[0] for line in every.splitlines()[:3]] == ["d2/dx2", "d2/dxdy", "d2/dy2"]
+
+
+def test_latex(cli):
+    done = cli("diff", "x.T @ A @ x", "--wrt", "x", "--latex")
+    assert done.out.splitlines()[0] == (
+        r"\frac{\partial f}{\partial \mathbf{x}} = "
+        r"\left(\mathbf{A} + \mathbf{A}^{\top}\right) \mathbf{x}"
+    )
+    assert all(line.startswith("%") for line in done.out.splitlines()[1:])
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
+def test_code_compiles(cli, target):
+    done = cli("diff", "norm(A @ x - b)**2", "--wrt", "x", "--code", target)
+    assert done.code == 0, done.err
+    compile(done.out, "printed", "exec")
+    assert "def f(A, x, b):" in done.out
+    assert cli("diff", "x", "--code", "cobol").code == 2
+
+
+def test_at(cli):
+    done = cli("diff", "a*x**2", "--wrt", "x", "--at", "x=3", "--at", "a=0.5")
+    assert done.out.startswith("d/dx  2*a*x\n  at  3\n")
+    found = cli("diff", "x.T @ A @ x", "--wrt", "x", "--at", "x=1,2", "--at", "A=1,2;3,4", "--json")
+    assert found.json["values"]["x"]["data"] == [12.0, 21.0]
+    assert cli("diff", "x**2", "--at", "y=3").code == 2
+    assert cli("diff", "x**2", "--at", "x").code == 2
+
+
+def test_zeros(cli):
+    done = cli("diff", "x**3 - 3*x", "--zeros")
+    assert "  zero  x = -1, x = 1\n" in done.out and "Sturm" in done.out
+    found = cli("diff", "x*exp(-x)", "--zeros", "--range", "0,5", "--json").json["zeros"]["x"]
+    assert found["points"] == [1.0] and found["interval"] == [0.0, 5.0]
+    assert "zero  nowhere" in cli("diff", "x**3 + x", "--zeros").out
+    assert cli("diff", "x**2", "--zeros", "--range", "5,0").code == 2
+    assert "E0704" in cli("diff", "norm(x)", "--zeros").err
+    assert "E0704" in cli("diff", "a*x**2", "--wrt", "x", "--zeros").err
+
+
+def test_taylor(cli):
+    done = cli("diff", "exp(x)", "--taylor", "3")
+    assert done.out.startswith("1 + x + x**2/2 + x**3/6 + O(x**4)\n# x around 0")
+    found = cli("diff", "log(x)", "--taylor", "2", "--around", "1", "--json").json["taylor"]
+    assert found["polynomial"] == "x - 1 - (x - 1)**2/2"
+    assert found["coefficients"] == ["0", "1", "-1/2"]
+    assert "E0704" in cli("diff", "abs(x)", "--taylor", "2").err
+    assert cli("diff", "x*y", "--taylor", "2").code == 2
+
+
+def test_along_and_structured(cli):
+    assert cli("diff", "x.T @ A @ x", "--along", "x=v").out.startswith(
+        "along x = v  dot(v, (A + A.T) @ x)\n"
+    )
+    done = cli("diff", "sum(x**2)", "--x", "1,2", "--along", "x=1,0", "--json").json
+    assert done["along"] == {"x": "dx"} and done["values"]["x"]["data"] == 2.0
+    done = cli("diff", "logdet(S)", "--S", "matrix:n,n spd", "--structured")
+    assert done.out.startswith("d/dS  2*inv(S) - eye(n)*inv(S)\n")
+    assert cli("diff", "trace(X)", "--X", "matrix:n,n", "--structured").code == 2
+    assert cli("diff", "x**2", "--along", "x=v", "--zeros").code == 2
+
+
+def test_programs(cli, tmp_path):
+    (tmp_path / "w.grad").write_text(PROGRAM)
+    done = cli("diff", "-f", "w.grad", "--a", "1")
+    assert done.code == 0, done.err
+    assert done.out.startswith("d/da  1024\n")
+    assert "# valid while b.norm() < 1000 held 9 times and b.sum() > 0" in done.out
+    found = cli("diff", "-f", "w.grad", "--a", "1", "--json").json
+    assert found["conditions"][0] == {
+        "condition": "b.norm() < 1000", "line": 2, "held": 9, "asked": 10,
+    }  # fmt: skip
+    assert "d/da  1024" in cli("diff", "-f", "w.grad", "--a", "1", "--of", "d").out
+    refused = cli("diff", "-f", "w.grad")
+    assert refused.code == 1 and "E0703" in refused.err and "w.grad:2:7" in refused.err
+    pieces = cli("diff", "-e", "def f(x):", "-e", "    return x**2", "-e", "f(a)*f(b)")
+    assert pieces.out.startswith("d/da  2*a*b**2\nd/db  2*a**2*b\n")
+
+
+def test_output_is_the_same_every_time_and_inert(cli):
+    words = ["diff", "sum(log(1 + exp(-y*(X @ w))))", "--wrt", "w"]
+    for more in ((), ("--latex",), ("--code", "torch"), ("--json",)):
+        first, second = cli(*words, *more).out, cli(*words, *more).out
+        assert first == second and first.isascii() and "\x1b" not in first
+
+
+def test_every_option_has_a_line_of_help(cli):
+    shown = cli("diff", "--help").out
+    for option in ("--order", "--along", "--structured", "--at", "--zeros", "--range", "--taylor",
+                   "--around", "--let", "--no-let", "--latex", "--code"):  # fmt: skip
+        assert option in shown

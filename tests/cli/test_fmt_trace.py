@@ -1,0 +1,43 @@
+"""``gradcli fmt`` and ``gradcli run --trace``."""
+
+from __future__ import annotations
+
+
+def test_fmt_of_a_text_and_of_a_file(cli, tmp_path):
+    assert cli("fmt", "y=x^2;(2*(y))").out == "y = x**2\n2*y\n"
+    file = tmp_path / "a.grad"
+    file.write_text("if x>0 : # sign\n  y=1\n")
+    done = cli("fmt", str(file))
+    assert done.out == "if x > 0:  # sign\n    y = 1\n"
+    file.write_text(done.out)
+    assert cli("fmt", str(file)).out == done.out
+
+
+def test_fmt_of_no_program(cli):
+    assert cli("fmt", "2 +* 3").code == 2
+    assert cli("fmt").code == 2
+
+
+def test_trace_shows_statements_with_shapes_and_values(cli):
+    text = (
+        "def f(z):\n    return z.sum()\nw = ones(2, 3)\nfor i in range(2): w = w + i\nprint(f(w))"
+    )
+    done = cli("run", "-e", text, "--trace")
+    assert done.out == "tensor(12.)\n" or done.out.startswith("tensor(12.")
+    lines = [" ".join(line.split()) for line in done.err.splitlines()]
+    assert lines == [
+        "3 | w = ones(2, 3) w = float64[2, 3] [1, 1, 1, 1, 1, 1]",
+        "4 | w = w + i w = float64[2, 3] [1, 1, 1, 1, 1, 1]",
+        "4 | w = w + i w = float64[2, 3] [2, 2, 2, 2, 2, 2]",
+        "2 | return z.sum() returns float64 12",
+        "5 | print(f(w))",
+    ]
+
+
+def test_trace_is_bounded(cli):
+    done = cli("run", "-e", "for i in range(5000): x = i", "--trace")
+    assert done.err.count("\n") == 1001 and "the trace ends here" in done.err
+
+
+def test_without_trace_nothing_is_shown(cli):
+    assert cli("run", "-e", "x = 1").err == ""

@@ -1,0 +1,105 @@
+"""The limits of a run, as options: what is said when one is reached, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+STUCK = "err = 0.31\nwhile err > 1e-9:\n    err = err * 1.0\n"
+
+
+def test_an_endless_loop_shows_its_condition(cli):
+    done = cli("run", "-e", STUCK, "--max-steps", "1000")
+    assert done.code == 3
+    assert "error[E0601]: the loop passed 1,000 steps" in done.err
+    assert "2 | while err > 1e-9:\n     | ^^^^^ err: 0.31, 0.31, 0.31 (not changing)" in done.err
+    assert "help: --max-steps N" in done.err
+
+
+def test_the_last_values_of_a_changing_condition(cli):
+    done = cli("run", "-e", "n = 0\nwhile n >= 0: n = n + 1\n", "--max-steps", "1000")
+    assert "n: 998, 999, 1000" in done.err
+    assert "not changing" not in done.err
+
+
+def test_recursion_goes_as_deep_as_it_says(cli):
+    text = "def f(n): return 0 if n == 1 else 1 + f(n - 1)\nprint(f({}))"
+    assert cli("run", "-e", text.format(500)).out == "499\n"
+    done = cli("run", "-e", text.format(501))
+    assert done.code == 3 and "error[E0606]: calls nest deeper than 500" in done.err
+    assert cli("run", "-e", text.format(20), "--max-depth", "20").code == 0
+    assert cli("run", "-e", text.format(21), "--max-depth", "20").code == 3
+    assert cli("run", "-e", text.format(850), "--max-depth", "900").out == "849\n"
+    assert cli("run", "-e", "1", "--max-depth", "5000").code == 2
+
+
+def test_recursion_through_keywords_lambdas_and_methods(cli):
+    for text in (
+        "def f(n): return 0 if n == 1 else 1 + f(n=n - 1)\nprint(f(n=500))",
+        "f = lambda n: 0 if n == 1 else 1 + f(n - 1)\nprint(f(500))",
+    ):
+        assert cli("run", "-e", text).out == "499\n"
+
+
+def test_returning_gives_the_depth_back(cli):
+    text = "def f(x):\n    if x > 0: return x\nfor i in range(2000): f(i); f(-i)\nprint(f(3))"
+    assert cli("run", "-e", text).out == "3\n"
+
+
+def test_output_is_bounded(cli):
+    done = cli("run", "-e", "while True: print('x'*100)", "--max-output", "1000")
+    assert done.code == 3 and "E0607" in done.err and len(done.out) <= 1000
+
+
+@pytest.mark.parametrize("option", ["--max-steps", "--max-depth", "--max-output"])
+def test_a_limit_is_a_positive_number(cli, option):
+    assert cli("run", "-e", "1", option, "0").code == 2
+
+
+def test_every_limit_stands_in_help(cli):
+    done = cli("run", "--help")
+    for option in ("--max-steps", "--max-depth", "--max-output", "--max-mem", "--timeout"):
+        assert option in done.out
+
+
+def test_prints_are_inert(cli):
+    done = cli("run", "-e", "print('a\\x1b[31mb\\rc\\x9b\\u202e\\tz')\nprint('\\ud800')")
+    assert done.code == 0
+    assert done.out == "a\\x1b[31mb\\x0dc\\x9b\\u202e\tz\n\\ud800\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize(
+    "text", ["x = 1.0\nwhile True: x = x + 1", "w = ones(1500, 1500)\nwhile True: w = w @ w * 1e-3"]
+)
+def test_ctrl_c_stops_at_once(process, wheel, tmp_path, text):
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "gradcli", "run", "-e", "print('ready')\n" + text],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(wheel), "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert worker.stdout.readline() == b"ready\n"
+    time.sleep(0.3)
+    begin = time.monotonic()
+    worker.send_signal(signal.SIGINT)
+    _, err = worker.communicate(timeout=20)
+    assert worker.returncode == 130
+    assert time.monotonic() - begin < 5
+    assert b"Traceback" not in err
+
+
+def test_memory_is_watched_between_checks(process):
+    done = process("run", "-e", "l = []\nwhile True: l.append(ones(60000))", "--max-mem", "200M")
+    assert done.code == 3 and "E0602" in done.err
+
+
+def test_a_call_that_holds_the_clock_up_ends(process):
+    done = process(
+        "run", "-e", "while True: y = ones(4000, 4000) @ ones(4000, 4000)", "--timeout", "0.5"
+    )
+    assert done.code == 3 and "E0608" in done.err

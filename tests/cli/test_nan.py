@@ -1,0 +1,50 @@
+"""NaN and infinity: where the first one comes from, by ``--nan``."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_error_points_at_the_operation(cli):
+    done = cli("grad", "sum(log(x - 2))", "--x", "1,5,6,7", "--nan", "error")
+    assert done.code == 1
+    assert "error[E0501]: log of a negative number gives NaN" in done.err
+    assert "    ^^^^^^^^^^ x - 2 is -1 at index 0; 1 of 4 elements" in done.err
+    assert "note: NaN appears first here, on the forward pass" in done.err
+    assert "--nan allow" in done.err and not done.out
+
+
+def test_warning_is_the_default(cli):
+    done = cli("eval", "sum(log(x - 2))", "--x", "1,5")
+    assert done.code == 0 and done.out == "value  nan\n"
+    assert "warning: the value is not finite: log of a negative number gives NaN" in done.err
+    assert "(line 1, column 5)" in done.err
+
+
+def test_allow_says_nothing(cli):
+    done = cli("grad", "1/x", "--x", "0", "--nan", "allow")
+    assert done.code == 0 and not done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1/x", "division by zero gives an infinite number"),
+        ("sqrt(x)*0 + x", "the slope of sqrt at zero gives NaN"),
+        ("y = x - 1\nlog(y)", "log of a negative number gives NaN"),
+    ],
+)
+def test_reasons(cli, text, said):
+    done = cli("grad", text, "--x", "0", "--nan", "error")
+    assert done.code == 1 and said in done.err
+
+
+def test_a_given_nan_is_named(cli):
+    done = cli("eval", "x + 1", "--x", "nan", "--nan", "error")
+    assert done.code == 1 and "`x` was given as a number that is not finite" in done.err
+
+
+def test_finite_results_are_not_looked_at(cli):
+    assert cli("grad", "x^2", "--x", "3", "--nan", "error").code == 0
+    assert cli("eval", "x > 2", "--x", "3", "--nan", "error").code == 0
+    assert cli("grad", "x", "--x", "3", "--nan", "often").code == 2

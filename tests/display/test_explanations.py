@@ -1,0 +1,63 @@
+"""The chain rule step by step: every line is right, and says so with the operands' own names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gradcli.cli.main import run
+from gradcli.engine import dtypes
+from gradcli.language.run import prepare
+
+
+@pytest.fixture
+def explained(capsys):
+    before = dtypes.get_default_dtype()
+
+    def call(*args):
+        assert run(["explain", *args]) == 0
+        return capsys.readouterr().out
+
+    yield call
+    dtypes.set_default_dtype(before)
+
+
+def test_the_parts_of_a_variable_used_twice_add(explained):
+    assert explained("(x+1 - 2*x)^2", "--x", "3") == (
+        "forward   y1 = x + 1 = 4\n"
+        "          y2 = 2*x = 6\n"
+        "          y3 = y1 - y2 = -2\n"
+        "          y = y3**2 = 4\n"
+        "backward  dy/dy3 = 2*y3 = -4\n"
+        "          dy/dy2 = -dy/dy3 = 4\n"
+        "          dy/dy1 = dy/dy3 = -4\n"
+        "          dy/dx = dy/dy1 + dy/dy2*2 = 4      (x is used 2 times: the parts add)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["sin(x)*exp(-x) + x^3/y", "h = x*y; tanh(h) - h^2", "sqrt(x + y)/(1 + x)", "x**y",
+     "log(x/y)*y", "where(x > y, x*y, -x)", "max(x, y) + sigmoid(x - y)"],
+)  # fmt: skip
+def test_every_line_is_true(explained, expression):
+    """Each right side, evaluated with the numbers of the lines above it, gives the number shown."""
+    known = {"x": 2.0, "y": 0.5, "True": True}
+    lines = explained(expression, "--x", "2", "--y", "0.5").splitlines()
+    for line in lines:
+        parts = line[10:].partition("      (")[0].split(" = ")
+        name = re.sub(r"\W", "_", parts[0])
+        formula = re.sub(r"\b(d\w+)/(d\w+)", r"\1_\2", parts[1])
+        value = float(parts[-1]) if len(parts) == 3 else None
+        found = prepare(formula).run({k: v for k, v in known.items() if k != "True"}).value
+        if value is not None:
+            assert float(found) == pytest.approx(value, rel=2e-6), line
+        known[name] = float(found)
+    assert len(lines) >= 3
+
+
+def test_nothing_to_explain_and_too_much(explained, capsys):
+    assert "nothing is computed" in explained("x", "--x", "3")
+    assert run(["explain", "+".join(["x"] * 400), "--x", "1"]) == 3
+    assert "E0611" in capsys.readouterr().err

@@ -1,0 +1,169 @@
+"""Anomaly mode and the search for the first value that is not finite."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import Function, detect_anomaly, set_detect_anomaly
+from gradcli.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, place_of
+from gradcli.engine.doctor import first_nonfinite, first_nonfinite_gradient
+from gradcli.ops.errors import Fault
+
+inf, nan = float("inf"), float("nan")
+
+
+def leaf(data):
+    return torch.tensor(data, requires_grad=True)
+
+
+def test_the_first_nan_is_named_with_its_place():
+    x = leaf([4.0, 0.0])
+    with detect_anomaly():
+        line = inspect.currentframe().f_lineno + 1
+        y = torch.sqrt(x)
+        with pytest.raises(RuntimeError) as fault:
+            (y * 0).sum().backward()
+    assert fault.value.code == "E0501"
+    assert fault.value.message == (
+        "Function 'SqrtBackward0' returned nan values in its 0th output."
+    )
+    code, found = fault.value.place
+    assert (code.co_filename, found) == (__file__, line)
+    assert fault.value.notes == (
+        f"the forward call of SqrtBackward0 is in {__file__}, line {line}",
+    )
+    assert x.grad is None
+
+
+def test_an_infinity_is_no_nan():
+    x = leaf([0.0])
+    with detect_anomaly():
+        torch.sqrt(x).sum().backward()
+    assert x.grad.tolist() == [inf]
+
+
+def test_which_output():
+    x, y = leaf([1.0]), leaf([0.0])
+    with detect_anomaly(), pytest.raises(RuntimeError, match="nan values in its 1th output"):
+        (x * (y / y) * 0 + torch.pow(torch.tensor([2.0]), y / y)).sum().backward()
+
+
+def test_places_are_noted_only_while_the_mode_is_on():
+    x = leaf([1.0])
+    assert place_of((x * 2).grad_fn) is None
+    with detect_anomaly():
+        for made in (x * 2, x * x, torch.sin(x), x.sum(), x.reshape(1, 1)):
+            assert place_of(made.grad_fn)[0] is inspect.currentframe().f_code
+    assert place_of((x * 2).grad_fn) is None
+
+
+def test_a_program_of_the_language_keeps_its_own_line_numbers():
+    scope = {"torch": torch, "x": leaf([0.0])}
+    source = "\n" * 6 + "y = (torch.sqrt(x) * 0).sum()\ny.backward()\n"
+    with detect_anomaly(), pytest.raises(RuntimeError) as fault:
+        exec(compile(source, "<gradcli program>", "exec"), scope)
+    code, line = fault.value.place
+    assert (code.co_filename, line) == ("<gradcli program>", 7)
+    assert fault.value.notes == ()
+
+
+def test_other_errors_of_backward_have_the_place_too():
+    x = leaf([1.0])
+    with detect_anomaly(check_nan=False):
+        y = x * 1
+        z = torch.sin(y)
+        line = inspect.currentframe().f_lineno - 1
+        y.add_(1)
+        with pytest.raises(Fault) as fault:
+            z.sum().backward()
+    assert fault.value.code == "E0402"
+    assert fault.value.place[1] == line
+
+
+def test_custom_functions_are_looked_at():
+    class Bad(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * nan
+
+    with detect_anomaly(), pytest.raises(RuntimeError, match="'BadBackward' returned nan"):
+        Bad.apply(leaf([1.0])).sum().backward()
+
+
+def test_the_switch():
+    assert not is_anomaly_enabled()
+    set_detect_anomaly(True)
+    assert is_anomaly_enabled()
+    assert is_anomaly_check_nan_enabled()
+    set_detect_anomaly(False)
+    assert not is_anomaly_enabled()
+    with set_detect_anomaly(True, check_nan=False):
+        assert is_anomaly_enabled()
+        assert not is_anomaly_check_nan_enabled()
+        with detect_anomaly():
+            assert is_anomaly_check_nan_enabled()
+        assert not is_anomaly_check_nan_enabled()
+    assert not is_anomaly_enabled()
+
+
+def test_the_first_on_the_way_forward():
+    x = leaf([[1.0, 4.0], [0.0, -1.0]])
+    y = (torch.log(x) * 3 + 1).sum()
+    found = first_nonfinite(y)
+    assert found.operator == "log"
+    assert found.index == (1, 0)
+    assert found.value == -inf
+    assert (found.count, found.size) == (2, 4)
+    assert found.operands == (0.0,)
+    assert found.input is None
+    assert first_nonfinite((x * x).sum()) is None
+    assert first_nonfinite(torch.tensor(nan)) is None
+
+
+def test_operands_of_two_and_of_numbers():
+    x, y = leaf([1.0, 0.0]), leaf([2.0, 0.0])
+    found = first_nonfinite((x / y).sum())
+    assert np.isnan(found.value)
+    assert found.operands == (0.0, 0.0)
+    assert first_nonfinite((1 / x).sum()).index == (1,)
+    z = leaf([1.0, nan])
+    given = first_nonfinite(z * 2)
+    assert (given.operator, given.index) == ("leaf", (1,))
+
+
+def test_a_value_that_was_not_kept_is_computed_again():
+    x = leaf([1.0, 800.0])
+    found = first_nonfinite(((x * 1).exp() + 1).sum())
+    assert found.operator == "exp"
+    assert found.operands == (800.0,)
+    assert found.value == inf
+
+
+def test_the_first_on_the_way_back():
+    x = leaf([4.0, 0.0])
+    y = (torch.sqrt(x) * 3).sum()
+    found = first_nonfinite_gradient(y)
+    assert (found.operator, found.value, found.index) == ("sqrt", inf, (1,))
+    assert found.operands == (0.0,)
+    assert found.cotangent == 3.0
+    assert found.input == 0
+    assert x.grad is None
+    y.backward()  # the graph is still there
+    assert first_nonfinite_gradient((x * x).sum()) is None
+    assert first_nonfinite_gradient(torch.ones(1)) is None
+
+
+def test_places_reach_the_findings():
+    x = leaf([0.0])
+    with detect_anomaly():
+        y = torch.log(x)
+    assert first_nonfinite(y).place == place_of(y.grad_fn)
+    assert first_nonfinite_gradient(y).place == place_of(y.grad_fn)

@@ -1,0 +1,378 @@
+"""Custom functions: every corner as PyTorch 2.13 has it; the messages were recorded from it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import Function, grad
+from gradcli.autograd.function import function_record, once_differentiable
+from gradcli.ops.errors import Fault
+
+
+def leaf(data=(1.0, 2.0), **options):
+    return torch.tensor(data, requires_grad=True, **options)
+
+
+def made(forward, backward=lambda ctx, g: g, name="F"):
+    body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    return type(name, (Function,), body)
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * g
+
+
+class Exp(Function):
+    """Saves its result."""
+
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.exp(x)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        (out,) = ctx.saved_tensors
+        return g * out
+
+
+def test_the_tutorials_relu():
+    class ReLU(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return torch.where(x < 0, 0.0, g)
+
+    x, w, b = leaf([[3.0, 1.0]]), leaf([[1.0, 0.0], [0.0, 1.0]]), leaf(3.0)
+    y = ReLU.apply(x @ w + b)
+    ((y - torch.tensor([[2.0, 3.0]])) ** 2).mean().backward()
+    assert repr(y).endswith("grad_fn=<ReLUBackward>)")
+    assert b.grad.item() == 5.0
+    assert x.grad.tolist() == [[4.0, 1.0]]
+
+
+def test_names_and_links():
+    x = leaf()
+    y = Cube.apply(x)
+    assert y.grad_fn.name() == type(y.grad_fn).__name__ == "CubeBackward"
+    ((end, number),) = y.grad_fn.next_functions
+    assert (end.variable, number) == (x, 0)
+    assert y.grad_fn.saved_tensors[0] is x
+    assert y.grad_fn.needs_input_grad == (True,)
+    with pytest.raises(AttributeError):
+        y.grad_fn.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(("function", "plain"), [(Cube, lambda x: x**3), (Exp, torch.exp)])
+def test_three_orders(function, plain):
+    x = leaf(0.7, dtype=torch.double)
+    y, z = function.apply(x), plain(x)
+    for _ in range(3):
+        (y,), (z,) = grad(y, x, create_graph=True), grad(z, x, create_graph=True)
+        assert y.item() == pytest.approx(z.item(), rel=1e-14)
+
+
+def test_gradcheck_takes_them():
+    x = leaf([0.3, -1.2], dtype=torch.double)
+    assert torch.autograd.gradcheck(Cube.apply, (x,))
+    assert torch.autograd.gradgradcheck(Exp.apply, (x,))
+
+
+def test_forward_sees_the_users_tensors_and_records_nothing():
+    seen = []
+
+    def forward(ctx, x, k):
+        seen.append((x.requires_grad, torch.is_grad_enabled(), ctx.needs_input_grad, k))
+        ctx.k = k
+        return x * k
+
+    x = leaf()
+    y = made(forward, lambda ctx, g: (g * ctx.k, None)).apply(x, 5)
+    y.sum().backward()
+    assert seen == [(True, False, (True, False), 5)]
+    assert x.grad.tolist() == [5, 5]
+    assert y.grad_fn.k == 5
+    with torch.no_grad():
+        assert not made(forward).apply(x, 5).requires_grad
+
+
+def test_inputs_without_gradient():
+    f = made(lambda ctx, a, b: a * b, lambda ctx, g: (g, None))
+    a, b = leaf(), leaf()
+    f.apply(a, b).sum().backward()
+    assert a.grad.tolist() == [1, 1]
+    assert b.grad is None
+    assert grad(f.apply(a, b).sum(), [a, b], allow_unused=True)[1] is None
+    assert not f.apply(torch.ones(2), torch.ones(2)).requires_grad
+
+
+REFUSED = {
+    "too few": (lambda ctx, a, b: a * b, lambda ctx, g: g, 2,
+        "function FBackward returned an incorrect number of gradients (expected 2, got 1)"),
+    "too many": (lambda ctx, a: a * 2, lambda ctx, g: (g, g), 1,
+        "function FBackward returned an incorrect number of gradients (expected 1, got 2)"),
+    "a number": (lambda ctx, a: a * 2, lambda ctx, g: 3.0, 1,
+        "expected Variable or None (got float)"),
+    "wrong shape": (lambda ctx, a: a * 2, lambda ctx, g: torch.ones(3), 1,
+        "Function FBackward returned an invalid gradient at index 0 - got [3] but expected shape "
+        "compatible with [2]"),
+    "too small": (lambda ctx, a: a * 2, lambda ctx, g: torch.tensor(1.0), 1,
+        "Function FBackward returned an invalid gradient at index 0 - got [] but expected shape "
+        "compatible with [2]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_gradients_that_do_not_fit(case):
+    forward, backward, count, message = REFUSED[case]
+    y = made(forward, backward).apply(*(leaf() for _ in range(count)))
+    with pytest.raises(RuntimeError) as fault:
+        y.sum().backward()
+    assert fault.value.message == message
+    assert fault.value.code == "E0411"
+
+
+def test_a_gradient_for_what_is_no_tensor():
+    y = made(lambda ctx, a, k: a * k, lambda ctx, g: (g, g)).apply(leaf(), 3)
+    with pytest.raises(RuntimeError, match="different than None at position 2"):
+        y.sum().backward()
+
+
+def test_gradients_that_are_fitted():
+    x = leaf()
+    made(lambda ctx, a: a * 2, lambda ctx, g: (g, None, None)).apply(x).sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    x.grad = None
+    made(lambda ctx, a: a * 2, lambda ctx, g: torch.ones(3, 2)).apply(x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    x.grad = None
+    made(lambda ctx, a: a * 2, lambda ctx, g: g.double()).apply(x).sum().backward()
+    assert x.grad.dtype is torch.float32
+
+
+def test_freed_only_where_saved_values_are_asked_for():
+    x = leaf()
+    y = Cube.apply(x)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="retain_graph=True") as fault:
+        y.sum().backward()
+    assert fault.value.code == "E0401"
+    with pytest.raises(RuntimeError, match="freed"):
+        y.grad_fn.saved_tensors  # noqa: B018
+    z = made(lambda ctx, a: (ctx.save_for_backward(a), a * 2)[1], lambda ctx, g: g * 2).apply(x)
+    x.grad = None
+    z.sum().backward()
+    z.sum().backward()
+    assert x.grad.tolist() == [4, 4]
+
+
+def test_saved_values_that_were_written_to():
+    a = leaf()
+    b = a * 1
+    y = Cube.apply(b)
+    b.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation") as fault:
+        y.sum().backward()
+    assert fault.value.code == "E0402"
+    y = Exp.apply(a)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match=r"output 0 .* is at version 1; expected version 0"):
+        y.sum().backward()
+
+
+def test_none_may_be_saved_and_numbers_may_not():
+    f = made(lambda ctx, a: (ctx.save_for_backward(a, None), a * 2)[1])
+    assert f.apply(leaf()).grad_fn.saved_tensors[1] is None
+    with pytest.raises(TypeError, match="argument 0 is of type float") as fault:
+        made(lambda ctx, a: ctx.save_for_backward(3.0)).apply(leaf())
+    assert fault.value.code == "E0412"
+
+
+def test_a_returned_input_is_a_view():
+    x = leaf()
+    y = made(lambda ctx, a: a, lambda ctx, g: g * 7).apply(x)
+    assert y is not x
+    assert np.shares_memory(y.detach().numpy(), x.detach().numpy())
+    y.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+    with torch.no_grad():
+        assert made(lambda ctx, a: a).apply(x) is not x
+
+
+@pytest.mark.parametrize("forward", [lambda ctx, a: a, lambda ctx, a: a.view(2, 1)])
+def test_a_view_that_a_function_made_refuses_writes(forward):
+    b = leaf() * 1
+    y = made(forward).apply(b)
+    with pytest.raises(RuntimeError, match="Output 0 of FBackward is a view and is being") as fault:
+        y.mul_(2)
+    assert fault.value.code == "E0409"
+    with pytest.raises(RuntimeError, match="is a view"):
+        b.mul_(2)
+
+
+def twice(ctx, a):
+    a.mul_(2)
+    ctx.mark_dirty(a)
+    return a
+
+
+def test_an_input_written_in_place():
+    f = made(twice, lambda ctx, g: g * 2)
+    a = leaf()
+    b = a * 1
+    y = f.apply(b)
+    assert y is b
+    y.sum().backward()
+    assert a.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used"):
+        f.apply(leaf())
+
+
+def test_a_view_written_in_place_takes_its_base_along():
+    a = leaf()
+    b = a * 1
+    made(twice, lambda ctx, g: g * 2).apply(b[0:1])
+    b.sum().backward()
+    assert b.tolist() == [2, 2]
+    assert a.grad.tolist() == [2, 1]
+    two = made(lambda ctx, a: (twice(ctx, a), a * 2), lambda ctx, g, h: g)
+    with pytest.raises(RuntimeError, match="cannot return more than one Tensor"):
+        two.apply((leaf() * 1)[0:1])
+
+
+def test_a_dirty_input_that_is_not_returned():
+    f = made(lambda ctx, a: twice(ctx, a) * 1)
+    with pytest.raises(RuntimeError, match="were not returned as output") as fault:
+        f.apply(leaf() * 1)
+    assert fault.value.code == "E0412"
+    with pytest.raises(TypeError, match="got float"):
+        made(lambda ctx, a: ctx.mark_non_differentiable(3.0)).apply(leaf())
+
+
+def test_once_differentiable():
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * x * g
+
+    f = made(lambda ctx, a: (ctx.save_for_backward(a), a * a)[1], once_differentiable(backward))
+    x = leaf()
+    (g,) = grad(f.apply(x).sum(), x, create_graph=True)
+    assert not g.requires_grad
+    (g,) = grad((f.apply(x * x) * x).sum(), x, create_graph=True)
+    assert g.tolist() == [5, 80]
+    with pytest.raises(RuntimeError, match="differentiate twice") as fault:
+        g.sum().backward()
+    assert fault.value.code == "E0413"
+
+
+def test_setup_context():
+    class Scale(Function):
+        @staticmethod
+        def forward(x, k=3):
+            return x * k
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.k = inputs[1]
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            assert ctx.saved_tensors[0].tolist() == [3, 6]
+            return g * ctx.k, None
+
+    x = leaf()
+    Scale.apply(x).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_what_is_missing():
+    x = leaf()
+    with pytest.raises(NotImplementedError, match="implement the forward function"):
+        type("F", (Function,), {}).apply(x)
+    y = type("F", (Function,), {"forward": staticmethod(lambda ctx, a: a * 2)}).apply(x)
+    with pytest.raises(NotImplementedError, match="either the backward or vjp method"):
+        y.sum().backward()
+    with pytest.raises(Fault, match="apply"):
+        Cube()
+
+
+def test_hooks_work_on_it():
+    x = leaf()
+    y = Cube.apply(x)
+    seen = []
+    y.register_hook(lambda g: g * 10)
+    y.grad_fn.register_prehook(lambda gs: seen.append(gs[0].tolist()))
+    y.grad_fn.register_hook(lambda gi, go: (gi[0] * 2,))
+    y.sum().backward()
+    assert seen == [[10, 10]]
+    assert x.grad.tolist() == [60, 240]
+
+
+def test_a_record_is_no_class():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.power = 3
+        return x**3
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return ctx.power * x**2 * g
+
+    cube = function_record("Cube", forward, backward)
+    x = leaf()
+    y = cube.apply(x)
+    assert not isinstance(cube, type)
+    assert repr(y).endswith("grad_fn=<CubeBackward>)")
+    (g,) = grad(y.sum(), x, create_graph=True)
+    g.sum().backward()
+    assert x.grad.tolist() == [6, 12]
+
+
+def test_forward_mode_reads_backward():
+    x, t = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0])
+    value, tangent = torch.func.jvp(Cube.apply, (x,), (t,))
+    assert value.tolist() == [1, 8]
+    assert tangent.tolist() == [3, 120]
+    value, tangent = torch.func.jvp(lambda x: Exp.apply(x) * x, (x,), (t,))
+    np.testing.assert_allclose(tangent.numpy(), (torch.exp(x) * (1 + x) * t).numpy(), rtol=1e-6)
+
+
+def test_vmap_runs_it_for_each():
+    x = torch.tensor([1.0, 2.0])
+    assert torch.func.vmap(Cube.apply)(x).tolist() == [1, 8]
+    assert torch.func.vmap(torch.func.grad(Cube.apply))(x).tolist() == [3, 12]
+
+
+def test_nothing_stays_behind():
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf()
+        y = Exp.apply(x)
+        watched = [weakref.ref(y), weakref.ref(y.grad_fn)]
+        y.sum().backward()
+        del y
+        assert [w() for w in watched] == [None, None]
+    finally:
+        gc.enable()

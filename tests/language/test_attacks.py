@@ -1,0 +1,100 @@
+"""P2 and P3: hostile and malformed programs end in a Fault, in bounded time and memory.
+
+They run in a process of their own whose address space is limited: a hole fails the test, not the
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import select
+import subprocess
+import sys
+
+import pytest
+
+from gradcli.language.run import prepare
+from gradcli.ops.errors import Fault
+from tests.language.attacks import EXHAUSTION, MALFORMED
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECONDS = 5.0
+"""The most that one attack may take."""
+HANGS = 15.0
+"""When a worker is given up."""
+
+WORKER = """
+import json, resource, sys, time
+import gradcli
+from gradcli.language.run import Limits, prepare
+from gradcli.ops.errors import Fault
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 30), size + (1 << 30)))
+for line in sys.stdin:
+    text = json.loads(line)
+    begin = time.monotonic()
+    try:
+        x = gradcli.tensor([1.0, 2.0], requires_grad=True) * 1
+        limits = Limits(steps=5_000, memory=64 << 20, output=1 << 20)
+        prepare(text, "file").run({"x": x}, limits=limits)
+        said = "ran"
+    except Fault as fault:
+        said = fault.code + " " + str(fault)
+    except BaseException as problem:
+        said = "RAW " + type(problem).__name__ + ": " + str(problem)[:200]
+    sys.stdout.write(json.dumps([round(time.monotonic() - begin, 2), said[:3000]]) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+def results(texts):
+    """What limited processes say to each text: (seconds, words)."""
+    said = []
+    while len(said) < len(texts):
+        worker = subprocess.Popen(
+            [sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        with worker:
+            for text in texts[len(said) :]:
+                worker.stdin.write(json.dumps(text) + "\n")
+                worker.stdin.flush()
+                if not select.select([worker.stdout], [], [], HANGS)[0]:
+                    said.append((HANGS, "HANGS"))
+                    worker.kill()
+                    break
+                line = worker.stdout.readline()
+                if not line:
+                    said.append((0.0, f"DIES {worker.wait()}"))
+                    break
+                said.append(tuple(json.loads(line)))
+            else:
+                worker.stdin.close()
+    return said
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and RLIMIT_AS")
+def test_exhaustion_ends_in_a_fault():
+    wrong = []
+    for text, (seconds, said) in zip(EXHAUSTION, results(EXHAUSTION), strict=True):
+        if not said.startswith("E0") or seconds > SECONDS or "enough memory" in said:
+            wrong.append((text[:160], seconds, said[:160]))
+    assert not wrong
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_malformed_text_is_a_fault(text):
+    import gradcli
+
+    x = gradcli.tensor([1.0, 2.0], requires_grad=True) * 1
+    with pytest.raises(Fault) as caught:
+        prepare(text, "file").run({"x": x})
+    assert caught.value.code.startswith("E0")
+    assert "v_" not in str(caught.value) and "Traceback" not in str(caught.value)
+
+
+def test_the_corpus_is_large():
+    assert len(set(EXHAUSTION)) == len(EXHAUSTION) > 200
+    assert len(set(MALFORMED)) == len(MALFORMED) > 300

@@ -1,0 +1,107 @@
+"""Square matrices beyond the table: singular ones, what is refused; sums by letters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.ops import OPERATORS
+from gradcli.ops.einsum import einsum
+from gradcli.ops.errors import Fault
+
+RNG = np.random.default_rng(5)
+FULL = RNG.normal(size=(4, 4))
+
+
+def of_rank(rank: int) -> np.ndarray:
+    u, s, v = np.linalg.svd(FULL)
+    return (u * np.where(np.arange(4) < rank, s, 0.0)) @ v
+
+
+def minors(x: np.ndarray) -> np.ndarray:
+    """The matrix of cofactors, each from its own determinant."""
+    n = len(x)
+    rest = [[i for i in range(n) if i != k] for k in range(n)]
+    return np.array(
+        [[(-1) ** (i + j) * np.linalg.det(x[np.ix_(rest[i], rest[j])]) for j in range(n)]
+         for i in range(n)]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("rank", [4, 3, 2, 1, 0])
+def test_the_derivatives_of_a_determinant_at_every_rank(rank: int) -> None:
+    x = gradcli.tensor(of_rank(rank), requires_grad=True)
+    (first,) = gradcli.autograd.grad(OPERATORS["det"](x), x, create_graph=True)
+    np.testing.assert_allclose(first.detach().numpy(), minors(x.detach().numpy()), atol=1e-12)
+    w = gradcli.tensor(RNG.normal(size=(4, 4)))
+    (second,) = gradcli.autograd.grad((first * w).sum(), x, create_graph=True)
+    (third,) = gradcli.autograd.grad((second * w).sum(), x)
+
+    def along(y: np.ndarray) -> float:
+        return float(np.sum(minors(y) * w.numpy()))
+
+    h = 1e-3
+    for order, got in ((2, second), (3, third)):
+        want = np.zeros((4, 4))
+        for place in np.ndindex(4, 4):
+            e = np.zeros((4, 4))
+            e[place] = h
+            if order == 2:
+                want[place] = (along(of_rank(rank) + e) - along(of_rank(rank) - e)) / (2 * h)
+            else:
+                d = w.numpy() * h
+                ends = [along(of_rank(rank) + a * e + b * d) for a, b in
+                        ((1, 1), (1, -1), (-1, 1), (-1, -1))]  # fmt: skip
+                want[place] = (ends[0] - ends[1] - ends[2] + ends[3]) / (4 * h * h)
+        np.testing.assert_allclose(got.detach().numpy(), want, atol=1e-5)
+
+
+def test_what_is_refused() -> None:
+    for name in ("inv", "det", "adjugate", "logdet", "logabsdet", "detsign", "cholesky"):
+        for bad in (np.zeros(3), np.zeros((2, 3)), np.float64(1)):
+            with pytest.raises(Fault) as caught:
+                OPERATORS[name](bad)
+            assert caught.value.code == "E0301"
+    for name, args in (
+        ("inv", (np.ones((2, 2)),)), ("solve", (np.ones((2, 2)), np.ones(2))),
+        ("cholesky", (-np.eye(2),)),
+    ):  # fmt: skip
+        with pytest.raises(Fault) as caught:
+            OPERATORS[name](*args)
+        assert caught.value.code == "E0304"
+    with pytest.raises(Fault) as caught:
+        OPERATORS["solve"](np.eye(3), np.ones(2))
+    assert caught.value.code == "E0301"
+
+
+def test_logdet_of_a_negative_determinant_is_nan_and_of_a_singular_matrix_minus_infinity() -> None:
+    assert np.isnan(OPERATORS["logdet"](np.diag([1.0, -1.0])))
+    assert OPERATORS["logdet"](np.zeros((2, 2))) == -np.inf
+    sign, size = gradcli.slogdet(gradcli.tensor([[1.0, 2.0], [3.0, 1.0]]))
+    assert (sign.item(), round(size.item(), 5)) == (-1.0, 1.60944)
+
+
+@pytest.mark.parametrize(
+    "equation",
+    ["ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "ij->", "ij,ij,ij->i", "ij,jk,kl->il",
+     "ij,kl->iljk", "ij,ij->ij", "iij->j", "ij, jk -> k", "i,j->ji", "ij,k->k", "i->i"],
+)  # fmt: skip
+def test_einsum_is_numpys(equation: str) -> None:
+    parts = equation.replace(" ", "").partition("->")[0].split(",")
+    given = [RNG.normal(size=(3,) * len(p)) for p in parts]
+    np.testing.assert_allclose(einsum(equation, *given), np.einsum(equation, *given), atol=1e-13)
+    leaves = [gradcli.tensor(a, requires_grad=True) for a in given]
+    assert gradcli.autograd.gradcheck(lambda *xs: einsum(equation, *xs), leaves)
+    assert gradcli.autograd.gradgradcheck(lambda *xs: einsum(equation, *xs), leaves)
+
+
+@pytest.mark.parametrize(
+    "equation", ["ij->ik", "ij,jk->ik", "ijk->i", "ij->ii", "i1->i", "ij->i->j"]
+)
+def test_equations_that_are_none(equation: str) -> None:
+    with pytest.raises(Fault) as caught:
+        einsum(equation, np.eye(2))
+    assert caught.value.code in ("E0301", "E0304")
+    with pytest.raises(Fault):
+        einsum("ij,jk->ik", np.eye(2), np.eye(3))

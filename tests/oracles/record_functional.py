@@ -1,0 +1,124 @@
+"""Record torch.autograd.functional, for tests/transforms/test_functional.py.
+
+Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_functional.py
+Writes tests/oracles/functional.json. ``build`` takes the library as an argument and is what the
+test runs too.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+def one(lib: Any, x: Any) -> Any:
+    return (x**3).sum() * x[0]
+
+
+def vector(lib: Any, x: Any) -> Any:
+    return lib.stack([x[0] * x[1], lib.sin(x[0]), x[1] ** 2])
+
+
+def two(lib: Any, x: Any, y: Any) -> Any:
+    return (x * x * y).sum() + lib.exp(y[0])
+
+
+def pair(lib: Any, x: Any, y: Any) -> Any:
+    return x * y, (x + 2 * y).sum()
+
+
+def unused(lib: Any, x: Any, y: Any) -> Any:
+    return (x * x).sum()
+
+
+def fixed(lib: Any, x: Any) -> Any:
+    return lib.ones(1, dtype=lib.float64)
+
+
+def straight(lib: Any, x: Any) -> Any:
+    return (2 * x).sum()
+
+
+A, B = [0.3, 0.7], [1.1, -0.4]
+# name: transform, function, inputs, v (None: not given), options
+CASES: dict[str, tuple] = {
+    "jacobian": ("jacobian", vector, [A], None, {}),
+    "jacobian of a scalar": ("jacobian", one, [A], None, {}),
+    "jacobian two in": ("jacobian", two, [A, B], None, {}),
+    "jacobian two in two out": ("jacobian", pair, [A, B], None, {}),
+    "jacobian graph": ("jacobian", vector, [A], None, {"create_graph": True}),
+    "jacobian unused": ("jacobian", unused, [A, B], None, {}),
+    "jacobian fixed": ("jacobian", fixed, [A], None, {}),
+    "hessian": ("hessian", one, [A], None, {}),
+    "hessian two in": ("hessian", two, [A, B], None, {}),
+    "hessian unused": ("hessian", unused, [A, B], None, {}),
+    "hessian straight": ("hessian", straight, [A], None, {}),
+    "vjp": ("vjp", vector, [A], [[1.0, 2.0, 3.0]], {}),
+    "vjp of a scalar": ("vjp", one, [A], None, {}),
+    "vjp two in two out": ("vjp", pair, [A, B], [B, 2.0], {}),
+    "vjp graph": ("vjp", vector, [A], [[1.0, 2.0, 3.0]], {"create_graph": True}),
+    "jvp": ("jvp", vector, [A], [B], {}),
+    "jvp two in two out": ("jvp", pair, [A, B], [B, A], {}),
+    "jvp unused": ("jvp", unused, [A, B], [B, A], {}),
+    "hvp": ("hvp", one, [A], [B], {}), "hvp two in": ("hvp", two, [A, B], [B, A], {}),
+    "vhp": ("vhp", one, [A], [B], {}), "vhp two in": ("vhp", two, [A, B], [B, A], {}),
+    "vhp straight": ("vhp", straight, [A], [B], {}),
+}  # fmt: skip
+REFUSED: dict[str, tuple] = {
+    "strict output": ("jacobian", fixed, [A], None, {"strict": True}),
+    "strict input": ("jacobian", unused, [A, B], None, {"strict": True}),
+    "v of another size": ("vjp", vector, [A], [[1.0, 2.0]], {}),
+    "v of another length": ("vjp", pair, [A, B], [B], {}),
+    "v is needed": ("vjp", vector, [A], None, {}),
+    "not a scalar": ("hessian", vector, [A], None, {}),
+}  # fmt: skip
+
+
+def build(lib: Any, case: tuple) -> Any:
+    """The transform's result."""
+    name, function, inputs, v, options = case
+
+    def made(values: list) -> Any:
+        tensors = tuple(lib.tensor(x, dtype=lib.float64) for x in values)
+        return tensors if len(inputs) > 1 else tensors[0]
+
+    given = {} if v is None else {"v": made(v)}
+    transform = getattr(lib.autograd.functional, name)
+    return transform(lambda *xs: function(lib, *xs), made(inputs), **given, **options)
+
+
+def plain(result: Any) -> Any:
+    """Nested tuples of tensors as JSON."""
+    if isinstance(result, tuple):
+        return {"parts": [plain(part) for part in result]}
+    return {
+        "data": result.detach().tolist(),
+        "shape": list(result.shape),
+        "requires_grad": result.requires_grad,
+    }
+
+
+def main() -> None:
+    import torch
+
+    found = [{"name": n, "result": plain(build(torch, c))} for n, c in CASES.items()]
+    for name, case in REFUSED.items():
+        try:
+            build(torch, case)
+        except (RuntimeError, TypeError, ValueError) as error:
+            found.append({"name": name, "message": str(error)})
+    head = {
+        "made_with": {"torch": torch.__version__.partition("+")[0]},
+        "script": "tests/oracles/record_functional.py",
+    }
+    lines = ",\n".join(json.dumps(case) for case in found)
+    (HERE / "functional.json").write_text(
+        json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n", "utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""Random expressions over scalars, vectors and matrices, right by their shapes.
+
+``expression(rng)`` gives a text, the variables that it may be differentiated by, and the order. The
+shapes are names of dimensions, so that every product fits.
+"""
+
+from __future__ import annotations
+
+import random
+
+SHAPES = {
+    "t": "scalar", "s": "scalar positive", "x": "vector:n", "a": "vector:n", "y": "vector:m",
+    "b": "vector:m", "X": "matrix:n,m", "Y": "matrix:n,m", "A": "matrix:n,n", "B": "matrix:m,m",
+    "S": "matrix:n,n symmetric", "P": "matrix:n,n spd",
+}  # fmt: skip
+Shape = tuple[str, ...]
+LEAVES: dict[Shape, list[str]] = {
+    (): ["t", "s", "2", "3", "0.5", "t"],
+    ("n",): ["x", "a", "x", "ones(n)"],
+    ("m",): ["y", "b", "y"],
+    ("n", "m"): ["X", "Y", "X"],
+    ("m", "n"): ["X.T", "Y.T"],
+    ("n", "n"): ["A", "S", "P", "A.T", "eye(n)"],
+    ("m", "m"): ["B", "B.T", "eye(m)"],
+}
+FUNCTIONS = ["sin", "cos", "exp", "tanh", "sigmoid", "abs", "relu", "square", "atan", "softplus"]
+
+
+def made(rng: random.Random, shape: Shape, depth: int) -> str:
+    """An expression of a shape, with at most ``depth`` operations inside one another."""
+    if depth <= 0 or rng.random() < 0.12:
+        return rng.choice(LEAVES[shape])
+    ways = [_elementwise, _function, _elementwise, _own[len(shape)], _own[len(shape)]]
+    return f"({rng.choice(ways)(rng, shape, depth - 1)})"
+
+
+def _elementwise(rng: random.Random, shape: Shape, depth: int) -> str:
+    other = rng.choice([shape, shape, shape[1:], ()])
+    left, right = made(rng, shape, depth), made(rng, other, depth)
+    if rng.random() < 0.5 and other != shape:
+        left, right = right, left
+    op = rng.choice("+-*+-*/")
+    if op == "/":
+        return f"({left})/(1 + ({right})**2)"
+    return f"({left} {op} {right})"
+
+
+def _function(rng: random.Random, shape: Shape, depth: int) -> str:
+    inner = made(rng, shape, depth)
+    kind = rng.randrange(6)
+    if kind == 0:
+        return f"({inner})**{rng.choice([2, 3])}"
+    if kind == 1:
+        other = made(rng, rng.choice([shape, ()]), depth)
+        return rng.choice(
+            ["max({0}, {1})", "min({0}, {1})", "where({0} > {1}, {0}, 2*{1})"]
+        ).format(inner, other)
+    if kind == 2:
+        return f"log(1 + ({inner})**2)"
+    return f"{rng.choice(FUNCTIONS)}({inner})"
+
+
+def _scalar(rng: random.Random, shape: Shape, depth: int) -> str:
+    d = rng.choice("nm")
+    v, w = made(rng, (d,), depth), made(rng, (d,), depth)
+    e = rng.choice("nm")
+    m = made(rng, ("n", "m"), depth)
+    q = made(rng, (e, e), depth)
+    return rng.choice([
+        f"dot({v}, {w})", f"sum({v})", f"mean({v})", f"norm({v})**2", f"logsumexp({v})",
+        f"sum({m})", f"norm({m})", f"trace({q})", f"({v}).T @ {q if e == d else f'eye({d})'} @ {w}",
+        f"logdet(2*eye({e}) + ({q}) @ ({q}).T)", f"det({q} + eye({e}))", f"norm({v}, 1)",
+        f"mean({m})", f"var({v})", f"sum(({m}) @ ({made(rng, ('m',), depth)}))",
+    ])  # fmt: skip
+
+
+def _vector(rng: random.Random, shape: Shape, depth: int) -> str:
+    (d,) = shape
+    e = "m" if d == "n" else "n"
+    v, w = made(rng, (d,), depth), made(rng, (e,), depth)
+    m, q = made(rng, (d, e), depth), made(rng, (d, d), depth)
+    return rng.choice([
+        f"({m}) @ ({w})", f"({q}) @ ({v})", f"({v}) @ ({q})", f"softmax({v})", f"diag({q})",
+        f"sum({m}, 1)", f"mean({m}, 1)", f"logsumexp({m}, 1)", f"log_softmax({v})",
+        f"({v} - mean({v}))", f"sum(({m}).T, 0)", f"solve({q} + 3*eye({d}), {v})",
+    ])  # fmt: skip
+
+
+def _matrix(rng: random.Random, shape: Shape, depth: int) -> str:
+    r, c = shape
+    v, w = made(rng, (r,), depth), made(rng, (c,), depth)
+    k = rng.choice("nm")
+    left, right = made(rng, (r, k), depth), made(rng, (k, c), depth)
+    own = made(rng, shape, depth)
+    ways = [
+        f"outer({v}, {w})", f"({left}) @ ({right})", f"({made(rng, (c, r), depth)}).T",
+        f"softmax({own}, {rng.choice('01')})", f"diag({v}) @ ({own})",
+        f"einsum('ij,ik->jk', {made(rng, (k, r), depth)}, {right})",
+    ]  # fmt: skip
+    if r == c:
+        ways += [f"inv({own} + 3*eye({r}))", f"diag({v})", f"({own})*eye({r})"]
+    return rng.choice(ways)
+
+
+_own = {0: _scalar, 1: _vector, 2: _matrix}
+
+
+def expression(seed: int) -> tuple[str, str, int]:
+    """(text, variable, order) number ``seed``."""
+    rng = random.Random(seed)
+    shape: Shape = rng.choice([(), (), (), (), ("n",), ("m",), ("n", "m"), ("n", "n")])
+    text = made(rng, shape, rng.choice([1, 2, 2, 3]))
+    present = [v for v in SHAPES if any(v == word for word in _words(text))]
+    wrt = rng.choice(present or ["t"])
+    rank = {"scalar": 0, "vector": 1, "matrix": 2}[SHAPES[wrt].split(":")[0].split()[0]]
+    order = 2 if rank + len(shape) < 2 and rng.random() < 0.3 else 1
+    return (text if present else f"{text} + 0*t"), wrt, order
+
+
+def _words(text: str) -> list[str]:
+    word, found = "", []
+    for c in text + " ":
+        if c.isalnum() or c == "_":
+            word += c
+        else:
+            found.append(word)
+            word = ""
+    return found

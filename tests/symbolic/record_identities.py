@@ -1,0 +1,143 @@
+"""Check every identity of identities.json by central differences, and write its cost beside it.
+
+Run with NumPy alone:  python tests/symbolic/record_identities.py [new.json ...]
+The expressions and the forms expected are evaluated as Python, with the functions below; gradcli
+takes no part. New cases are appended in the format of the field's samples (``expr``, ``vars``,
+``dims``, ``wrt``, ``order``, ``expected``); ``ops`` and ``ops_cse`` are counted here. A form that
+is not the derivative ends the run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from cost import cost
+
+HERE = Path(__file__).parent
+
+
+def logsumexp(u: np.ndarray, dim: int | None = None) -> np.ndarray:
+    top = u.max(axis=dim, keepdims=True)
+    found = np.log(np.exp(u - top).sum(axis=dim, keepdims=True)) + top
+    return found.squeeze(axis=dim) if dim is not None else found.reshape(())[()]
+
+
+def softmax(u: np.ndarray, dim: int = -1) -> np.ndarray:
+    top = np.exp(u - u.max(axis=dim, keepdims=True))
+    return top / top.sum(axis=dim, keepdims=True)
+
+
+def norm(x: np.ndarray, p: float = 2) -> np.ndarray:
+    return np.sum(np.abs(x) ** p) ** (1 / p)
+
+
+ALIKE = [
+    "sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "cosh", "sinh", "where", "outer", "diag",
+    "eye", "dot", "sum", "trace", "abs", "sign", "einsum", "mean", "prod", "kron",
+]  # fmt: skip
+NAMES = {name: getattr(np, name) for name in ALIKE} | {
+    "atan": np.arctan, "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
+    "logsumexp": logsumexp, "log_softmax": lambda u, dim=-1: np.log(softmax(u, dim)),
+    "norm": norm, "max": np.maximum, "min": np.minimum, "relu": lambda u: np.maximum(u, 0),
+    "ones": lambda *n: np.ones(n), "zeros": lambda *n: np.zeros(n), "inv": np.linalg.inv,
+    "det": np.linalg.det, "logdet": lambda x: np.log(np.linalg.det(x)),
+    "slogdet": np.linalg.slogdet, "solve": np.linalg.solve, "pi": np.pi, "e": np.e,
+    "var": lambda x, dim=None: np.var(x, axis=dim, ddof=1),
+    "std": lambda x, dim=None: np.std(x, axis=dim, ddof=1),
+    "amax": lambda x, dim=None: np.max(x, axis=dim),
+    "amin": lambda x, dim=None: np.min(x, axis=dim),
+}  # fmt: skip
+
+
+def point(case: dict, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Random values for the variables of a case, with the properties that they are said to have."""
+    values = {}
+    for name, words in case["vars"].items():
+        kind, *rest = words.split()
+        rank = {"scalar": 0, "vector": 1, "matrix": 2}[kind]
+        low, high = case.get("range", {}).get(name, (0.3, 0.9))
+        x = rng.uniform(low, high, tuple(case["dims"][d] for d in rest[:rank]))
+        if rank == 2 and len(set(rest[:2])) == 1:
+            x = x + np.eye(len(x))
+        if "spd" in rest:
+            x = x @ x.T + np.eye(len(x))
+        elif "symmetric" in rest:
+            x = x + x.T
+        values[name] = x
+    return values
+
+
+def value(text: str, case: dict, values: dict) -> np.ndarray:
+    """A text of the language evaluated as Python."""
+    return np.asarray(eval(text, {**NAMES, **case["dims"], **values}), dtype=float)
+
+
+def differences(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: float) -> np.ndarray:
+    """The derivative of f at x by central differences of fourth order; x's axes come last."""
+    parts = []
+    for place in np.ndindex(x.shape):
+        e = np.zeros(x.shape)
+        e[place] = step
+        parts.append((8 * (f(x + e) - f(x - e)) - f(x + 2 * e) + f(x - 2 * e)) / (12 * step))
+    return np.moveaxis(np.array(parts), 0, -1).reshape((*np.shape(parts[0]), *x.shape))
+
+
+def derivative(case: dict, values: dict) -> np.ndarray:
+    """The derivative that a case asks for, from values of its expression."""
+
+    def level(order: int) -> Callable[[np.ndarray], np.ndarray]:
+        if not order:
+            return lambda x: value(case["expr"], case, {**values, case["wrt"]: x})
+        inner = level(order - 1)
+        return lambda x: differences(inner, x, 2e-3 if order < case["order"] else 3e-3)
+
+    return level(case["order"])(values[case["wrt"]])
+
+
+def shared_cost(text: str) -> int:
+    """The cost where every subexpression is counted once."""
+    tree = ast.parse(text, mode="eval")
+    parts = {ast.unparse(x) for x in ast.walk(tree) if isinstance(x, ast.expr)}
+    total = 0
+    for part in parts:
+        node = ast.parse(part, mode="eval").body
+        inner = [ast.unparse(x) for x in ast.iter_child_nodes(node) if isinstance(x, ast.expr)]
+        total += cost(part) - sum(cost(x) for x in inner)
+    return total
+
+
+def check(case: dict) -> None:
+    """Stop where the form expected is not the derivative."""
+    rng = np.random.default_rng(11)
+    for _ in range(2):
+        values = point(case, rng)
+        want = value(case["expected"], case, values)
+        got = derivative(case, values)
+        if got.shape != want.shape or not np.allclose(got, want, rtol=2e-5, atol=2e-6):
+            off = np.max(np.abs(got - want)) if got.shape == want.shape else "another shape"
+            raise SystemExit(f"{case['id']}: {case['expected']} is not the derivative ({off})")
+
+
+def main() -> None:
+    place = HERE / "identities.json"
+    cases = json.loads(place.read_text("utf-8")) if place.exists() else []
+    for name in sys.argv[1:]:
+        new = json.loads(Path(name).read_text("utf-8"))
+        known = {c["id"] for c in new}
+        cases = [c for c in cases if c["id"] not in known] + new
+    for case in cases:
+        check(case)
+        case["ops"] = cost(case["expected"])
+        case["ops_cse"] = shared_cost(case["expected"])
+    lines = ",\n".join(json.dumps(c) for c in cases)
+    place.write_text(f"[\n{lines}\n]\n", "utf-8")
+    print(f"{len(cases)} identities hold")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Programs: the path that values take has a closed form, and its conditions are told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import diff_program
+from gradcli.symbolic.path import conditions_text
+
+LOOP = """b = a*2
+while b.norm() < 1000:
+    b = b*2
+if b.sum() > 0:
+    d = b
+else:
+    d = 100*b
+"""
+
+
+def test_the_while_loop_of_the_tutorials():
+    result = diff_program(LOOP + "d\n", values={"a": 1.0})
+    assert result.text == "1024"
+    assert conditions_text(result.conditions) == (
+        "valid while b.norm() < 1000 held 9 times and b.sum() > 0"
+    )
+    assert [c.line for c in result.conditions] == [2, 4]
+    other = diff_program(LOOP + "d\n", values={"a": -3.0})
+    assert other.text == "51200" and "b.sum() > 0 did not hold" in str(other.conditions[1])
+
+
+def test_backward_names_the_result():
+    result = diff_program(LOOP + "d.backward()\nprint(a.grad)\n", values={"a": 1.0})
+    assert result.text == "1024"
+    assert diff_program(LOOP + "d\n", values={"a": 1.0}, of="b").text == "1024"
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "want"),
+    [
+        ("def f(x):\n    return x**2\nf(a)*f(b)", {}, {"a": "2*a*b**2", "b": "2*a**2*b"}),
+        ("s = x\nfor i in range(3):\n    s = s*x\ns", {}, {"x": "4*x**3"}),
+        ("y = sum([x**k for k in range(4)])", {}, {"x": "3*x**2 + 2*x + 1"}),
+        ("y = 2*x\ny += x\ny*y", {}, {"x": "18*x"}),
+        ("g = lambda u: sin(u)\ng(x)", {}, {"x": "cos(x)"}),
+        ("with no_grad():\n    c = x*2\nc*x", {}, {"x": "2*x"}),
+        ("x.detach()*x", {}, {"x": "x"}),
+        ("x.item()*x", {}, {"x": "x"}),
+        ("y = x if x > 0 else -x\ny", {"x": -2.0}, {"x": "-1"}),
+        ("max(x, 0)*x", {"x": 2.0}, None),
+        ("w = x @ x\nfor i in range(2):\n    w = w*w\nw", {"x": np.array([1.0, 2.0])}, None),
+        ("A = tensor([[1.0, 2], [3, 4]])\nx @ A @ x", {"x": np.array([1.0, 2.0])},
+         {"x": "(c1 + c1.T) @ x"}),
+        ("x = 1.0\nfor i in range(3):\n    x = x - (x**2 - a)/(2*x)\nx", {"a": 2.0}, None),
+        ("k = 3\nwhile k > 0:\n    x = x*k\n    k = k - 1\nx", {"x": 1.5}, {"x": "6"}),
+        ("eye(2) @ x + ones(2)*x", {"x": np.array([1.0, 2.0])}, {"x": "2*eye(2)"}),
+    ],
+)  # fmt: skip
+def test_path(text, values, want):
+    result = diff_program(text, values=values)
+    if want is not None:
+        assert result.derivatives == want
+    assert result.checked is not None and result.checked["max_rel_error"] < 1e-8
+
+
+def test_second_order_along_a_path():
+    result = diff_program("s = x\nfor i in range(3):\n    s = s*x\ns", order=2)
+    assert result.text == "12*x**2"
+
+
+def test_every_kind_of_question_is_told():
+    def told(text, **values):
+        return conditions_text(diff_program(text, "x", values=values).conditions)
+
+    assert told("y = 0 < x < 3\nz = x*2 if y else x", x=2.0) == "valid while 0 < x and x < 3"
+    assert told("x*2 if x > 0 and not x > 3 else x", x=2.0) == (
+        "valid while x > 0 and x > 3 did not hold"
+    )
+    assert told("for i in range(int(k)):\n    x = x*2\nx", x=1.0, k=3.0) == (
+        "valid while int(k) == 3"
+    )
+    assert told("assert x > 0\nx*x", x=1.0) == "valid while x > 0"
+    assert told("t = 0*x\nfor i in range(4):\n    if x > i:\n        t = t + x\nt", x=2.5) == (
+        "valid while x > i held 3 times"
+    )
+    assert told("t = 0*x\nfor i in range(4):\n    if x < i:\n        t = t + x\nt", x=1.5) == (
+        "valid while x < i held 2 of 4 times"
+    )
+
+
+def test_values_are_asked_for_where_the_path_depends_on_them():
+    with pytest.raises(Fault) as caught:
+        diff_program(LOOP + "d\n")
+    assert caught.value.code == "E0703" and "--a" in (caught.value.help or "")
+    assert diff_program("def f(x):\n    return x@x\nf(v)", declared={"v": "vector"}).text == "2*v"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("x.add_(1)\nx", "E0701"), ("y = x*2\nprint(y.grad)\ny", "E0701"),
+        ("cumsum(x, 0).sum()", "E0701"), ("for i in range(2):\n    x.backward()\nx", "E0701"),
+        ("1 + 1", "E0902"), ("print(x)", "E0314"), ("log(x - 3)", "E0701"),
+    ],
+)  # fmt: skip
+def test_refused(text, code):
+    with pytest.raises(Fault) as caught:
+        diff_program(text, values={"x": np.float64(2.0)} if "x" in text else {})
+    assert caught.value.code == code
+
+
+def test_a_wrong_path_is_withheld():
+    """An alias that is written in place: the numbers see it, the formula does not."""
+    with pytest.raises(Fault) as caught:
+        diff_program("y = x*1\nz = y\ny += x\nz*z", values={"x": 2.0})
+    assert caught.value.code == "E0702"
+
+
+def test_printers_take_a_path():
+    result = diff_program(LOOP + "d*d\n", values={"a": 1.0})
+    scope: dict = {}
+    exec(result.code(), scope)
+    value, gradient = scope["f"](np.float64(1.0))
+    assert value == 1024**2 and gradient == 2 * 1024**2
+    assert result.latex == "2097152 a"
+
+
+def test_deterministic():
+    first = diff_program(LOOP + "d*sin(d)\n", values={"a": 1.0})
+    second = diff_program(LOOP + "d*sin(d)\n", values={"a": 1.0})
+    assert first.derivatives == second.derivatives and first.checked == second.checked

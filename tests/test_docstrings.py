@@ -1,0 +1,43 @@
+"""The examples in docstrings run and give what they show."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import gradcli
+from gradcli.engine import dtypes
+
+MODULES = [
+    "gradcli",
+    *sorted(
+        module.name
+        for module in pkgutil.walk_packages(gradcli.__path__, "gradcli.")
+        if module.name not in ("gradcli.__main__", "gradcli.language.tables")
+    ),
+]
+
+
+def examples(name):
+    """The docstrings with examples that a module itself defines."""
+    module = importlib.import_module(name)
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    return [t for t in finder.find(module, name, module=module) if t.examples]
+
+
+def test_there_are_examples():
+    assert sum(len(examples(name)) for name in MODULES) >= 20
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_a_module(name):
+    before = dtypes.get_default_dtype()
+    runner = doctest.DocTestRunner(verbose=False)
+    said: list[str] = []
+    for test in examples(name):
+        runner.run(test, out=said.append)
+    dtypes.set_default_dtype(before)
+    assert runner.summarize(verbose=False).failed == 0, "".join(said)

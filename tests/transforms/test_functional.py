@@ -1,0 +1,83 @@
+"""``autograd.functional`` and batched cotangents, against what PyTorch 2.13 gave and said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import functional, grad
+from gradcli.ops.errors import Fault
+from tests.oracles.record_functional import CASES, REFUSED, build, plain
+
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "functional.json").read_text("utf-8"))
+RECORDED = {case["name"]: case for case in ORACLE["cases"]}
+
+
+def compare(found, want):
+    if isinstance(want, list) and want and isinstance(want[0], dict):
+        assert len(found) == len(want)
+        for a, b in zip(found, want, strict=True):
+            compare(a, b)
+    elif isinstance(want, dict) and "parts" in want:
+        assert len(found["parts"]) == len(want["parts"])
+        for a, b in zip(found["parts"], want["parts"], strict=True):
+            compare(a, b)
+    else:
+        assert found["shape"] == want["shape"]
+        assert found["requires_grad"] == want["requires_grad"]
+        np.testing.assert_allclose(found["data"], want["data"], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_value(name):
+    compare(plain(build(torch, CASES[name])), RECORDED[name]["result"])
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_message(name):
+    with pytest.raises((RuntimeError, TypeError, ValueError)) as fault:
+        build(torch, REFUSED[name])
+    assert isinstance(fault.value, Fault)
+    assert fault.value.message == RECORDED[name]["message"].replace("torch.", "gradcli.")
+
+
+def test_forward_mode_is_the_same():
+    x = torch.tensor([0.3, 0.7], dtype=torch.double)
+
+    def f(x):
+        return torch.stack([x[0] * x[1], torch.sin(x[0]), x[1] ** 3])
+
+    a = functional.jacobian(f, x)
+    b = functional.jacobian(f, x, strategy="forward-mode")
+    assert torch.allclose(a, b)
+    with pytest.raises(ValueError, match="forward-mode"):
+        functional.jacobian(f, x, strategy="sideways")
+
+
+def test_a_graph_for_the_caller():
+    x = torch.tensor([0.3, 0.7], dtype=torch.double, requires_grad=True)
+    h = functional.hessian(lambda x: (x**4).sum(), x, create_graph=True)
+    (third,) = grad(h.sum(), x)
+    np.testing.assert_allclose(third.numpy(), [7.2, 16.8], rtol=1e-12)
+    assert not functional.hessian(lambda x: (x**4).sum(), x).requires_grad
+    assert x.grad is None
+
+
+def test_batched_cotangents():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    (rows,) = grad(y, x, torch.eye(2), is_grads_batched=True)
+    assert rows.tolist() == [[2, 0], [0, 4]]
+    y = x * x
+    (rows,) = grad(y, x, torch.eye(2), is_grads_batched=True, create_graph=True)
+    assert grad(rows.sum(), x)[0].tolist() == [2, 2]
+    with pytest.raises(Fault):
+        grad(x.sum(), x, is_grads_batched=True)
+    with pytest.raises(RuntimeError, match="second time"):
+        grad(y * y, x, torch.ones(1, 2), is_grads_batched=True)
+        grad(y, x, torch.ones(1, 2), is_grads_batched=True)
+        grad(y, x, torch.ones(1, 2), is_grads_batched=True)

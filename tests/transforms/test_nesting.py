@@ -1,0 +1,154 @@
+"""torch.func's transforms: values, nesting in any order, and graphs of the caller's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
+from gradcli.ops.errors import Fault
+
+X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
+D = torch.tensor([1.0, -1.0, 0.5], dtype=torch.double)
+
+
+def f(x):
+    return (x**3).sum() * x[0] + torch.sin(x[1] * x[2])
+
+
+def near(found, want):
+    np.testing.assert_allclose(found.detach().numpy(), want.detach().numpy(), rtol=1e-12)
+
+
+H = torch.autograd.functional.hessian(f, X)
+G = torch.autograd.functional.jacobian(f, X)
+
+
+@pytest.mark.parametrize("second", [
+    jacrev(jacrev(f)), jacrev(jacfwd(f)), jacfwd(jacrev(f)), jacfwd(jacfwd(f)), hessian(f),
+    jacrev(grad(f)), jacfwd(grad(f)),
+])  # fmt: skip
+def test_second_derivatives_by_every_way(second):
+    near(second(X), H)
+
+
+def test_products_by_every_way():
+    near(jvp(grad(f), (X,), (D,))[1], H @ D)
+    near(grad(lambda x: jvp(f, (x,), (D,))[1])(X), H @ D)
+    near(grad(lambda x: grad(f)(x) @ D)(X), H @ D)
+    near(vjp(grad(f), X)[1](D)[0], H @ D)
+    near(jvp(lambda x: jvp(f, (x,), (D,))[1], (X,), (D,))[1], D @ (H @ D))
+
+
+def test_third_order_mixed():
+    want = grad(lambda x: D @ hessian(f)(x) @ D)(X)
+    near(jvp(lambda x: jvp(grad(f), (x,), (D,))[1], (X,), (D,))[1], want)
+    near(jvp(lambda x: grad(lambda y: jvp(f, (y,), (D,))[1])(x), (X,), (D,))[1], want)
+    near(grad(lambda x: jvp(lambda y: jvp(f, (y,), (D,))[1], (x,), (D,))[1])(X), want)
+
+
+def test_perturbations_are_kept_apart():
+    """x * d/dy (x*y) is x*x: the inner derivative still depends on the outer variable."""
+    one, x = torch.tensor(1.0), torch.tensor(3.0)
+    assert grad(lambda x: x * grad(lambda y: x * y)(one))(x).item() == 6
+    assert jvp(lambda x: x * jvp(lambda y: x * y, (one,), (one,))[1], (x,), (one,))[1].item() == 6
+    assert jvp(lambda x: x * grad(lambda y: x * y)(one), (x,), (one,))[1].item() == 6
+    assert grad(lambda x: x * jvp(lambda y: x * y, (one,), (one,))[1])(x).item() == 6
+    # The classic: d/dx (x * d/dy (x + y)) = 1.
+    assert jvp(lambda x: x * jvp(lambda y: x + y, (one,), (one,))[1], (x,), (one,))[1].item() == 1
+
+
+def test_a_caller_that_records_gets_a_graph():
+    w = torch.tensor(2.0, requires_grad=True)
+    x = torch.tensor(3.0, requires_grad=True)
+    g = grad(lambda x: w * x * x)(x)
+    assert g.requires_grad
+    g.backward()
+    assert (w.grad.item(), x.grad.item()) == (6, 4)
+    with torch.no_grad():
+        assert not grad(lambda x: w * x * x)(x).requires_grad
+    assert not grad(lambda x: x * x)(torch.tensor(3.0)).requires_grad
+    assert x.grad.item() == 4
+
+
+def test_arguments_and_values():
+    def loss(params, k):
+        return (params["w"] * params["b"][0]).sum() * k, params["w"] + 1
+
+    params = {"w": X, "b": [D]}
+    (gradient, aux), full = grad(loss, has_aux=True)(params, 2), grad_and_value(loss, has_aux=True)
+    near(gradient["w"], 2 * D)
+    near(gradient["b"][0], 2 * X)
+    near(aux, X + 1)
+    assert not aux.requires_grad
+    _, (value, _) = full(params, 2)
+    near(value, 2 * (X @ D))
+    by_both = grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(X, D)
+    near(by_both[0], D)
+    near(by_both[1], X)
+
+
+def test_vjp_and_jvp_of_several():
+    def g(x, y):
+        return x * y, {"s": x.sum()}
+
+    (first, _), pull = vjp(g, X, D)
+    near(first, X * D)
+    by_x, by_y = pull((D, {"s": torch.tensor(10.0, dtype=torch.double)}))
+    near(by_x, D * D + 10)
+    near(by_y, D * X)
+    _, (t1, t2) = jvp(g, (X, D), (D, X))
+    near(t1, D * D + X * X)
+    near(t2["s"], D.sum())
+    _, pull, aux = vjp(lambda x: (x * 2, x * 3), X, has_aux=True)
+    near(aux, X * 3)
+    near(pull(D)[0], 2 * D)
+    _, _, aux = jvp(lambda x: (x * 2, x * 3), (X,), (D,), has_aux=True)
+    near(aux, X * 3)
+
+
+def test_jacobians_of_several():
+    def g(x, y):
+        return x * y[0], y @ y
+
+    for mode in (jacrev, jacfwd):
+        (a, b), (c, d) = mode(g, argnums=(0, 1))(X, D)
+        assert [tuple(t.shape) for t in (a, b, c, d)] == [(3, 3), (3, 3), (3,), (3,)]
+        near(d, 2 * D)
+        near(c, torch.zeros(3, dtype=torch.double))
+        near(a, torch.diag(torch.ones(3, dtype=torch.double)))
+
+
+def test_a_function_that_ignores_its_argument():
+    near(grad(lambda x: torch.tensor(1.0))(X), torch.zeros(3, dtype=torch.double))
+    near(jacfwd(lambda x: D)(X), torch.zeros(3, 3, dtype=torch.double))
+    near(jvp(lambda x: D, (X,), (D,))[1], torch.zeros(3, dtype=torch.double))
+
+
+def test_detach_and_writes_under_jvp():
+    near(jvp(lambda x: x * x.detach(), (X,), (D,))[1], X * D)
+
+    def written(x):
+        y = x * 1
+        y[0] = x[1] * x[2]
+        y += x
+        return y
+
+    near(jvp(written, (X,), (D,))[1], jacrev(lambda x: torch.stack(
+        [x[1] * x[2] + x[0], 2 * x[1], 2 * x[2]]))(X) @ D)  # fmt: skip
+
+
+def test_what_is_refused():
+    with pytest.raises(Fault, match="scalar") as fault:
+        grad(lambda x: x * x)(X)
+    assert fault.value.code == "E0403"
+    with pytest.raises(Fault) as fault:
+        grad(lambda x: (x.sum(), x))(X)
+    assert fault.value.code == "E0403"
+    with pytest.raises(Fault) as fault:
+        jvp(f, (X,), (torch.ones(2),))
+    assert fault.value.code == "E0301"
+    with pytest.raises(Fault) as fault:
+        jvp(f, (X,), ())
+    assert fault.value.code == "E0302"

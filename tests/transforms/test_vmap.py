@@ -1,0 +1,183 @@
+"""vmap: every operator over a batch equals the loop over its elements; dimensions; nesting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+from gradcli.ops.errors import Fault
+
+RNG = np.random.default_rng(5)
+
+
+def numbers(*shape):
+    return torch.tensor(RNG.uniform(0.2, 0.9, shape))
+
+
+W = numbers(3, 2)
+V = numbers(3)
+
+# One argument of each shape: name -> (function, shape of an element)
+FUNCTIONS = {
+    "unary": (lambda x: torch.sin(x).exp(), (2, 3)), "with number": (lambda x: 2 - x / 3, (3,)),
+    "same for all": (lambda x: x * W.T, (2, 3)), "broadcast up": (lambda x: x + W, (2,)),
+    "broadcast of 0-d": (lambda x: x * W, ()), "both": (lambda x: x * x[0], (3, 2)),
+    "power": (lambda x: x**x + 2**x, (3,)), "sum": (lambda x: x.sum(), (2, 3)),
+    "sum of 0-d": (lambda x: x.sum() + x.mean(), ()), "sum 0": (lambda x: x.sum(0), (2, 3)),
+    "sum -1 keep": (lambda x: x.sum(-1, keepdim=True), (2, 3)),
+    "sum of two": (lambda x: x.sum((0, 2)), (2, 3, 2)),
+    "keep all": (lambda x: torch.sum(x, keepdim=True), (2, 3)),
+    "mean": (lambda x: x.mean(1), (2, 3)), "var": (lambda x: x.var(0) + x.std(), (2, 3)),
+    "norm": (lambda x: x.norm() + x.norm(dim=1), (2, 3)),
+    "amax": (lambda x: x.amax(1) + x.amin(), (2, 3)), "max": (lambda x: x.max(1)[0], (2, 3)),
+    "min": (lambda x: x.min(0, True).values, (2, 3)), "logsumexp": (lambda x: x.logsumexp(0), (3,)),
+    "prod": (lambda x: x.prod() * x.prod(1), (2, 3)), "softmax": (lambda x: x.softmax(0), (2, 3)),
+    "log_softmax": (lambda x: torch.log_softmax(x, -1), (3,)),
+    "cumsum": (lambda x: x.cumsum(1), (2, 3)), "argmax": (lambda x: x.argmax(), (2, 3)),
+    "argsort": (lambda x: x.argsort(), (3,)), "any": (lambda x: (x > 0.5).any(0), (2, 3)),
+    "count": (lambda x: torch.count_nonzero(x > 0.5), (2, 3)),
+    "reshape": (lambda x: x.reshape(3, -1), (2, 3)), "flatten": (lambda x: x.flatten(), (2, 3)),
+    "expand": (lambda x: x.expand(4, 2, 3), (2, 3)), "transpose": (lambda x: x.T, (2, 3)),
+    "mT": (lambda x: x.mT, (4, 2, 3)), "permute": (lambda x: x.permute(2, 0, 1), (4, 2, 3)),
+    "swap": (lambda x: x.transpose(0, -1), (4, 2, 3)), "squeeze": (lambda x: x.squeeze(), (1, 3)),
+    "unsqueeze": (lambda x: x.unsqueeze(-1), (3,)), "flip": (lambda x: x.flip(0), (3, 2)),
+    "roll": (lambda x: torch.roll(x, 1), (3,)), "tile": (lambda x: x.repeat(2, 2), (2,)),
+    "diagonal": (lambda x: torch.diagonal(x), (3, 3)), "tril": (lambda x: torch.tril(x), (3, 3)),
+    "diag": (lambda x: torch.diag(x), (3,)), "trace": (lambda x: torch.trace(x @ x), (3, 3)),
+    "index": (lambda x: x[1], (2, 3)), "slice": (lambda x: x[:, ::2], (2, 3)),
+    "index array": (lambda x: x[torch.tensor([2, 0, 2])], (3, 2)),
+    "index apart": (lambda x: x[torch.tensor([1, 0]), :, 1], (3, 2, 2)),
+    "new dimension": (lambda x: x[None, :, None], (3,)), "mask": (lambda x: x[V > 0.5], (3,)),
+    "gather": (lambda x: torch.gather(x, 0, torch.tensor([[0, 1], [1, 1]])), (2, 2)),
+    "own index": (lambda x: x[x.argmax()], (3,)), "cat": (lambda x: torch.cat([x, V]), (3,)),
+    "stack": (lambda x: torch.stack([x, V], 1), (3,)), "dot": (lambda x: torch.dot(x, V), (3,)),
+    "matvec": (lambda x: x @ W, (3,)), "vecmat": (lambda x: W.T @ x, (3,)),
+    "matmat": (lambda x: x @ W, (2, 3)), "mat@vec": (lambda x: x @ V, (2, 3)),
+    "vec@vec": (lambda x: x @ x, (3,)), "mat@mat": (lambda x: x @ x.T, (2, 3)),
+    "many": (lambda x: x @ W, (4, 2, 3)), "vec@many": (lambda x: V @ x, (4, 3, 2)),
+    "outer": (lambda x: torch.outer(x, V), (3,)), "where": (lambda x: torch.where(x > 0.5, x, 0.0),
+        (3,)), "clamp": (lambda x: x.clamp(0.3, 0.6), (3,)),
+    "compare": (lambda x: (x > 0.5) & (x < 0.8), (3,)), "cast": (lambda x: x.float(), (3,)),
+    "written": (lambda x: _written(x), (3,)), "loop": (lambda x: sum(e * e for e in x), (3,)),
+    "kept": (lambda x: x.maximum(x.flip(0)), (3,)),
+}  # fmt: skip
+
+
+def _written(x):
+    y = x * 1
+    y[0] = 5.0
+    y += 1
+    y.mul_(2)
+    return y
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dim", [0, -1])
+def test_a_batch_is_a_loop(name, dim):
+    function, shape = FUNCTIONS[name]
+    x = numbers(4, *shape)
+    looped = torch.stack([torch.as_tensor(function(e)) for e in x])
+    if dim:
+        x = x.permute(*range(1, x.ndim), 0)
+    found = vmap(function, in_dims=dim)(x)
+    assert found.dtype is looped.dtype
+    np.testing.assert_allclose(found.numpy(), looped.numpy(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if n not in ("argmax", "argsort", "any",
+    "count", "compare")])  # fmt: skip
+def test_gradients_of_a_batch(name):
+    """Each element's gradient, and the gradient through the mapped function, agree with loops."""
+    function, shape = FUNCTIONS[name]
+    x = numbers(4, *shape)
+
+    def scalar(e):
+        return torch.sin(function(e)).sum()
+
+    looped = torch.stack([grad(scalar)(e) for e in x])
+    found = vmap(grad(scalar))(x)
+    np.testing.assert_allclose(found.numpy(), looped.numpy(), rtol=1e-12, atol=1e-14)
+    through = grad(lambda x: vmap(scalar)(x).sum())(x)
+    np.testing.assert_allclose(through.numpy(), looped.numpy(), rtol=1e-12, atol=1e-14)
+
+
+def test_dimensions_in_and_out():
+    a, b = numbers(2, 5), numbers(5, 3)
+    out = vmap(torch.outer, in_dims=(1, 0), out_dims=2)(a, b)
+    assert out.shape == (2, 3, 5)
+    assert torch.allclose(out[:, :, 1], torch.outer(a[:, 1], b[1]))
+    assert vmap(lambda x, y: x * y, in_dims=(0, None))(a, 3.0).shape == (2, 5)
+    first, second = vmap(lambda x: (x, x.sum()), out_dims=(1, 0))(a)
+    assert (first.shape, second.shape) == ((5, 2), (2,))
+    nested = vmap(lambda p, k: p["a"] * p["b"] * k, in_dims=({"a": 0, "b": None}, None))
+    assert nested({"a": a, "b": 2.0}, 3).shape == (2, 5)
+    assert vmap(lambda x: V)(a).shape == (2, 3)
+    assert vmap(lambda x: V, out_dims=None)(a).shape == (3,)
+
+
+def test_two_levels():
+    a, b = numbers(4), numbers(3)
+    table = vmap(vmap(lambda x, y: x * y + x, (None, 0)), (0, None))(a, b)
+    assert torch.allclose(table, torch.outer(a, b) + a.reshape(-1, 1))
+    points = numbers(4, 3)
+    pairs = vmap(vmap(lambda p, q: (p - q).norm(), (None, 0)), (0, None))(points, points)
+    assert torch.allclose(pairs, (points.unsqueeze(1) - points.unsqueeze(0)).norm(dim=2))
+
+
+def test_gradients_for_each_sample():
+    w, data = numbers(3), numbers(4, 3)
+
+    def loss(w, x):
+        return torch.tanh(w @ x) ** 2
+
+    each = vmap(grad(loss), in_dims=(None, 0))(w, data)
+    looped = torch.stack([grad(loss)(w, x) for x in data])
+    assert torch.allclose(each, looped)
+
+
+def test_any_order_of_transforms():
+    x = numbers(4, 3)
+
+    def f(r):
+        return (r**3).sum() * r[0]
+
+    want = torch.stack([jacrev(jacrev(f))(r) for r in x])
+    for second in (hessian(f), jacfwd(jacfwd(f)), jacrev(jacfwd(f)), jacfwd(jacrev(f))):
+        assert torch.allclose(vmap(second)(x), want)
+    t = numbers(4, 3)
+    pushed = vmap(lambda r, d: jvp(f, (r,), (d,))[1])(x, t)
+    assert torch.allclose(
+        pushed, torch.stack([jvp(f, (r,), (d,))[1] for r, d in zip(x, t, strict=True)])
+    )
+    value, along = jvp(vmap(f), (x,), (t,))
+    assert torch.allclose(value, vmap(f)(x))
+    assert torch.allclose(along, pushed)
+
+
+def test_a_0d_batch_does_not_decide_the_dtype():
+    halves = numbers(3)
+    row = torch.ones(2)
+    assert vmap(lambda s: s * row)(halves).dtype is (halves[0] * row).dtype is torch.float32
+
+
+REFUSED = {
+    "condition": (lambda: vmap(lambda x: x if x > 0 else -x)(V), "E0414"),
+    "number": (lambda: vmap(lambda x: x.item())(V), "E0414"),
+    "sizes": (lambda: vmap(torch.dot)(numbers(2, 3), numbers(4, 3)), "E0303"),
+    "nothing mapped": (lambda: vmap(torch.sin, in_dims=None)(V), "E0303"),
+    "no such dimension": (lambda: vmap(torch.sin, in_dims=1)(V), "E0303"),
+    "entries": (lambda: vmap(torch.dot, in_dims=(0,))(W, W), "E0303"),
+    "not a number": (lambda: vmap(torch.sin, in_dims=0.5)(V), "E0303"),
+    "out None": (lambda: vmap(torch.sin, out_dims=None)(V), "E0303"),
+    "shapes": (lambda: vmap(lambda x: x @ V)(numbers(2, 2)), "E0301"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case):
+    call, code = REFUSED[case]
+    with pytest.raises(Fault) as fault:
+        call()
+    assert fault.value.code == code
