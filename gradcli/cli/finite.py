@@ -16,13 +16,18 @@ from gradcli.language import nodes as n
 from gradcli.ops.errors import Fault, RuntimeFault
 
 _WHY = {
-    ("log", "negative"): "log of a negative number", ("log", "zero"): "log of zero",
-    ("log2", "negative"): "log of a negative number", ("log10", "negative"): "log of a negative number",
-    ("log1p", "negative"): "log1p of a number below -1", ("sqrt", "negative"): "sqrt of a negative number",
-    ("sqrt", "zero"): "the slope of sqrt at zero", ("reciprocal", "zero"): "one over zero",
-    ("asin", "positive"): "asin of a number above 1", ("acos", "positive"): "acos of a number above 1",
+    ("log", "negative"): "log of a negative number",
+    ("log", "zero"): "log of zero",
+    ("log2", "negative"): "log of a negative number",
+    ("log10", "negative"): "log of a negative number",
+    ("log1p", "negative"): "log1p of a number below -1",
+    ("sqrt", "negative"): "sqrt of a negative number",
+    ("sqrt", "zero"): "the slope of sqrt at zero",
+    ("reciprocal", "zero"): "one over zero",
+    ("asin", "positive"): "asin of a number above 1",
+    ("acos", "positive"): "acos of a number above 1",
     ("exp", "positive"): "exp of a large number",
-}  # fmt: skip
+}
 
 
 def find(job: Job) -> Fault | None:

@@ -80,7 +80,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0411": (
         "a custom backward that gives other gradients than asked for",
-        "The backward of a Function returns one gradient for each argument of its forward: a tensor "
+        "The backward of a Function returns one gradient for each argument of its "
+        "forward: a tensor "
         "of that argument's shape, or None for what is no tensor or needs no gradient.",
         ">>> import gradcli\n"
         ">>> from gradcli.engine.function import function_record\n"
@@ -99,7 +100,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0413": (
         "a function that is differentiable once",
-        "Its backward is marked with once_differentiable, so it has no second derivative. Write the "
+        "Its backward is marked with once_differentiable, so it has no second "
+        "derivative. Write the "
         "backward with tensor operations and take the mark away.",
         "",
     ),
@@ -113,7 +115,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     # ---- values that are not finite ----
     "E0501": (
         "NaN in the backward pass",
-        "Anomaly mode found the first operation whose gradient is NaN. Look at the values that went "
+        "Anomaly mode found the first operation whose gradient is NaN. Look at the "
+        "values that went "
         "into it: 0/0, inf - inf, 0*inf, or a root or logarithm at 0. Choose with where(), or keep "
         "the values away from the edge with clamp().",
         ">>> import gradcli\n"

@@ -35,10 +35,12 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     from gradcli.language.run import FILE
 
     frames = []
+    own = None  # the run's globals; a function of an earlier line of a REPL has others
     step = fault.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
-        if code.co_filename == FILE:
+        if code.co_filename == FILE and (own is None or step.tb_frame.f_globals is own):
+            own = step.tb_frame.f_globals
             position = next(itertools.islice(code.co_positions(), step.tb_lasti // 2, None))
             frames.append((position[0] or 1, code.co_name))
         step = step.tb_next

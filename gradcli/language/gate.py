@@ -91,7 +91,8 @@ def gated(function: Any, count: int | None = None) -> Any:
     module = getattr(function, "__module__", "") or ""
     if (
         callable(function)
-        and module.startswith("gradcli.engine")
+        and module.startswith("gradcli.")
+        and not module.startswith("gradcli.language")
         and not isinstance(function, type)
     ):
         return _named(_gated_function(function), function)

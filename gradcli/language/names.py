@@ -177,10 +177,8 @@ def function_record(name: str, forward: Any, backward: Any) -> Any:
 
     if FunctionRecord not in CALL:
         CALL[FunctionRecord] = {"apply": FunctionRecord.apply}
-        CALL[Context] = {
-            word: getattr(Context, word) for word in (
-                "save_for_backward", "mark_dirty", "mark_non_differentiable", "set_materialize_grads")
-        }  # fmt: skip
+        words = "save_for_backward mark_dirty mark_non_differentiable set_materialize_grads"
+        CALL[Context] = {word: getattr(Context, word) for word in words.split()}
         READ[Context] = ("saved_tensors", "needs_input_grad")
         OWN.add(Context)
     return record(name, forward, backward)

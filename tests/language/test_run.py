@@ -291,3 +291,64 @@ def test_limits_hold(text, code):
     with pytest.raises(Fault) as caught:
         ran(text, limits=Limits(steps=100_000, memory=512 << 20))
     assert caught.value.code == code
+
+
+CUBE = """
+from torch.autograd import Function
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x, times):
+        ctx.save_for_backward(x)
+        ctx.times = times
+        return x**3*times
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3*x**2*g*ctx.times, None
+"""
+
+
+def test_a_custom_function_is_a_record_of_two_functions():
+    text = CUBE + "y = Cube.apply(x, 2)\ny.backward()\nprint(y, x.grad, Cube)\n"
+    x = gradcli.tensor(2.0, requires_grad=True)
+    printed, _ = ran(text, x=x)
+    assert printed == "tensor(16., grad_fn=<CubeBackward>) tensor(24.) <function Cube>\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("Cube.apply(x)\n", "E0302"),
+        ("Cube(x)\n", "E0303"),
+        ("Cube.forward\n", "E0204"),
+        ("Cube.apply = 3\n", "E0204"),
+        ("Cube.apply(x, 2).grad_fn.ctx\n", "E0204"),
+    ],
+)
+def test_what_a_custom_function_does_not_open(end, code):
+    found = fault(CUBE + end, x=gradcli.tensor(2.0, requires_grad=True))
+    assert found.code == code and found.source is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def f(alpha, beta=1): return alpha\nf(1, bta=2)\n", "did you mean `beta`?"),
+        ("def f(alpha): return alpha\nf(1, zzzzz=2)\n", "its parameters: alpha"),
+        ("sorted([1], revers=True)\n", "did you mean `reverse`?"),
+    ],
+)
+def test_a_wrong_keyword_gets_the_nearest(text, said):
+    assert fault(text).help == said
+
+
+def test_a_tensor_in_an_fstring_is_its_number():
+    assert (
+        ran("x = tensor(0.5)\nprint(f'{x} {x:.2f} {ones(2)}')\n")[0]
+        == "0.5 0.50 tensor([1., 1.])\n"
+    )
+
+
+def test_gradient_mode_does_not_outlive_a_run():
+    ran("set_grad_enabled(False)\n")
+    assert gradcli.is_grad_enabled()
