@@ -23,6 +23,7 @@ from gradcli.language.emit import (
     GUARDED,
     LOAD,
     OPERATORS,
+    STORE,
     Emitter,
     Value,
     arguments,
@@ -359,21 +360,32 @@ class Expressions(Emitter):
                 for clause, _, value, conditions in parts
             ]  # fmt: skip
             return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
-        return self.comprehension_function(parts, element_body, element, first)
+        stores = []
+        for clause in node.clauses:
+            if only_names(clause.target):
+                stores.append((self.target(clause.target), []))
+                continue
+            name = self.fresh()
+            outer, self.out = self.out, []
+            yield from self.store(clause.target, Value(self.name(name), 1))
+            stores.append((ast.Name(name, STORE, **where), self.out))
+            self.out = outer
+        return self.comprehension_function(parts, stores, element_body, element, first)
 
     def comprehension_function(
-        self, parts: list, body: list, element: Value, first: Value
+        self, parts: list, stores: list, body: list, element: Value, first: Value
     ) -> Value:
         """A comprehension too deep for one expression, as a function of its first iterable."""
         name = self.fresh()
         where = self.here()
         append = self.call("h_append", self.name("made"), element.code)
         inner: list[ast.stmt] = [*body, ast.Expr(append, **where)]
-        for i, (clause, before, value, conditions) in reversed(list(enumerate(parts))):
+        for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
             for condition_body, condition in reversed(conditions):
                 inner = [*condition_body, ast.If(condition.code, inner, [], **where)]
             items = self.name("items") if i == 0 else value.code
-            loop = ast.For(self.target(clause.target), self.walked(items), inner, [], **where)
+            target, stored = stores[i]
+            loop = ast.For(target, self.walked(items), [*stored, *inner], [], **where)
             inner = [*before, loop]
         start = self.assign("made", ast.List([], LOAD, **where))
         args = arguments(["items"], [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import warnings
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
@@ -121,7 +122,10 @@ class Program:
         if key not in self._cache:
             tree, places, constants = lower(self.checked, inputs, keep, trace is not None)
             try:
-                code = compile(tree, FILE, "exec")
+                with warnings.catch_warnings():
+                    # CPython's guesses about generated code; what is wrong shows when it runs.
+                    warnings.simplefilter("ignore", SyntaxWarning)
+                    code = compile(tree, FILE, "exec")
             except (RecursionError, SyntaxError, MemoryError) as fault:
                 raise LimitFault(
                     "E0604",

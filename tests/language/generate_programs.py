@@ -82,11 +82,11 @@ class Generator:
             return [
                 rng.choice(
                     (
-                        f"{name}.append({self.expression(FLOAT, 1)})",
+                        f"{name}.append({self.expression(FLOAT, 1)}); {name}.pop(0)",
                         f"{name}[0] = {self.expression(FLOAT, 1)}",
-                        f"{name}[1:2] = [{self.number()}, {self.number()}]",
+                        f"{name}[:2] = [{self.number()}, {self.number()}]",
                         f"{name}.reverse()",
-                        f"{name} = {name} + [{self.number()}]",
+                        f"{name} = ({name} + [{self.number()}])[-3:]",
                     )
                 )
             ]

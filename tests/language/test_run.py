@@ -56,6 +56,10 @@ PROGRAMS = {
     "comprehensions have a scope": (
         "x = 10\ny = [x for x in range(3)]\nprint(x, y, [a*b for a in y for b in y if a != b])\n"
     ),
+    "comprehensions may assign to items": (
+        "x = [0, 0]\n"
+        "y = [x[0]*a for x[0], a in [(1, 2), (3, 4)] if x[0]]\nprint(x, y)\n"
+    ),
     "unpacking": (
         "a, (b, c), d = 1, (2, 3), [4]\n(e, f) = g = d[0], 5\nprint(a, b, c, d, e, f, g)\n"
         "a, b = b, a\nprint(a, b)\n"
@@ -352,3 +356,7 @@ def test_a_tensor_in_an_fstring_is_its_number():
 def test_gradient_mode_does_not_outlive_a_run():
     ran("set_grad_enabled(False)\n")
     assert gradcli.is_grad_enabled()
+
+
+def test_a_call_of_a_number_is_a_fault_without_a_warning():
+    assert fault("x = 3(4)\n").code == "E0303"
