@@ -41,7 +41,10 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
                 params[name] = value.array
     raw = _promoted(op, inputs)
     if _budget.on:
-        limits.charge_broadcast(*(np.shape(r) for r in raw))
+        if op.entrywise:
+            limits.charge_broadcast(*(np.shape(r) for r in raw))
+        else:
+            limits.charge_shape((sum(np.size(r) for r in raw),))
     try:
         array = op.compute(*raw, **params)
     except Fault:
@@ -232,6 +235,7 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
     (``2 - x``).
     """
     compute = op.compute
+    entrywise = op.entrywise
     left, right = op.saves
     x_for_x, y_for_x, out_for_x = "x" in left, "y" in left, "out" in left
     x_for_y, y_for_y, out_for_y = "x" in right, "y" in right, "out" in right
@@ -253,7 +257,7 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             y = other.array
             if other.dtype is not dtype or not dtype.quick or reverse:
                 return apply(op, (other, input) if reverse else (input, other), {})
-            if _budget.on and x.size * y.size > _LARGE:
+            if entrywise and _budget.on and x.size * y.size > _LARGE:
                 limits.charge_broadcast(x.shape, y.shape)
             try:
                 array = compute(x, y)
@@ -340,6 +344,7 @@ _ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64
 
 def _elsewhere(op: Operator, *args: Any) -> Any:
     """The operator on values of which the first is no Tensor; numbers give a number."""
-    if all(a.__class__ in _NUMBERS for a in args):
-        return op(*args).item()
-    return op(*args)
+    out = op(*args)
+    if all(a.__class__ in _NUMBERS for a in args) and isinstance(out, np.generic | np.ndarray):
+        return out.item()
+    return out

@@ -25,6 +25,7 @@ add = linear(
     lambda g: g,
     lambda g: g,
     doc="The sum of two values; `x + y`.",
+    entrywise=True,
     dtypes="promote",
     example="x + y --x 1 --y 2",
 )
@@ -34,6 +35,7 @@ sub = linear(
     lambda g: g,
     lambda g: -g,
     doc="The difference; `x - y`.",
+    entrywise=True,
     dtypes="promote",
     aliases=("subtract",),
     example="x - y --x 1 --y 2",
@@ -45,6 +47,7 @@ mul = bilinear(
     lambda g, x: g * x,
     aliases=("multiply",),
     doc="The elementwise product; `x * y`.",
+    entrywise=True,
     dtypes="promote",
     example="x * y --x 2 --y 3",
 )
@@ -64,6 +67,7 @@ neg = linear(
     lambda g: -g,
     aliases=("negative",),
     dtypes="promote",
+    entrywise=True,
     doc="The opposite; `-x`.",
 )
 

@@ -36,6 +36,7 @@ cast = linear(
     params={"dtype": None},
     dtypes="keep",
     grad_name="ToCopyBackward0",
+    entrywise=True,
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",
 )
@@ -44,16 +45,20 @@ clone = linear(
     _clone,
     lambda g: g,
     dtypes="keep",
+    entrywise=True,
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
 )
-conj = linear("conj", np.conj, lambda g: conj(g), dtypes="keep", doc="The complex conjugate.")
-real = linear("real", np.real, lambda g: g, dtypes="keep", doc="The real part.")
+conj = linear(
+    "conj", np.conj, lambda g: conj(g), entrywise=True, dtypes="keep", doc="The complex conjugate."
+)
+real = linear("real", np.real, lambda g: g, entrywise=True, dtypes="keep", doc="The real part.")
 imag = linear(
     "imag",
     _imag,
     lambda g: g * 1j,
     dtypes="keep",
+    entrywise=True,
     doc="The imaginary part of a complex tensor.",
     domain="complex x",
     example="imag(x*2j) --x 3",

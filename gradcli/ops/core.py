@@ -61,6 +61,7 @@ class Operator:
         "domain",
         "dtypes",
         "edges",
+        "entrywise",
         "example",
         "family",
         "grad_name",
@@ -87,6 +88,7 @@ class Operator:
         params: Mapping[str, Any] | None = None,
         jvp: Callable[..., Any] | None = None,
         variadic: bool = False,
+        entrywise: bool | None = None,
         dtypes: str = "float",
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
@@ -103,6 +105,11 @@ class Operator:
         self.arity = len(self.inputs)
         self.variadic = variadic
         self.params = dict(params or {})
+        # An entry of the result hangs on one entry of each input, after broadcasting.
+        if entrywise is None:
+            steps = kind == "constant" and "dim" not in self.params
+            entrywise = kind == "elementwise" or steps
+        self.entrywise = entrywise
         self.jvp = jvp
         self.rules = tuple(rules) or (None,) * self.arity
         if not variadic and len(self.rules) != self.arity:

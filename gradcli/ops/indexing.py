@@ -15,6 +15,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.core import linear
 from gradcli.ops.device import add_at, grid, writable_copy
 from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.limits import charge_shape
 from gradcli.ops.shape import sum_to
 
 
@@ -136,6 +137,7 @@ put = linear(
 
 
 def _gather(x: Any, indices: Any, dim: int) -> Any:
+    charge_shape(indices.shape, x.itemsize)
     return np.take_along_axis(x, indices, axis=dim)
 
 

@@ -281,6 +281,7 @@ logabsdet = general(
 detsign = constant(
     "detsign",
     _detsign,
+    entrywise=False,
     dtypes="inexact",
     doc="The sign of the determinant: the first part of slogdet.",
 )

@@ -234,9 +234,9 @@ def _opposite(shifts: Any) -> Any:
 
 def _tile(x: Any, repeats: Any) -> Any:
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
-    lead = len(repeats) - np.ndim(x)
-    sizes = (1,) * lead + np.shape(x)
-    charge_shape([r * n for r, n in zip(repeats, sizes, strict=False)])
+    sizes = (1,) * (len(repeats) - np.ndim(x)) + np.shape(x)
+    each = (1,) * (len(sizes) - len(repeats)) + repeats
+    charge_shape([r * n for r, n in zip(each, sizes, strict=True)])
     return np.tile(x, repeats)
 
 

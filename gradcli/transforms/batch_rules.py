@@ -16,18 +16,12 @@ from gradcli.ops.core import OPERATORS, Operator, is_number
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.indexing import is_basic
 
-_ENTRYWISE = frozenset(
-    ("add", "sub", "mul", "neg", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
-     "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "isclose", "zeros_like",
-     "ones_like", "sign", "heaviside", "signbit", "floor", "ceil", "round", "trunc",
-     "floor_divide", "cast", "clone", "conj", "real", "imag")
-)  # fmt: skip
 _LAST = frozenset(("mT", "diagonal", "tril", "triu"))  # work on the last two dimensions
 
 
 def rule_of(op: Operator) -> Callable | None:
     """The rule for ``op``, or None."""
-    if op.kind == "elementwise" or op.name in _ENTRYWISE:
+    if op.entrywise:
         return _entrywise
     return _RULES.get(op.name)
 
