@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import numpy as np
@@ -22,6 +23,10 @@ Retain = Annotated[
     typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
 ]
 
+Doctor = Annotated[
+    bool, typer.Option("--doctor", help="Say where a NaN or inf first comes from, both ways.")
+]
+
 
 @options.command(*options.EVERYTHING)
 def grad(
@@ -30,6 +35,7 @@ def grad(
     cotangent: Cotangent = None,
     retain: Retain = None,
     nan: options.Nan = "warn",
+    doctor: Doctor = False,
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
     value, outcome = job.run()
@@ -45,8 +51,17 @@ def grad(
             parts.append((f"retained.{name}.grad", f"d/d{name}", g, "kept"))
         else:
             parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
-    extra = {} if wanted else {"grads": {}}
-    job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
+    extra: dict[str, Any] = {} if wanted else {"grads": {}}
+    if not doctor:
+        job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
+        return
+    from gradcli.cli.doctor import record_of, search, text_of
+
+    findings = search(job)
+    extra["findings"] = [record_of(f) for f in findings]
+    job.emit("grad", parts, extra)
+    if findings and output.form_of(job.json, job.format) != "json":
+        sys.stderr.write(text_of(findings, output.colour(sys.stderr)) + "\n")
 
 
 def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, unknown
-from gradcli.engine import Tensor, creation, dtypes, functions, wrap
+from gradcli.engine import Tensor, creation, dtypes, functions, random, wrap
 from gradcli.language.run import (
     MAX_DEPTH,
     MAX_MEMORY,
@@ -396,10 +396,19 @@ class Job:
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
         )  # fmt: skip
+        self.drawn = random.snapshot()
 
     def run(self) -> tuple[Tensor, Outcome]:
         """The value at the given variables, and everything else that the run left."""
-        return execute(self.program, self.leaves, self.bounds, self.of)
+        return self._execute(self.leaves)
+
+    def redraw(self) -> None:
+        """Every run draws the same random numbers: it is one function that is looked at."""
+        random.restore(self.drawn)
+
+    def _execute(self, values: Mapping[str, Any]) -> tuple[Tensor, Outcome]:
+        self.redraw()
+        return execute(self.program, values, self.bounds, self.of)
 
     def unusual(self, warnings: Sequence[str]) -> list[str]:
         """``warnings`` about results that are not finite, as ``--nan`` has them.
@@ -409,16 +418,16 @@ class Job:
         """
         if self.nan == "allow" or not warnings:
             return []
-        from gradcli.cli.finite import find
+        from gradcli.cli import doctor
 
-        fault = find(self)
         if self.nan == "error":
-            raise fault or RuntimeFault("E0501", warnings[0], help="--nan allow accepts it")
-        if fault is not None:
-            line, column = fault.source.place(fault.labels[0][0]) if fault.source else (0, 0)
-            place = f" (line {line}, column {column})" if line else ""
-            return [f"{warnings[0]}: {fault.message}{place}", *warnings[1:]]
-        return list(warnings)
+            found = doctor.search(self)
+            if found:
+                fault = doctor.cause(found)
+                fault.help = f"{fault.help}; or --nan allow"
+                raise fault
+            raise RuntimeFault("E0501", warnings[0], help="--nan allow accepts it")
+        return [doctor.warning(self, warnings[0]), *warnings[1:]]
 
     def value(self) -> Tensor:
         """The value at the given variables."""
@@ -426,7 +435,7 @@ class Job:
 
     def result(self, put_in: Mapping[str, Any]) -> Any:
         """The value with some variables replaced: the expression as a function."""
-        return execute(self.program, {**self.leaves, **put_in}, self.bounds, self.of)[0]
+        return self._execute({**self.leaves, **put_in})[0]
 
     def function(self, name: str) -> Any:
         """The value as a function of one variable, the others fixed."""

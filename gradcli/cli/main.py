@@ -24,6 +24,7 @@ COMMANDS = {
     "hvp": "the Hessian times a vector, without forming it",
     "diff": "the closed form of a derivative, checked",
     "check": "the gradient against central differences, entry by entry",
+    "doctor": "where the first NaN or infinity comes from, forward and backward",
     "explain": "the chain rule step by step, forward and backward",
     "graph": "the recorded graph as text, Graphviz or JSON",
     "run": "run a program; its prints are its output",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.anomaly import place_of
+from gradcli.engine.anomaly import detect_anomaly, place_of
 from gradcli.engine.backward import collect, run, start
 from gradcli.engine.graph import AccumulateGrad, Cotangents, Node
 from gradcli.engine.modes import mode
@@ -29,13 +29,14 @@ class Finding:
     operands   for each operand its value at that place, None where it is not known or where the
                operator does not work entry by entry
     place      ``(code object, line)`` of the forward call, where anomaly mode noted it
+    reaches    whether the result looked at is not finite because of this one
     input      in the backward pass: which operand the gradient belongs to
     cotangent  in the backward pass: what arrived at that place, None where shapes differ
     """
 
     __slots__ = (
-        "cotangent", "count", "index", "input", "node", "operands", "operator", "place", "size",
-        "value",
+        "cotangent", "count", "index", "input", "node", "operands", "operator", "place", "reaches",
+        "size", "value",
     )  # fmt: skip
 
     def __init__(self, node: Node, raw: Any, operands: tuple) -> None:
@@ -48,6 +49,7 @@ class Finding:
         self.size = int(np.size(raw))
         self.operands = tuple(_entry(o, self.index, np.shape(raw)) for o in operands)
         self.place = place_of(node)
+        self.reaches = True
         self.input: int | None = None
         self.cotangent: Any = None
 
@@ -74,23 +76,28 @@ def _bad(raw: Any) -> bool:
     return not np.isfinite(raw).all()
 
 
-def _entry_by_entry(node: Node) -> bool:
-    return node.op.kind == "elementwise" or node.op.name in ("add", "sub", "mul", "neg", "clone")
-
-
-def _operands(node: Node, known: dict) -> tuple:
-    if not _entry_by_entry(node):
-        return (None,) * len(node.edges)
+def _inputs(node: Node, known: dict) -> tuple:
     return tuple(
         constant(node, i) if edge is None else known.get(edge) for i, edge in enumerate(node.edges)
     )
 
 
+def _operands(node: Node, known: dict) -> tuple:
+    return _inputs(node, known) if node.op.entrywise else (None,) * len(node.edges)
+
+
+def _values(root: Tensor) -> tuple[list[Node], dict]:
+    order = sorted(collect([root.edge]), key=attrgetter("seq"))
+    return order, values_of(order, {root.edge: root}, {})
+
+
 def first_nonfinite(root: Tensor) -> Finding | None:
     """The oldest operation behind ``root`` whose result is not finite, or None.
 
-    Call it before backward frees the graph. A value that the graph did not keep and that cannot be
-    computed again is passed over.
+    Where ``root`` itself is not finite, only what it got from is looked at: a NaN in the branch of
+    ``where`` that was not taken is not the cause. Where it is finite, ``reaches`` of the finding is
+    False. Call it before backward frees the graph. A value that the graph did not keep and that
+    cannot be computed again is passed over.
 
     Example:
         >>> import gradcli
@@ -100,16 +107,49 @@ def first_nonfinite(root: Tensor) -> Finding | None:
     """
     if root.edge is None:
         return None
-    order = sorted(collect([root.edge]), key=attrgetter("seq"))
-    known = values_of(order, {root.edge: root}, {})
+    order, known = _values(root)
+    reaches = _bad(root.array)
+    causes = _causes(root.edge, known) if reaches else None
     for node in order:
         raw = known.get(node)
-        if raw is not None and _bad(raw):
-            return Finding(node, raw, _operands(node, known))
+        if raw is not None and _bad(raw) and (not reaches or node in causes):
+            finding = Finding(node, raw, _operands(node, known))
+            finding.reaches = reaches
+            return finding
     return None
 
 
-class _Found(Exception):
+def _causes(root: Node, known: dict) -> set[Node]:
+    """The nodes whose values are not finite and that hand this on to ``root``."""
+    found = {root}
+    work = [root]
+    while work:
+        node = work.pop()
+        inputs = _inputs(node, known)
+        for place, edge in enumerate(node.edges):
+            if edge is None or edge in found:
+                continue
+            # What is not known may hand it on.
+            if inputs[place] is None or _bad(_taken(node, inputs, place)):
+                found.add(edge)
+                work.append(edge)
+    return found
+
+
+def _taken(node: Node, inputs: tuple, place: int) -> Any:
+    """An input as far as the result holds it: of a branch of ``where`` the entries chosen."""
+    if node.op.name != "where" or inputs[0] is None:
+        return inputs[place]
+    chosen = inputs[0] if place == 1 else np.logical_not(inputs[0])
+    return np.where(chosen, inputs[place], 0.0)
+
+
+class GradientFound(BaseException):
+    """Ends a backward pass at the first gradient that is not finite: ``finding`` says which.
+
+    No error of the user's code, so nothing that handles those catches it.
+    """
+
     def __init__(self, finding: Finding) -> None:
         super().__init__()
         self.finding = finding
@@ -118,21 +158,58 @@ class _Found(Exception):
 class _Search:
     """Looks at every step of backward, for ``mode.inspect``."""
 
-    def __init__(self, known: dict) -> None:
+    def __init__(self, known: dict | None = None) -> None:
         self.known = known
 
     def look(self, node: Node, g: Any, pulled: tuple) -> None:
         for number, r in enumerate(pulled):
-            if r is None or r.__class__ is Cotangents or not _bad(r):
+            raw = r.array if isinstance(r, Tensor) else r
+            if raw is None or raw.__class__ is Cotangents or not _bad(raw):
                 continue
-            finding = Finding(node, np.asarray(r)[()], _operands(node, self.known))
+            known = self.known
+            if known is None:
+                order = sorted(collect([node]), key=attrgetter("seq"))
+                known = values_of(order, {}, {})
+            finding = Finding(node, np.asarray(raw)[()], _operands(node, known))
             finding.input = number
             if g.__class__ is not Cotangents:
-                finding.cotangent = _entry(g, finding.index, np.shape(r))
-            raise _Found(finding)
+                cotangent = g.array if isinstance(g, Tensor) else g
+                finding.cotangent = _entry(cotangent, finding.index, np.shape(raw))
+            raise GradientFound(finding)
 
     def explain(self, node: Node, fault: Exception) -> None:
         """Errors of backward pass through."""
+
+
+class stop_at_nonfinite(detect_anomaly):
+    """Inside, every backward pass ends with ``GradientFound`` at a gradient that is not finite.
+
+    Recorded nodes note their places, as in anomaly mode, and the numbers they were given.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor(0.0, requires_grad=True)
+        >>> with stop_at_nonfinite():
+        ...     try:
+        ...         gradcli.sqrt(x).backward()
+        ...     except GradientFound as stop:
+        ...         print(stop.finding)
+        Finding(sqrt, inf at (), 1 of 1, operands (0.0,))
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looker = _Search()
+        self.annotated: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.annotated.append(mode.annotate)
+        mode.annotate = True
+        super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        mode.annotate = self.annotated.pop()
 
 
 def first_nonfinite_gradient(root: Tensor, cotangent: Any = None) -> Finding | None:
@@ -149,18 +226,19 @@ def first_nonfinite_gradient(root: Tensor, cotangent: Any = None) -> Finding | N
     """
     if root.edge is None:
         return None
-    order = collect([root.edge])
-    known = values_of(sorted(order, key=attrgetter("seq")), {root.edge: root}, {})
+    order, known = _values(root)
     leaves = {node: None for node in order if node.__class__ is AccumulateGrad}
     roots, cotangents = start([root], [cotangent], False)
     before, mode.inspect = mode.inspect, _Search(known)
     try:
         run(roots, cotangents, True, False, leaves)
-    except _Found as found:
-        return found.finding
+    except GradientFound as stop:
+        return stop.finding
     finally:
         mode.inspect = before
     return None
 
 
-__all__ = ["Finding", "first_nonfinite", "first_nonfinite_gradient"]
+__all__ = [
+    "Finding", "GradientFound", "first_nonfinite", "first_nonfinite_gradient", "stop_at_nonfinite",
+]  # fmt: skip

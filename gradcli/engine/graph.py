@@ -129,6 +129,7 @@ class Part:
     inputs: tuple = ()
     rules: tuple = ()
     variadic = True
+    entrywise = False
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name

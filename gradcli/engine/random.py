@@ -104,6 +104,25 @@ def manual_seed(seed: int) -> Any:
     return _generator
 
 
+def snapshot() -> Any:
+    """What ``restore`` needs so that the numbers drawn from now on come again."""
+    if _generator is None:
+        return None
+    return _generator.seed, _generator.bits.state, _generator.waiting
+
+
+def restore(state: Any) -> None:
+    """Go back to a ``snapshot``; one taken before any number was drawn starts at the seed."""
+    global _generator
+    if state is not None:
+        seed, bits, waiting = state
+        _generator = Generator(seed)
+        _generator.bits.state = bits
+        _generator.waiting = waiting
+    elif _generator is not None:
+        _generator = Generator(_generator.seed)
+
+
 def generator() -> Generator:
     """The process's generator; seeded by the system where nobody seeded it."""
     global _generator

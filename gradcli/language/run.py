@@ -108,19 +108,25 @@ class Program:
         write: Callable[[str], Any] | None = None,
         keep: frozenset[str] | None = frozenset(),
         trace: Callable[[str], Any] | None = None,
+        watch: Callable[..., Any] | None = None,
     ) -> Outcome:
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
-        ``trace`` is given a line for each statement that ran, with what it left.
+        ``trace`` is given a line for each statement that ran, with what it left. ``watch`` is
+        called after each statement with its offset and the names and values that it left.
 
         Tensors assigned to the names in ``keep`` (None: to any name) keep their gradients.
         Raises Fault: what the program did wrong, with ``source``, ``labels`` and ``notes``.
         """
         limits = limits or Limits()
         inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
-        key = (inputs, keep, trace is not None)
+        if trace is not None:
+            from gradcli.language.trace import tracer
+
+            watch = tracer(self.source, trace)
+        key = (inputs, keep, watch is not None)
         if key not in self._cache:
-            tree, places, constants = lower(self.checked, inputs, keep, trace is not None)
+            tree, places, constants = lower(self.checked, inputs, keep, watch is not None)
             try:
                 with warnings.catch_warnings():
                     # CPython's guesses about generated code; what is wrong shows when it runs.
@@ -135,10 +141,8 @@ class Program:
             self._cache[key] = code, places, constants
         code, places, constants = self._cache[key]
         scope = _scope(constants, limits, write or _nowhere)
-        if trace is not None:
-            from gradcli.language.trace import tracer
-
-            scope["h_trace"] = tracer(self.source, trace)
+        if watch is not None:
+            scope["h_trace"] = watch
         exec(code, scope)
         arguments = [_adopted(values[name], scope) for name in inputs]
         before = turns.steps, mode.grad, mode.inference
