@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.batch.readers import Row
 from gradcli.display.records import tensor_record
+from gradcli.engine import random
 from gradcli.engine.backward import backward
 from gradcli.engine.creation import tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype, to_dtype
@@ -29,6 +30,7 @@ from gradcli.language.nodes import Assign, Name
 from gradcli.language.run import MAX_MEMORY, Limits, Program
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
+_SEEDS = 0x9E3779B1  # odd and far from a power of two: seeds of one row and the next stay apart
 RECORD_LIMIT = 1_000_000
 """The most numbers that one record may hold, its value and gradients together."""
 
@@ -46,6 +48,7 @@ class Evaluator:
     cotangent  weights a result that is no scalar: an array of its shape
     dtype      of values that name none themselves: float64, float32 or float16
     limits     of each row's run
+    seed       of the random numbers: every row draws its own, whatever rows ran before it
 
     Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0910) for a
     name in ``wrt`` that the program does not read, (E0905) for another dtype.
@@ -65,12 +68,14 @@ class Evaluator:
         cotangent: object = None,
         dtype: str = "float64",
         limits: Limits | None = None,
+        seed: int = 0,
     ) -> None:
         if dtype not in FLOATS:
             raise ValueFault("E0905", f"a batch has no dtype {dtype!r}", help=", ".join(FLOATS))
         self.program = program
         self.dtype = dtype
         self.limits = limits or Limits()
+        self.seed = seed
         # The functions that a program calls are its own; a row cannot put a number in their place.
         self.names = {
             name: None
@@ -101,6 +106,10 @@ class Evaluator:
     def max_bytes(self) -> int:
         """The most that one value of a row may take in memory."""
         return self.limits.memory or MAX_MEMORY
+
+    def begin(self, number: int) -> None:
+        """Start the random numbers of the row with this number."""
+        random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF)
 
     def record(self, row: Row) -> dict[str, Any]:
         """The record of one row; never raises for anything that the row did."""

@@ -10,10 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
+from gradcli.engine.tensor import Tensor
 from gradcli.language.diagnostics import inert
+from gradcli.language.run import Limits, prepare
 from gradcli.language.values import MAX_NESTING, read_value
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
+CONSTANT_STEPS = 10_000
+"""The most steps of a constant expression in a field."""
 NAME_LIMIT = 40
 """How much of a field's name or of a cell an error message repeats."""
 
@@ -37,7 +42,10 @@ class Fields:
     def text(self, name: str, text: str) -> object:
         """The value that a text describes. Raises Fault that names the variable."""
         try:
-            return read_value(text, dtype=self.dtype, allow_files=False, max_bytes=self.max_bytes)
+            return read_value(
+                text, dtype=self.dtype, allow_files=False, max_bytes=self.max_bytes,
+                evaluate=self.constant,
+            )  # fmt: skip
         except Fault as fault:
             said = "" if len(text) > NAME_LIMIT or not text.strip() else f": {shown(text)}"
             notes = () if isinstance(fault, LimitFault) else fault.notes
@@ -47,6 +55,22 @@ class Fields:
             ) from None
         except MemoryError:
             raise LimitFault("E0602", f"{name}: there is not enough memory for it") from None
+
+    def constant(self, text: str) -> Any:
+        """The value of a constant expression, ``pi/4`` or ``randn(3)``. Raises Fault."""
+        before = get_default_dtype()
+        set_default_dtype(float64)
+        try:
+            limits = Limits(steps=CONSTANT_STEPS, memory=self.max_bytes)
+            found = prepare(text).run({}, limits=limits).value
+        except LimitFault:
+            raise
+        except Fault as fault:
+            # A word that is no number is what a cell mostly holds where this fails.
+            raise ValueFault("E0901", f"not a number: {fault.message}", help=fault.help) from None
+        finally:
+            set_default_dtype(before)
+        return found.detach().numpy() if isinstance(found, Tensor) else found
 
     def json(self, name: str, value: object) -> object:
         """The value that a JSON field holds. Raises Fault."""

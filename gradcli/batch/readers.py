@@ -1,4 +1,4 @@
-"""Rows of a batch from a text stream: JSON lines or CSV, one line a row, read as they come.
+"""Rows of a batch from a byte stream: JSON lines or CSV, one line a row, read as they come.
 
 Whatever a line holds, it becomes exactly one ``Row``; what is wrong with it is the row's
 ``problem``, and the next line is read as if nothing had happened. So a line is a row in CSV too: a
@@ -17,17 +17,15 @@ A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``,
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
+from gradcli.batch import lines
 from gradcli.batch.fields import Fields, shown
+from gradcli.batch.lines import lines_of
 from gradcli.language.values import MAX_BYTES
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
-
-LINE_LIMIT = 16 << 20
-"""The longest line that is read, in characters without its newline."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -56,20 +54,60 @@ class Row:
         return f"Row({self.number}, id={self.id!r}, {', '.join(self.values)}{trouble})"
 
 
-def text_stream(binary: BinaryIO) -> TextIO:
-    """The text stream that the readers want of a byte stream.
+class Reader:
+    """How lines become rows; a CSV's first line has to be given to ``head`` before the others.
 
-    Bytes that are not UTF-8 pass as lone surrogates, so that they spoil their own row only, and no
-    line end is translated.
+    form    ``"jsonl"``, an object a line; or ``"csv"``, whose first line names the variables
+    fields  how a field becomes a value, and which ones are wanted
 
-    >>> next(read_rows(text_stream(io.BytesIO(b'{"x": 2}')))).values
-    {'x': np.float64(2.0)}
+    Raises ValueFault (E0905) for a form that is none of these.
     """
-    return io.TextIOWrapper(binary, encoding="utf-8", errors="surrogateescape", newline="\n")
+
+    __slots__ = ("_decode", "columns", "fields", "form", "problem")
+
+    def __init__(self, form: str, fields: Fields) -> None:
+        if form not in ("jsonl", "csv"):
+            raise ValueFault("E0905", f"batch rows cannot be read as {form!r}", help="jsonl or csv")
+        self.form = form
+        self.fields = fields
+        self.columns: list[str] = []
+        self.problem: Fault | None = None  # what is wrong with the header, and so with every row
+        self._decode = _decoder() if form == "jsonl" else None
+
+    @property
+    def headed(self) -> bool:
+        """Whether the first line names the columns."""
+        return self.form == "csv"
+
+    def head(self, line: str | None) -> None:
+        """Read the header; what is wrong with it becomes the problem of every row."""
+        problem = _bad_line(line)
+        if problem is None:
+            try:
+                self.columns = [name.strip() for name in _cells(line or "")]
+                _check_header(self.columns, self.fields)
+            except Fault as fault:
+                problem = fault
+        if problem is not None:
+            said = f"the header: {problem.message}"
+            self.problem = ValueFault(problem.code, said, help=problem.help)
+
+    def row(self, number: int, line: str | None) -> Row:
+        """The row that a line is. What is wrong with it is its ``problem``; nothing is raised."""
+        row = Row(number, None, {}, _bad_line(line) or self.problem)
+        if row.problem is None and line is not None:
+            try:
+                if self._decode is None:
+                    _fill_from_csv(row, _cells(line), self.columns, self.fields)
+                else:
+                    _fill_from_json(row, _parsed(self._decode, line), self.fields)
+            except Fault as fault:
+                row.problem = fault
+        return row
 
 
 def read_rows(
-    stream: TextIO,
+    stream: BinaryIO,
     form: str = "jsonl",
     *,
     wanted: Callable[[str], bool] | None = None,
@@ -78,72 +116,46 @@ def read_rows(
 ) -> Iterator[Row]:
     """The rows of ``stream``, in order; nothing but a wrong ``form`` is ever raised.
 
-    form       ``"jsonl"``, an object a line; or ``"csv"``, whose first line names the variables
+    form       ``"jsonl"`` or ``"csv"``, see ``Reader``
     wanted     whether a name is a variable of the program; other fields are passed over unread
     dtype      of the values that name none themselves
     max_bytes  the most that one value may take in memory
 
     Raises ValueFault (E0905) for a form that is none of these.
 
-    >>> rows = read_rows(io.StringIO('id,x\\nfirst,2.5\\nsecond,oops\\n'), "csv")
+    >>> import io
+    >>> rows = read_rows(io.BytesIO(b'id,x\\nfirst,2.5\\nsecond,oops\\n'), "csv")
     >>> [(row.id, row.values, row.problem and row.problem.code) for row in rows]
     [('first', {'x': np.float64(2.5)}, None), ('second', {}, 'E0901')]
     """
-    readers = {"jsonl": _json_rows, "csv": _csv_rows}
-    if form not in readers:
-        raise ValueFault("E0905", f"batch rows cannot be read as {form!r}", help="jsonl or csv")
-    return readers[form](stream, Fields(wanted or _any_name, dtype, max_bytes))
+    reader = Reader(form, Fields(wanted or any_name, dtype, max_bytes))
+    return _rows(reader, lines_of(stream))
 
 
-def _any_name(name: str) -> bool:
+def _rows(reader: Reader, given: Iterator[str | None]) -> Iterator[Row]:
+    if reader.headed:
+        for line in given:
+            reader.head(line)
+            break
+    for number, line in enumerate(given, 1):
+        yield reader.row(number, line)
+
+
+def any_name(name: str) -> bool:
+    """Whether a field's name could be a variable's."""
     return name != "id" and _NAME.match(name) is not None
-
-
-# ---- lines ---------------------------------------------------------------------------------------
-
-
-def _lines(stream: TextIO) -> Iterator[tuple[str, Fault | None]]:
-    """Each line without its end, and what keeps it from being read; blank lines are left out."""
-    first = True
-    while True:
-        try:
-            line = stream.readline(LINE_LIMIT + 1)
-        except UnicodeDecodeError as fault:
-            # A strict stream has lost its place; text_stream() gives one that goes on.
-            yield "", ValueFault("E0921", f"the input is not UTF-8: {fault.reason}", help=_UTF8)
-            return
-        if not line:
-            return
-        if line[-1] == "\n":
-            line = line[:-1]
-        elif len(line) > LINE_LIMIT:
-            yield "", _skip_line(stream)
-            first = False
-            continue
-        if first:
-            line = line.removeprefix("\ufeff")
-            first = False
-        if line[-1:] == "\r":
-            line = line[:-1]
-        if not line or line.isspace():
-            continue
-        yield line, None if line.isascii() and "\0" not in line else _bad_characters(line)
 
 
 _UTF8 = "save the file as UTF-8"
 
 
-def _skip_line(stream: TextIO) -> Fault:
-    """Pass over the rest of a line that is too long."""
-    try:
-        while (part := stream.readline(1 << 20)) and part[-1] != "\n":
-            pass
-    except UnicodeDecodeError:
-        pass
-    return LimitFault(
-        "E0922", f"the line is longer than {LINE_LIMIT >> 20} MiB",
-        help="split the row, or make large constants part of the command",
-    )  # fmt: skip
+def _bad_line(line: str | None) -> Fault | None:
+    if line is None:
+        return LimitFault(
+            "E0922", f"the line is longer than {lines.LINE_LIMIT >> 20} MiB",
+            help="split the row, or make large constants part of the command",
+        )  # fmt: skip
+    return None if line.isascii() and "\0" not in line else _bad_characters(line)
 
 
 def _bad_characters(line: str) -> Fault | None:
@@ -156,11 +168,13 @@ def _bad_characters(line: str) -> Fault | None:
     wrong = re.search("[\ud800-\udfff]", line)
     if wrong is None:
         return None
-    what = "a byte that is not UTF-8"
-    if "\udc80" <= wrong[0] <= "\udcff":
-        what = f"the byte 0x{ord(wrong[0]) - 0xDC00:02x}, which is not UTF-8,"
-    place = wrong.start() + 1
-    return ValueFault("E0921", f"the line holds {what} at character {place}", help=_UTF8)
+    byte = ord(wrong[0]) - 0xDC00
+    return ValueFault(
+        "E0921",
+        f"the line holds the byte 0x{byte:02x}, which is not UTF-8, "
+        f"at character {wrong.start() + 1}",
+        help=_UTF8,
+    )
 
 
 # ---- JSON lines ----------------------------------------------------------------------------------
@@ -185,24 +199,21 @@ def _constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _json_rows(stream: TextIO, values: Fields) -> Iterator[Row]:
+def _decoder() -> Callable[[str], Any]:
     import json
 
-    decode = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
-    for number, (line, problem) in enumerate(_lines(stream), 1):
-        row = Row(number, None, {}, problem)
-        if problem is None:
-            try:
-                _fill_from_json(row, decode(line), values)
-            except Fault as fault:
-                row.problem = fault
-            except _Twice as twice:
-                row.problem = ValueFault(
-                    "E0924", f"the field {shown(str(twice))} stands twice", help="keep one of them"
-                )
-            except (ValueError, RecursionError, MemoryError) as fault:
-                row.problem = _not_json(fault, line)
-        yield row
+    return json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
+
+
+def _parsed(decode: Callable[[str], Any], line: str) -> Any:
+    try:
+        return decode(line)
+    except _Twice as twice:
+        raise ValueFault(
+            "E0924", f"the field {shown(str(twice))} stands twice", help="keep one of them"
+        ) from None
+    except (ValueError, RecursionError, MemoryError) as fault:
+        raise _not_json(fault, line) from None
 
 
 def _fill_from_json(row: Row, found: Any, values: Fields) -> None:
@@ -246,28 +257,6 @@ def _not_json(fault: Exception, line: str) -> Fault:
 # ---- CSV -----------------------------------------------------------------------------------------
 
 
-def _csv_rows(stream: TextIO, values: Fields) -> Iterator[Row]:
-    lines = _lines(stream)
-    head, problem = next(lines, ("", None))
-    columns: list[str] = []
-    if problem is None:
-        try:
-            columns = [name.strip() for name in _cells(head)]
-            _check_header(columns, values)
-        except Fault as fault:
-            problem = fault
-    if problem is not None:
-        problem = ValueFault(problem.code, f"the header: {problem.message}", help=problem.help)
-    for number, (line, trouble) in enumerate(lines, 1):
-        row = Row(number, None, {}, trouble or problem)
-        if row.problem is None:
-            try:
-                _fill_from_csv(row, _cells(line), columns, values)
-            except Fault as fault:
-                row.problem = fault
-        yield row
-
-
 def _check_header(columns: list[str], values: Fields) -> None:
     seen: set[str] = set()
     for name in columns:
@@ -289,8 +278,8 @@ def _cells(line: str) -> list[str]:
         return line.split(",")
     import csv
 
-    if csv.field_size_limit() < LINE_LIMIT:
-        csv.field_size_limit(LINE_LIMIT)
+    if csv.field_size_limit() < lines.LINE_LIMIT:
+        csv.field_size_limit(lines.LINE_LIMIT)
     try:
         return next(csv.reader([line], strict=True, skipinitialspace=True))
     except csv.Error as fault:

@@ -9,9 +9,6 @@ spreadsheet takes JSON for formulas. Who turns the records into CSV for one shou
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TextIO
-
 from gradcli.display.records import dump_json
 
 
@@ -22,12 +19,3 @@ def json_line(record: dict) -> str:
     '{"row": 1, "id": "a\\\\u2028b", "ok": true}\\n'
     """
     return dump_json(record) + "\n"
-
-
-def json_lines(stream: TextIO) -> Callable[[dict], None]:
-    """A function that writes each record it is given to ``stream``, a whole line at a time."""
-
-    def write(record: dict) -> None:
-        stream.write(json_line(record))
-
-    return write

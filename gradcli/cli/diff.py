@@ -93,7 +93,9 @@ def diff(
     )  # fmt: skip
     _exclusive(("--latex", latex), ("--code", code is not None), ("--json", json))
     source, mode = inputs.read_source(expression, pieces, file)
-    job = _Job(prepare(source, mode), inputs.limits(max_steps, max_mem, timeout))
+    limits = inputs.limits(max_steps, max_mem)
+    watchdog.start(timeout, limits.memory or 0)
+    job = _Job(prepare(source, mode), limits)
     job.read(inputs.given_texts(job.program, ctx.obj, given), at or ())
     if taylor is not None:
         return job.taylor(wrt, taylor, around, json, latex)

@@ -79,10 +79,9 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def limits(
-    max_steps: int, max_mem: str, timeout: float, max_depth: int = MAX_DEPTH,
-    max_output: int = OUTPUT_LIMIT,
-) -> Limits:  # fmt: skip
-    """The limits from their options; the clock starts now. Raises ValueFault (E0907)."""
+    max_steps: int, max_mem: str, max_depth: int = MAX_DEPTH, max_output: int = OUTPUT_LIMIT
+) -> Limits:
+    """The limits of a run from their options. Raises ValueFault (E0907)."""
     size = read_size(max_mem)
     for name, number, most in (
         ("--max-steps", max_steps, None), ("--max-depth", max_depth, MOST_DEPTH),
@@ -91,7 +90,6 @@ def limits(
         if number < 1 or (most is not None and number > most):
             bound = f"1 to {most}" if most else "a whole number above 0"
             raise ValueFault("E0907", f"{name} {number}: {bound}")
-    watchdog.start(timeout, size)
     return Limits(max_steps, size, max_depth, max_output)
 
 
@@ -389,9 +387,10 @@ class Job:
             raise ValueFault("E0907", f"--nan {self.nan}: warn, allow or error")
         source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
         self.bounds = limits(
-            asked["max_steps"], asked["max_mem"], asked["timeout"],
+            asked["max_steps"], asked["max_mem"],
             asked.get("max_depth", MAX_DEPTH), asked.get("max_output", OUTPUT_LIMIT),
         )  # fmt: skip
+        watchdog.start(asked["timeout"], self.bounds.memory or 0)
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),

@@ -16,8 +16,7 @@ import time
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.limits import _resident as resident
-from gradcli.ops.limits import show_bytes
+from gradcli.ops.limits import hold_address_space, resident, show_bytes
 
 GRACE = 2.0
 """Seconds after the limit until the process is ended from outside the computation."""
@@ -87,18 +86,8 @@ def hold_memory(device: str) -> None:
     watch = _watch
     if not watch.running or not watch.memory or device != "cpu" or "cupy" in sys.modules:
         return
-    try:
-        import resource
-
-        with open("/proc/self/statm", "rb") as f:
-            size = int(f.read().split()[0]) * resource.getpagesize()
-        before = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = size + 2 * watch.memory + (1 << 30)
-        if before[1] == resource.RLIM_INFINITY or wanted < before[1]:
-            resource.setrlimit(resource.RLIMIT_AS, (wanted, before[1]))
-            watch.space = watch.space or before
-    except (ImportError, OSError, ValueError):
-        return  # a system without this limit keeps the others
+    before = hold_address_space(2 * watch.memory + (1 << 30))
+    watch.space = watch.space or before
 
 
 def _pulse(_number: int, _frame: Any) -> None:

@@ -95,6 +95,7 @@ def _box_muller(uniform: np.ndarray) -> np.ndarray:
 
 
 _generator: Generator | None = None
+_later: int | None = None  # the seed to start from once a number is asked for
 
 
 def manual_seed(seed: int) -> Any:
@@ -102,6 +103,15 @@ def manual_seed(seed: int) -> Any:
     global _generator
     _generator = Generator(seed)
     return _generator
+
+
+def seed_when_asked(seed: int | None) -> None:
+    """Start afresh from ``seed`` (None: from the system's) with the next number that is drawn.
+
+    Costs nothing where none is, unlike ``manual_seed``.
+    """
+    global _generator, _later
+    _generator, _later = None, seed
 
 
 def snapshot() -> Any:
@@ -127,5 +137,5 @@ def generator() -> Generator:
     """The process's generator; seeded by the system where nobody seeded it."""
     global _generator
     if _generator is None:
-        _generator = Generator()
+        _generator = Generator(_later)
     return _generator

@@ -21,8 +21,7 @@ import numpy as np
 from gradcli.engine.tensor import Tensor
 from gradcli.language.bounds import TEXT_LIMIT
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.limits import _resident as resident
-from gradcli.ops.limits import show_bytes
+from gradcli.ops.limits import resident, show_bytes
 
 FILE = "<gradcli program>"
 """What generated code calls its file."""

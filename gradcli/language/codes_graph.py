@@ -179,6 +179,13 @@ CODES: dict[str, tuple[str, str, str]] = {
         "Reduce them with sum() or mean(), or compute this one alone, where a file can hold it.",
         "",
     ),
+    "E0610": (
+        "the process of a batch row ended",
+        "Each worker of a batch is a process of its own. The one that computed this row was ended "
+        "by the system, mostly because memory ran out; the row has this record, and the others "
+        "were computed by a new process. A smaller --max-mem refuses such a row in time.",
+        "",
+    ),
     "E0611": (
         "too many steps to explain",
         "`gradcli explain` writes one line for each operation, forward and backward, and nobody "

@@ -51,10 +51,10 @@ def charge(nbytes: int) -> None:
             help=f"--max-mem {_rounded_up(nbytes)} allows it",
         )
     if budget.base < 0:
-        budget.base = _resident()  # what the process held before its first large request
+        budget.base = resident()  # what the process held before its first large request
     budget.spent += nbytes
     if budget.spent >= budget.next_look:
-        used = max(0, _resident() - budget.base)
+        used = max(0, resident() - budget.base)
         if used + nbytes > budget.total:
             raise LimitFault(
                 "E0602",
@@ -100,7 +100,7 @@ def _rounded_up(n: int) -> str:
     return f"{gib}G" if n >= 1 << 30 else f"{max(1, -(-n // (1 << 20)))}M"
 
 
-def _resident() -> int:
+def resident() -> int:
     """Bytes of memory this process holds now, or 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as f:
@@ -110,3 +110,24 @@ def _resident() -> int:
     import resource
 
     return pages * resource.getpagesize()
+
+
+def hold_address_space(room: int) -> tuple[int, int] | None:
+    """Limit the process's address space to what is in use now and ``room`` bytes more.
+
+    Gives the limit from before, for ``resource.setrlimit``; None where none was set: the system
+    has no such limit, or has a lower one already.
+    """
+    try:
+        import resource
+
+        with open("/proc/self/statm", "rb") as f:
+            size = int(f.read().split()[0]) * resource.getpagesize()
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = size + room
+        if before[1] == resource.RLIM_INFINITY or wanted < before[1]:
+            resource.setrlimit(resource.RLIMIT_AS, (wanted, before[1]))
+            return before
+    except (ImportError, OSError, ValueError):
+        pass  # a system without this limit keeps the others
+    return None

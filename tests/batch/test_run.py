@@ -15,7 +15,7 @@ import gradcli
 from gradcli.batch.evaluate import RECORD_LIMIT, Evaluator
 from gradcli.batch.readers import Row
 from gradcli.batch.run import run_batch
-from gradcli.batch.writers import json_line, json_lines
+from gradcli.batch.writers import json_line
 from gradcli.language.run import Limits, prepare
 from gradcli.ops.errors import Fault
 
@@ -24,7 +24,8 @@ def batch(program, text, form="jsonl", mode="line", **options):
     """The records as a strict reader finds them."""
     out = io.StringIO()
     evaluator = Evaluator(prepare(program, mode), **options)
-    summary = run_batch(io.StringIO(text, newline="\n"), evaluator, json_lines(out), form=form)
+    data = io.BytesIO(text.encode("utf-8", "surrogatepass"))
+    summary = run_batch(data, evaluator, out, form=form)
     records = [strict(line) for line in out.getvalue().split("\n")[:-1]]
     assert summary.rows == len(records)
     assert summary.failed == sum(not record["ok"] for record in records)

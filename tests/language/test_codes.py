@@ -102,5 +102,5 @@ def test_command(code, tmp_path):
 @pytest.mark.parametrize("code", ROWS)
 def test_row(code):
     text = CODES[code][2]
-    (row,) = read_rows(io.StringIO(text, newline="\n"), "jsonl" if text[0] == "{" else "csv")
+    (row,) = read_rows(io.BytesIO(text.encode()), "jsonl" if text[0] == "{" else "csv")
     assert row.problem.code == code

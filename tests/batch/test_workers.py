@@ -1,0 +1,170 @@
+"""A batch over processes: order, time, lost processes, and the same bytes from any number."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gradcli.batch import worker, workers
+from gradcli.batch.evaluate import Evaluator
+from gradcli.batch.run import run_batch
+from gradcli.batch.worker import Task
+from gradcli.batch.workers import run_batch_apart
+from gradcli.language.run import Limits, prepare
+from gradcli.ops.errors import Fault
+
+
+def apart(program, text, form="jsonl", mode="line", count=1, seconds=0.0, limits=None, **options):
+    out = io.StringIO()
+    task = Task(program, "<expr>", mode, form, limits or Limits(), options)
+    stream = io.BytesIO(text.encode("utf-8", "surrogateescape"))
+    summary = run_batch_apart(stream, task, out, workers=count, seconds=seconds)
+    assert summary.rows == out.getvalue().count("\n")
+    return out.getvalue()
+
+
+by_fork = pytest.mark.skipif(not workers.FORKS, reason="only fork brings the patch along")
+
+
+def codes(output):
+    records = [json.loads(line) for line in output.splitlines()]
+    assert [r["row"] for r in records] == list(range(1, len(records) + 1))
+    return [None if r["ok"] else r["error"]["code"] for r in records]
+
+
+MIXED = "".join(
+    json.dumps(
+        {"id": f"r{i}", "x": bad if (bad := [1, "two", "1;2,3", None, "pi/4"][i % 5]) else i}
+    )
+    + "\n"
+    for i in range(1000)
+)
+
+
+def test_the_same_bytes_from_any_number_of_workers():
+    program = "sum(x*x + rand(3))"
+    alone = io.StringIO()
+    run_batch(io.BytesIO(MIXED.encode()), Evaluator(prepare(program), seed=7), alone)
+    assert len(set(alone.getvalue().splitlines())) == 1000
+    for count in (1, 2, 8):
+        assert apart(program, MIXED, count=count, seed=7) == alone.getvalue()
+    assert apart(program, MIXED, seed=8) != alone.getvalue()
+
+
+def test_a_rows_random_numbers_do_not_hang_on_the_rows_before_it():
+    rows = ['{"x": 1}', '{"x": "randn(2)"}', '{"x": 3}']
+    full = apart("sum(x)*randn(1)", "\n".join(rows)).splitlines()
+    other = apart("sum(x)*randn(1)", "\n".join(['{"x": "bad"}', *rows[1:]])).splitlines()
+    assert full[1:] == other[1:] and full[0] != other[0]
+    # A field and the program draw different numbers.
+    (found,) = apart("x - randn(1)", '{"x": "randn(1)"}').splitlines()
+    assert json.loads(found)["ok"] is False or json.loads(found)["value"]["data"] != [0.0]
+
+
+def test_a_csv_with_its_header():
+    text = "id,x,y\n" + "".join(f'r{i},{i},"{i},1"\n' for i in range(500)) + "last,1\n"
+    found = apart("x*sum(y)", text, "csv", count=3)
+    assert codes(found) == [None] * 500 + ["E0925"]
+    assert json.loads(found.splitlines()[499])["id"] == "r499"
+    assert codes(apart("x", "x,x\n1,2\n", "csv")) == ["E0924"]
+    assert apart("x", "", "csv") == apart("x", "", "jsonl") == ""
+
+
+SLOW = "if x > 10:\n    s = ones(200, 200)\n    for i in range(10**9): s = s @ s * 0.001\nx*2"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_row_that_takes_too_long_costs_only_itself(count):
+    text = "".join(
+        f'{{"id": "r{i}", "x": {11 if i in (0, 40, 41, 299) else i % 10}}}\n' for i in range(300)
+    )
+    start = time.monotonic()
+    found = apart(SLOW, text, mode="file", count=count, seconds=0.4, limits=Limits(steps=10**10))
+    assert time.monotonic() - start < 30
+    expected = ["E0608" if i in (0, 40, 41, 299) else None for i in range(300)]
+    assert codes(found) == expected
+    late = json.loads(found.splitlines()[40])
+    assert late["id"] == "r40" and "longer than 0.4 s" in late["error"]["message"]
+
+
+@by_fork
+def test_a_process_that_ends_costs_only_its_row(monkeypatch):
+    honest = worker.record_line
+
+    def deadly(reader, evaluator, number, line):
+        if '"boom"' in (line or ""):
+            os._exit(77)
+        return honest(reader, evaluator, number, line)
+
+    monkeypatch.setattr(worker, "record_line", deadly)
+    text = "".join(
+        json.dumps({"id": "boom" if i in (3, 4, 130) else i, "x": i}) + "\n" for i in range(200)
+    )
+    for count in (1, 2):
+        found = apart("x*x", text, count=count)
+        assert codes(found) == ["E0610" if i in (3, 4, 130) else None for i in range(200)]
+        assert json.loads(found.splitlines()[3])["id"] == "boom"
+
+
+@by_fork
+def test_a_process_that_never_begins_does_not_hang_the_batch(monkeypatch):
+    monkeypatch.setattr(worker, "reader_for", lambda *rest: os._exit(1))
+    assert codes(apart("x", '{"x": 1}\n{"x": 2}\n')) == ["E0610", "E0610"]
+
+
+def test_large_records_come_in_parts():
+    text = "".join(f'{{"x": "0:{5000 + i}"}}\n' for i in range(30))
+    found = apart("x*2", text, grad=False)
+    assert [len(json.loads(r)["value"]["data"]) for r in found.splitlines()] == [
+        5000 + i for i in range(30)
+    ]
+
+
+def test_a_wrong_program_is_said_before_any_row():
+    with pytest.raises(Fault) as caught:
+        apart("sni(x)", '{"x": 1}\n')
+    assert caught.value.code == "E0201"
+    with pytest.raises(Fault) as caught:
+        apart("x", "", "yaml")
+    assert caught.value.code == "E0905"
+
+
+def test_rows_are_answered_as_they_come():
+    """Who writes a row into a pipe gets its record before writing the next."""
+    words = [sys.executable, "-m", "gradcli.cli.main", "batch", "x^2", "--jsonl", "-"]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:  # fmt: skip
+        for x in (3, 4, 5):
+            process.stdin.write(b'{"x": %d}\n' % x)
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["value"]["data"] == x * x
+        process.stdin.close()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b"3 rows, 0 failed\n"
+
+
+def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
+    import signal
+
+    program = tmp_path / "slow.grad"
+    program.write_text(SLOW)
+    words = [sys.executable, "-m", "gradcli.cli.main", "batch", "-f", str(program), "--jsonl", "-",
+             "--timeout", "0", "--max-steps", str(10**10)]  # fmt: skip
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+        process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["value"]["data"] == 2
+        time.sleep(0.3)
+        start = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(20) == 130
+        assert time.monotonic() - start < 5
+        process.stdin.close()
+        assert b"Traceback" not in process.stderr.read()
