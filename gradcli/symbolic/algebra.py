@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from gradcli.symbolic import value as v
 from gradcli.symbolic.unsupported import too_large
@@ -71,14 +72,16 @@ def common(t: v.Tensor, below: bool = True) -> tuple[v.Tensor, v.Tensor]:
 
     ``below`` also takes out what only some terms have below the line: r then has no denominators.
     """
-    least: dict[tuple, Fraction] | None = None
+    least: dict[tuple, Any] | None = None
     for m in t.terms:
-        here = {(b, i): e for b, i, e in m if all(x[1] >= 0 for x in i) and b.kind != "delta"}
+        here = {(b, i): e for b, i, e in m if b.kind != "delta" and all(x[1] >= 0 for x in i)}
         if least is None:
-            least = dict(here)
+            least = here
+            continue
+        if not least and (not below or all(e > 0 for e in here.values())):
             continue
         for key in [*least, *here]:
-            one, two = least.get(key, Fraction(0)), here.get(key, Fraction(0))
+            one, two = least.get(key, 0), here.get(key, 0)
             low = min(one, two)
             if not below and one <= 0 and two <= 0:
                 low = max(one, two)
@@ -201,18 +204,23 @@ def lifted(t: v.Tensor) -> v.Tensor:
 
 
 def cancelled(t: v.Tensor) -> v.Tensor:
-    """Groups brought to one fraction each, and what all terms share taken out."""
-    front, rest = common(replaced(t, _forms(t).get), below=False)
+    """What all terms share taken out of a tensor with its groups replaced (``fractions``)."""
+    front, rest = common(t, below=False)
     return v.mul(front, rest) if len(rest.terms) < 2 else v.mul(front, v.as_factor(rest))
 
 
-def factored(t: v.Tensor) -> v.Tensor:
+def factored(t: v.Tensor, whole: v.Tensor | None = None) -> v.Tensor:
     """A product of groups, as far as common factors and the groups that stand already show it.
 
-    Groups inside groups first, by the order in which they came.
+    Groups inside groups first, by the order in which they came. ``whole`` is ``fractions(t)``.
     """
     inside = [b for b in v.bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
-    return _merged(_product_form(replaced(t, _forms(t).get), inside))
+    return _merged(_product_form(fractions(t) if whole is None else whole, inside))
+
+
+def fractions(t: v.Tensor) -> v.Tensor:
+    """The tensor with every group brought to one fraction."""
+    return replaced(t, _forms(t).get)
 
 
 def _forms(t: v.Tensor) -> dict[v.Base, v.Tensor]:

@@ -43,16 +43,27 @@ def components(factors: Sequence[tuple]) -> tuple[list[list[tuple]], list[tuple]
 def canonical(factors: Sequence[tuple]) -> Any:
     """The factors sorted, with their summed labels renamed to -1, -2, ... in a fixed way."""
     colours: dict[tuple[str, int], Any] = {}
+    pairs = False
     for _, idx, _ in factors:
+        pairs = pairs or len(idx) == 2
         for x in idx:
             if x[1] < 0:
                 colours[x] = 0
     if colours:
-        names = _names(factors, colours)
+        names = _names(factors, colours) if len(colours) > 1 else {x: (x[0], -1) for x in colours}
         factors = [
-            (b, _ordered(b, tuple(names.get(x, x) for x in idx)), e) for b, idx, e in factors
+            (b, _ordered(b, tuple([names.get(x, x) for x in idx])) if idx else idx, e)
+            for b, idx, e in factors
         ]
-    return tuple(sorted(factors, key=lambda f: (f[0].serial, f[1], -f[2])))
+    elif pairs:
+        factors = [(b, _ordered(b, idx), e) for b, idx, e in factors]
+    if len(factors) < 2:
+        return tuple(factors)
+    return tuple(sorted(factors, key=_place))
+
+
+def _place(f: tuple) -> tuple:
+    return f[0].serial, f[1], -f[2]
 
 
 def _ordered(b: Any, idx: tuple) -> tuple:

@@ -18,7 +18,7 @@ from gradcli.language.run import Program, prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
-from gradcli.symbolic.check import evaluate
+from gradcli.symbolic.check import Draws, evaluate
 from gradcli.symbolic.derive import diff
 from gradcli.symbolic.program import steps_of
 from gradcli.symbolic.questions import NO_ANSWER, no_answer
@@ -183,7 +183,7 @@ def _off(
     at: w.Text, text: str, name: str, point: Program, known: Mapping[str, Declaration]
 ) -> float:
     """How far the formula at the point is from the formula evaluated there by the engine."""
-    rng = np.random.default_rng(11)
+    rng = Draws(11)
     worst = 0.0
     for _ in range(3):
         values = {

@@ -7,10 +7,18 @@ functions recognised or not. All are equal; the cost decides, the numeric check 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
-from gradcli.symbolic.algebra import cancelled, denominators_opened, factored, lifted, opened
+from gradcli.symbolic.algebra import (
+    cancelled,
+    denominators_opened,
+    factored,
+    fractions,
+    lifted,
+    opened,
+)
 from gradcli.symbolic.recognise import (
     double_angles,
     hyperbolic,
@@ -91,8 +99,13 @@ def _arranged(t: v.Tensor) -> Iterator[v.Tensor]:
         b.kind == "sum" and len(b.args[0].terms) > 1 for b in v.bases_of(t, _is_group)
     ):
         return
+    whole = _tried(fractions, t)
     for arrange in (lifted, cancelled, factored, opened):
-        other = _tried(arrange, t)
+        start = whole if arrange is cancelled or arrange is factored else t
+        if start is None:
+            continue
+        change = partial(factored, t) if arrange is factored else arrange
+        other = _tried(change, start)
         if other is not None:
             other = tidied(other)
             yield other

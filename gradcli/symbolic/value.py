@@ -234,10 +234,19 @@ def relabel(t: Tensor, names: Mapping[Label, Label]) -> Tensor:
     """The tensor with free labels renamed; two may be renamed to one (a diagonal)."""
     if not names:
         return t
+    used = {x for m in t.terms for _, idx, _ in m for x in idx}
+    moves = {x: y for x, y in names.items() if x in used and x != y}
+    if not moves:
+        return t
+    get = moves.get
+    merges = len({get(x, x) for x in used}) < len(used)
     found = []
     for m, c in t.terms.items():
-        moved = [(b, tuple(names.get(x, x) for x in idx), e) for b, idx, e in m]
-        found.append(product(moved, c, bound_of(m)))
+        moved = [(b, tuple([get(x, x) for x in idx]) if idx else idx, e) for b, idx, e in m]
+        if merges or any(b.kind == "delta" for b, _, _ in m):
+            found.append(product(moved, c, bound_of(m)))
+        else:  # nothing meets that was apart: the term stays as normal as it is
+            found.append(Tensor({canonical(moved): c}))
     return add(*found)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.language.run import Program, prepare
 from gradcli.ops.errors import ValueFault
 from gradcli.symbolic import value as v
-from gradcli.symbolic.check import TOLERANCE, Points, worst
+from gradcli.symbolic.check import TOLERANCE, Draws, Points, worst
 from gradcli.symbolic.derive import Result, _names, withheld
 from gradcli.symbolic.program import steps_of
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
@@ -107,7 +107,7 @@ def directional(
     known: list[tuple[dict, np.ndarray]] = []
     more: dict[str, Declaration] = {}
     out: tuple = ()
-    rng = np.random.default_rng(7)
+    rng = Draws(7)
     for position, name in enumerate(names):
         whole, dims = job.derivative(name)
         own = job.shapes.declarations[name].dims
