@@ -92,7 +92,8 @@ class Draws:
 
 
 def draw(
-    declarations: Mapping[str, Declaration], sizes: Mapping[str, int], rng: Draws | np.random.Generator,
+    declarations: Mapping[str, Declaration], sizes: Mapping[str, int],
+    rng: Draws | np.random.Generator,
     usual: tuple[float, float] | None = None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """One point: an array for every variable, from ``usual`` where that range is given."""

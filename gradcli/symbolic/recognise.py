@@ -29,6 +29,21 @@ def named(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, lambda u: _by_term(_by_term(u, _name), _ratio))
 
 
+def as_quotients(t: v.Tensor) -> v.Tensor:
+    """tan as sin/cos, tanh as sinh/cosh."""
+
+    def change(factors: dict) -> list | None:
+        for (b, i), e in factors.items():
+            for (top, below), name in _RATIOS.items():
+                if e and _is_call(b, name):
+                    factors[b, i] = Fraction(0)
+                    above = [(*f[:2], e) for f in _call(top, b, i)]
+                    return [*above, *((*f[:2], -e) for f in _call(below, b, i))]
+        return None
+
+    return inside_groups(t, lambda u: _by_term(u, change))
+
+
 def mirrored(t: v.Tensor) -> v.Tensor:
     """1 - sigmoid(u) as sigmoid(-u)."""
 

@@ -19,7 +19,9 @@ from gradcli.symbolic.algebra import (
     lifted,
     opened,
 )
+from gradcli.symbolic.normal import arrangements
 from gradcli.symbolic.recognise import (
+    as_quotients,
     double_angles,
     hyperbolic,
     mirrored,
@@ -33,7 +35,7 @@ from gradcli.symbolic.write import Writer
 _EXCHANGES = (
     ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
 )  # fmt: skip
-MOST_FORMS = 40
+MOST_FORMS = 80
 
 
 def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> list[Text]:
@@ -72,6 +74,35 @@ def _calls(t: v.Tensor) -> set[str]:
 
 
 def _candidates(t: v.Tensor) -> Iterator[v.Tensor]:
+    """All forms: rearranged as it stands, then by its normal form."""
+    yield from _rearranged(t)
+    yield from _normal(t)
+
+
+def _normal(t: v.Tensor) -> Iterator[v.Tensor]:
+    """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
+    if len(t.terms) < 2 and not any(_opens(b) for b in v.bases_of(t, _is_group)):
+        return
+    t = tidied(t)
+    calls = _calls(t)
+    starts = [t]
+    if calls & {"tan", "tanh"}:
+        starts.append(as_quotients(t))
+    for start in starts:
+        for gone in _GONE if _calls(start) & _SQUARES else _GONE[:1]:
+            for shape in arrangements(start, gone):
+                yield from _spelled(tidied(shape))
+
+
+_SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
+_GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
+
+
+def _opens(b: v.Base) -> bool:
+    return b.kind == "sum" and len(b.args[0].terms) > 1
+
+
+def _rearranged(t: v.Tensor) -> Iterator[v.Tensor]:
     calls = _calls(t)
     if not calls & _TIDIED and not calls & _NAMED:
         yield from _arranged(t)
