@@ -51,6 +51,8 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
             found = _at_number(name, numbers[0])
             if found is not None:
                 return found
+        if name in ("abs", "sign") and _positive(t):
+            return t if name == "abs" else v.UNIT
         if name == "exp":
             return _exp(t)
         if name == "log":
@@ -59,6 +61,14 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
             t, sign = _signed(name, t)
             return v.scale(_made(name, (t,)), sign if name in ODD else 1)
     return _made(name, tuple(tensors))
+
+
+def _positive(t: v.Tensor) -> bool:
+    """Whether a tensor is surely positive on its domain."""
+    return bool(t.terms) and all(
+        c > 0 and not v.bound_of(m) and all(v.is_positive(b, e) for b, _, e in m)
+        for m, c in t.terms.items()
+    )
 
 
 def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:

@@ -265,7 +265,7 @@ class Normal:
             whole = self.ring.mul(whole, self.ring.variable(i, e))
         if front:
             yield self.written(p.c, under, below, [(whole, 1)])
-        if len(top) > 2:
+        if len(top) > 2 and sum(self.ring.degree(top, k) > 0 for k in range(self.ring.size)) > 1:
             yield v.mul(self.written(p.c, p.powers, below), self._collected(top))
         if len(whole) > 1:
             outside = self.written(p.c, under, below)

@@ -13,13 +13,14 @@ from fractions import Fraction
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups
 from gradcli.symbolic.calls import applied
+from gradcli.symbolic.relations import call, is_call
 
 _ONE = Fraction(1)
 
 
 def tidied(t: v.Tensor) -> v.Tensor:
     """What is shorter in every case: u*sign(u) is abs(u), max(u, 0)*[u > 0] is max(u, 0)."""
-    if not any(b.kind == "call" and b.name in ("sign", "maximum") for b in v.bases_of(t)):
+    if not any(is_call(b, "sign", "abs", "maximum", "relu") for b in v.bases_of(t)):
         return t
     return inside_groups(t, lambda u: _by_term(u, _tidy))
 
@@ -35,10 +36,10 @@ def as_quotients(t: v.Tensor) -> v.Tensor:
     def change(factors: dict) -> list | None:
         for (b, i), e in factors.items():
             for (top, below), name in _RATIOS.items():
-                if e and _is_call(b, name):
+                if e and is_call(b, name):
                     factors[b, i] = Fraction(0)
-                    above = [(*f[:2], e) for f in _call(top, b, i)]
-                    return [*above, *((*f[:2], -e) for f in _call(below, b, i))]
+                    above = [(*f[:2], e) for f in call(top, b, i)]
+                    return [*above, *((*f[:2], -e) for f in call(below, b, i))]
         return None
 
     return inside_groups(t, lambda u: _by_term(u, change))
@@ -52,13 +53,38 @@ def mirrored(t: v.Tensor) -> v.Tensor:
             return u
         one = u.terms[()]
         (m, c) = next((m, c) for m, c in u.terms.items() if m)
-        if c != -one or len(m) != 1 or m[0][2] != 1 or not _is_call(m[0][0], "sigmoid"):
+        if c != -one or len(m) != 1 or m[0][2] != 1 or not is_call(m[0][0], "sigmoid"):
             return u
         b, idx, _ = m[0]
         down = v.base("call", "sigmoid", (v.scale(b.args[0], -1),), b.dims)
         return v.factor_scaled(down, idx, one)
 
     return inside_groups(t, change)
+
+
+def ramps(t: v.Tensor) -> v.Tensor:
+    """u where u > 0, else 0, as max(u, 0), or as relu(u) where a relu is there."""
+    name = "relu" if any(is_call(b, "relu") for b in v.bases_of(t)) else "maximum"
+
+    def change(factors: dict) -> list | None:
+        for (b, i), e in factors.items():
+            if not e or not is_call(b, "where") or b.args[1].number() != 1:
+                continue
+            if not is_call_of_condition(b, "gt", "ge"):
+                continue
+            ((m, _),) = b.args[0].terms.items()
+            condition, at, _ = m[0]
+            u = v.place(condition.args[0], at)
+            inner = _single_factor(u, b, i)
+            if inner is None or not _steps(b, u) or factors.get(inner, 0) < 1:
+                continue
+            power = factors[inner]
+            factors[b, i] = factors[inner] = Fraction(0)
+            args = (u,) if name == "relu" else (u, v.number(0))
+            return [(v.base("call", name, args, b.dims), i, power)]
+        return None
+
+    return inside_groups(t, lambda u: _by_term(u, change))
 
 
 def _by_term(t: v.Tensor, change: Callable[[dict], v.Tensor | None]) -> v.Tensor:
@@ -77,36 +103,87 @@ def _by_term(t: v.Tensor, change: Callable[[dict], v.Tensor | None]) -> v.Tensor
     return v.add(*found)
 
 
-def _is_call(b: v.Base, *names: str) -> bool:
-    return b.kind == "call" and b.name in names
-
-
 def _tidy(factors: dict) -> list | None:
     for (b, i), e in factors.items():
-        if not e or b.kind != "call":
+        if not e or b.kind != "call" or e.denominator != 1:
             continue
-        if b.name == "sign" and e == 2:
-            factors[b, i] = Fraction(0)
-            return []
-        if b.name == "sign" and e == 1:
-            inner = _single(b, i)
-            if inner is not None and factors.get(inner, 0) % 2 == 1 and factors[inner] > 0:
-                factors[inner] -= 1
+        if b.name == "sign":
+            if not e % 2:
                 factors[b, i] = Fraction(0)
-                return _call("abs", b, i)
-        if b.name == "maximum" and e >= 1:
+                return []
+            inner = _single(b, i)
+            power = Fraction(0) if inner is None else factors.get(inner, Fraction(0))
+            if power and power.denominator == 1 and power % 2:  # sign(u)*u**3 is abs(u)**3
+                factors[inner] = factors[b, i] = Fraction(0)
+                return [(*f[:2], power) for f in call("abs", b, i)]
+            if e != 1:
+                factors[b, i] = Fraction(1)
+                return []
+            length = _partner(factors, b, i, "abs")
+            if length is not None and factors[length] % 2:  # sign(u)/abs(u) is 1/u
+                power = factors[length]
+                factors[length] = factors[b, i] = Fraction(0)
+                return _argument(b, i, power)
+        if b.name == "abs":
+            found = _length(factors, b, i, e)
+            if found is not None:
+                return found
+        if b.name in ("maximum", "relu") and e >= 1:
+            zero = b.name == "relu" or b.args[1].number() == 0
             for other, j in factors:
-                if _is_call(other, "where") and j == i and other.args[1].number() == 1:
-                    test = other.args[0]
-                    if test == applied("gt", b.args) and b.args[1].number() == 0:
-                        factors.pop((other, j))
-                        return []
+                if zero and j == i and _steps(other, b.args[0]):
+                    factors.pop((other, j))
+                    return []
     return None
+
+
+def _length(factors: dict, b: v.Base, i: tuple, e: Fraction) -> list | None:
+    """abs(u) beside u to a power of the other sign: u**2/abs(u) is abs(u), u/abs(u) sign(u)."""
+    inner = _single(b, i)
+    power = Fraction(0) if inner is None else factors.get(inner, Fraction(0))
+    if inner is None or not power * e < 0 or power.denominator != 1:
+        if e % 2 == 0 and inner is not None:
+            factors[b, i] = Fraction(0)
+            return [(*inner, e)]
+        return None
+    if abs(power) > 1:
+        step = 2 if power > 0 else -2
+        factors[inner] -= step
+        factors[b, i] += step
+        return []
+    factors[inner] = Fraction(0)
+    factors[b, i] += power
+    return call("sign", b, i)
+
+
+def _steps(b: v.Base, u: v.Tensor) -> bool:
+    """Whether a base is the indicator of u > 0."""
+    if not is_call(b, "where") or b.args[1].number() != 1:
+        return False
+    zero = v.number(0)
+    return b.args[0] in (applied("gt", (u, zero)), applied("ge", (u, zero)))
+
+
+def _argument(b: v.Base, i: tuple, e: Fraction) -> list | None:
+    """The argument of a call at its labels, to a power, as factors."""
+    found = v.power(v.place(b.args[0], i), e)
+    terms = list(found.terms.items())
+    return list(terms[0][0]) if len(terms) == 1 and terms[0][1] == 1 else None
+
+
+def is_call_of_condition(b: v.Base, *names: str) -> bool:
+    """Whether an indicator's condition is one comparison of these."""
+    terms = b.args[0].terms
+    return len(terms) == 1 and all(len(m) == 1 and is_call(m[0][0], *names) for m in terms)
 
 
 def _single(b: v.Base, labels: tuple) -> tuple | None:
     """The one factor that a call's argument consists of, at the call's labels."""
-    terms = b.args[0].terms
+    return _single_factor(b.args[0], b, labels)
+
+
+def _single_factor(u: v.Tensor, b: v.Base, labels: tuple) -> tuple | None:
+    terms = u.terms
     if len(terms) != 1:
         return None
     ((m, c),) = terms.items()
@@ -114,21 +191,6 @@ def _single(b: v.Base, labels: tuple) -> tuple | None:
         return None
     at = {(d, k): x for k, (d, x) in enumerate(zip(b.dims, labels, strict=True))}
     return m[0][0], tuple(at[x] for x in m[0][1])
-
-
-def _call(name: str, like: v.Base, labels: tuple, argument: v.Tensor | None = None) -> list:
-    """A call with the argument of another call, as factors at its labels."""
-    made = applied(name, (like.args[0] if argument is None else argument,))
-    terms = list(made.terms.items())
-    if len(terms) != 1 or terms[0][1] != 1 or len(terms[0][0]) != 1:
-        b, idx = (
-            v.base("call", name, like.args if argument is None else (argument,), like.dims),
-            labels,
-        )
-        return [(b, idx, _ONE)]
-    b, idx, e = terms[0][0][0]
-    at = {(d, k): x for k, (d, x) in enumerate(zip(like.dims, labels, strict=True))}
-    return [(b, tuple(at[x] for x in idx), e)]
 
 
 def _name(factors: dict) -> list | None:
@@ -141,6 +203,8 @@ def _name(factors: dict) -> list | None:
             found = _softmax(factors, b, i)
         elif len(body.terms) == 2 and body.terms.get(()) == 1:
             found = _sigmoid(factors, b, i)
+        elif len(body.terms) == 2:
+            found = _share(factors, b, i)
         else:
             found = None
         if found is not None:
@@ -151,7 +215,7 @@ def _name(factors: dict) -> list | None:
 def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
     """1/(1 + exp(u)) is sigmoid(-u), and exp(u) times it sigmoid(u)."""
     (m, c) = next((m, c) for m, c in b.args[0].terms.items() if m)
-    if c != 1 or len(m) != 1 or not _is_call(m[0][0], "exp") or v.bound_of(m):
+    if c != 1 or len(m) != 1 or not is_call(m[0][0], "exp") or v.bound_of(m):
         return None
     if len(m[0][1]) != len(i):
         return None
@@ -180,10 +244,28 @@ def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
     return [(down, labels, _ONE)]
 
 
+def _share(factors: dict, b: v.Base, i: tuple) -> list | None:
+    """exp(u)/(exp(u) + exp(w)) is sigmoid(u - w)."""
+    own = tuple((d, k) for k, d in enumerate(b.dims))
+    (m1, c1), (m2, c2) = b.args[0].sorted()
+    if c1 != 1 or c2 != 1 or any(len(m) != 1 or m[0][1] != own for m in (m1, m2)):
+        return None
+    if not all(is_call(m[0][0], "exp") for m in (m1, m2)):
+        return None
+    parts = [(m[0][0], v.scale(m[0][0].args[0], m[0][2]), m[0][2]) for m in (m1, m2)]
+    for (exp, u, k), (_, other, _) in (parts, parts[::-1]):
+        if Fraction(factors.get((exp, i), 0)) / k >= 1:
+            factors[b, i] += 1
+            factors[exp, i] -= k
+            apart = v.add(u, v.scale(other, -1))
+            return [(v.base("call", "sigmoid", (apart,), b.dims), i, _ONE)]
+    return None
+
+
 def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
     """exp(u) over its sum along the last axis."""
     ((m, c),) = b.args[0].terms.items()
-    if c != 1 or len(m) != 1 or not _is_call(m[0][0], "exp") or m[0][2] != 1:
+    if c != 1 or len(m) != 1 or not is_call(m[0][0], "exp") or m[0][2] != 1:
         return None
     exp, idx, _ = m[0]
     gone = [k for k, x in enumerate(idx) if x[1] < 0]
@@ -225,7 +307,7 @@ _RATIOS = {("sin", "cos"): "tan", ("sinh", "cosh"): "tanh"}
 def _ratio(factors: dict) -> list | None:
     for (b, i), e in list(factors.items()):
         for (top, below), name in _RATIOS.items():
-            if not _is_call(b, top):
+            if not is_call(b, top):
                 continue
             other = _partner(factors, b, i, below)
             if other is not None and e * factors[other] < 0:
@@ -233,100 +315,13 @@ def _ratio(factors: dict) -> list | None:
                 if n.denominator == 1:
                     factors[b, i] -= n
                     factors[other] += n
-                    return [(f[0], f[1], n) for f in _call(name, b, i)]
+                    return [(f[0], f[1], n) for f in call(name, b, i)]
     return None
 
 
 def _partner(factors: dict, b: v.Base, i: tuple, name: str) -> tuple | None:
     """Another call with the same argument at the same place."""
     for (other, j), e in factors.items():
-        if e and j == i and _is_call(other, name) and other.args == b.args:
+        if e and j == i and is_call(other, name) and other.args == b.args:
             return other, j
     return None
-
-
-# ---- Relations over sums -------------------------------------------------------------------------
-
-
-def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor | None:
-    """Every gone**2 as 1 + sign*stays**2 (sinh**2: stays**2 - 1); None where there is none."""
-    found = []
-    changed = False
-    for m, c in t.terms.items():
-        whole = v.UNIT
-        kept = []
-        for b, i, e in m:
-            if _is_call(b, gone) and e >= 2 and e.denominator == 1 and not v.bound_of([(b, i, e)]):
-                changed = True
-                other = _call(stays, b, i)
-                square = v.product([(*f[:2], Fraction(2)) for f in other], _ONE, ())
-                if gone == "sinh":
-                    unit = v.add(square, v.number(-1))
-                else:
-                    unit = v.add(v.UNIT, v.scale(square, sign))
-                for _ in range(int(e) // 2):
-                    whole = v.distribute(whole, unit)
-                if e % 2:
-                    kept.append((b, i, _ONE))
-            else:
-                kept.append((b, i, e))
-        found.append(v.distribute(v.product(kept, c, v.bound_of(m)), whole))
-    return v.add(*found) if changed else None
-
-
-def hyperbolic(t: v.Tensor) -> v.Tensor:
-    """c*exp(u) + c*exp(-u) as 2*c*cosh(u), with a minus as 2*c*sinh(u)."""
-    terms = dict(t.terms)
-    extra = []
-    for m, c in list(terms.items()):
-        for b, i, e in m:
-            if m not in terms or not _is_call(b, "exp") or e != 1 or v.bound_of(m):
-                continue
-            rest = [f for f in m if f[:2] != (b, i)]
-            other = next(iter(v.product([*rest, (b, i, -_ONE)], _ONE, ()).terms))
-            d = terms.get(other)
-            if d is not None and abs(d) == abs(c):
-                made = v.base("call", "cosh" if d == c else "sinh", b.args, b.dims)
-                extra.append(v.product([*rest, (made, i, _ONE)], 2 * c, ()))
-                del terms[m], terms[other]
-    return v.add(v.Tensor(terms), *extra) if extra else t
-
-
-def double_angles(t: v.Tensor) -> v.Tensor | None:
-    """cos**2 - sin**2 as cos(2u), sin*cos as sin(2u)/2, sinh*cosh so too; None where none is."""
-    terms = dict(t.terms)
-    changed = False
-    for m, c in list(terms.items()):
-        for b, i, e in m:
-            sine = next((f for f in m if f[1] == i and _is_call(f[0], "sinh") and f[2] == 1), None)
-            if not _is_call(b, "cosh") or e != 1 or sine is None or sine[0].args != b.args:
-                continue
-            if not v.bound_of(m):
-                rest = [f for f in m if f is not sine and f[:2] != (b, i)]
-                twice = _call("sinh", b, i, v.scale(b.args[0], 2))
-                del terms[m]
-                return v.add(v.Tensor(terms), v.product([*rest, *twice], c / 2, ()))
-    for m, c in list(terms.items()):
-        if m not in terms:
-            continue
-        factors = {(b, i): e for b, i, e in m}
-        for b, i, e in m:
-            if not _is_call(b, "cos") or v.bound_of([(b, i, e)]):
-                continue
-            sine = _call("sin", b, i)[0]
-            rest = [f for f in m if f[:2] != (b, i)]
-            twice = v.scale(b.args[0], 2)
-            if e == 2:
-                other = next(iter(v.product([*rest, (*sine[:2], e)], _ONE, v.bound_of(m)).terms))
-                if terms.get(other) == -c:
-                    del terms[other], terms[m]
-                    new = v.product([*rest, *_call("cos", b, i, twice)], c, v.bound_of(m))
-                    return v.add(v.Tensor(terms), new)
-            if e == 1 and factors.get(sine[:2]) == 1:
-                rest = [f for f in rest if f[:2] != sine[:2]]
-                del terms[m]
-                new = v.product([*rest, *_call("sin", b, i, twice)], c / 2, v.bound_of(m))
-                terms = dict(v.add(v.Tensor(terms), new).terms)
-                changed = True
-                break
-    return v.Tensor(terms) if changed else None

@@ -6,7 +6,7 @@ functions recognised or not. All are equal; the cost decides, the numeric check 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from gradcli.ops.errors import Fault
@@ -20,14 +20,15 @@ from gradcli.symbolic.algebra import (
     opened,
 )
 from gradcli.symbolic.normal import arrangements
-from gradcli.symbolic.recognise import (
-    as_quotients,
+from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
+from gradcli.symbolic.relations import (
+    balanced,
     double_angles,
+    exponents_joined,
     hyperbolic,
-    mirrored,
-    named,
+    logarithms_named,
+    powers_named,
     squares_exchanged,
-    tidied,
 )
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.write import Writer
@@ -35,7 +36,17 @@ from gradcli.symbolic.write import Writer
 _EXCHANGES = (
     ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
 )  # fmt: skip
+_SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
+_GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
+_NAMED = _SQUARES | {"exp", "sigmoid"}
+_TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
+_SPELLINGS = (
+    ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
+    ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
+)  # fmt: skip
 MOST_FORMS = 80
+MOST_WORK = 8000
+"""Factors, over all forms that are tried: the search ends there, the same way every time."""
 
 
 def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> list[Text]:
@@ -44,132 +55,133 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
     writer = Writer(sizes or {})
     found: dict[str, Text] = {}
     refused: Fault | None = None
-    for candidate in _distinct(_candidates(t)):
+    for candidate in _Search(t).forms():
         try:
             text = writer.tensor(candidate, labels, True)
         except Fault as fault:
             refused = refused or fault
             continue
         found.setdefault(text.key, text)
+        if text.cost < 2:
+            break
     if not found and refused is not None:
         raise refused
     return sorted(found.values(), key=lambda x: x.cost)
 
 
-def _distinct(candidates: Iterator[v.Tensor]) -> Iterator[v.Tensor]:
-    seen = set()
-    for t in candidates:
-        if t.key not in seen and len(seen) < MOST_FORMS:
-            seen.add(t.key)
+class _Search:
+    """The candidates for one tensor, each once, within a budget."""
+
+    def __init__(self, t: v.Tensor) -> None:
+        self.t = t
+        self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
+        self.single = len(t.terms) < 2 and not any(map(_opens, v.bases_of(t, _is_group)))
+        self.shapes: set = set()
+
+    def forms(self) -> Iterator[v.Tensor]:
+        """All candidates."""
+        given = set()
+        work = 0
+        for t in self._all():
+            if t.key not in given:
+                given.add(t.key)
+                work += _size(t)
+                yield t
+                if len(given) == MOST_FORMS or work > MOST_WORK:
+                    return
+
+    def _all(self) -> Iterator[v.Tensor]:
+        """As it stands, rearranged, by its normal form."""
+        t = self.t
+        if self.calls & _TIDIED:
             yield t
+            t = tidied(t)
+        for shape in self._arranged(t):
+            yield from self._spelled(shape)
+        for start in (t, _tried(opened, named(t))) if self.calls & _SQUARES else ():
+            for gone, stays, sign in _EXCHANGES if start is not None else ():
+                other = squares_exchanged(start, gone, stays, sign) if gone in self.calls else None
+                if other is not None:
+                    for shape in self._arranged(other):
+                        yield from self._spelled(shape)
+        if not self.single:
+            yield from self._normal(t)
 
+    def _normal(self, t: v.Tensor) -> Iterator[v.Tensor]:
+        """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
+        starts = [t]
+        if self.calls & {"tan", "tanh"}:
+            starts.append(as_quotients(t))
+        for start in starts:
+            squares = self.calls & _SQUARES or start is not t
+            for gone in _GONE if squares else _GONE[:1]:
+                for shape in arrangements(start, gone):
+                    yield from self._spelled(tidied(shape), start is not t)
 
-_NAMED = frozenset(("exp", "sigmoid", "sin", "cos", "sinh", "cosh"))
-_TIDIED = frozenset(("sign", "maximum", "where"))
-
-
-def _calls(t: v.Tensor) -> set[str]:
-    """The functions in a tensor."""
-    return {b.name for b in v.bases_of(t) if b.kind == "call"}
-
-
-def _candidates(t: v.Tensor) -> Iterator[v.Tensor]:
-    """All forms: rearranged as it stands, then by its normal form."""
-    yield from _rearranged(t)
-    yield from _normal(t)
-
-
-def _normal(t: v.Tensor) -> Iterator[v.Tensor]:
-    """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
-    if len(t.terms) < 2 and not any(_opens(b) for b in v.bases_of(t, _is_group)):
-        return
-    t = tidied(t)
-    calls = _calls(t)
-    starts = [t]
-    if calls & {"tan", "tanh"}:
-        starts.append(as_quotients(t))
-    for start in starts:
-        for gone in _GONE if _calls(start) & _SQUARES else _GONE[:1]:
-            for shape in arrangements(start, gone):
-                yield from _spelled(tidied(shape))
-
-
-_SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
-_GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
-
-
-def _opens(b: v.Base) -> bool:
-    return b.kind == "sum" and len(b.args[0].terms) > 1
-
-
-def _rearranged(t: v.Tensor) -> Iterator[v.Tensor]:
-    calls = _calls(t)
-    if not calls & _TIDIED and not calls & _NAMED:
-        yield from _arranged(t)
-        return
-    t = tidied(t)
-    for shape in _distinct(_arranged(t)):
-        yield from _spelled(shape)
-    if not calls & {gone for gone, _, _ in _EXCHANGES}:
-        return
-    flat = _tried(opened, named(t))
-    for start in (t, flat):
-        for gone, stays, sign in _EXCHANGES:
-            if start is None or gone not in calls:
+    def _arranged(self, t: v.Tensor) -> Iterator[v.Tensor]:
+        """A tensor as it is, factored and multiplied out."""
+        yield t
+        if self.single:
+            return
+        whole = _tried(fractions, t)
+        for arrange in (lifted, cancelled, factored, opened):
+            start = whole if arrange is cancelled or arrange is factored else t
+            if start is None:
                 continue
-            other = squares_exchanged(start, gone, stays, sign)
+            change = partial(factored, t) if arrange is factored else arrange
+            other = _tried(change, start)
             if other is not None:
-                for shape in _distinct(_arranged(other)):
-                    yield from _spelled(shape)
+                other = tidied(other)
+                yield other
+                again = _tried(factored if arrange is opened else denominators_opened, other)
+                if again is not None:
+                    yield again
 
-
-def _arranged(t: v.Tensor) -> Iterator[v.Tensor]:
-    """A tensor as it is, factored and multiplied out."""
-    yield t
-    if len(t.terms) < 2 and not any(
-        b.kind == "sum" and len(b.args[0].terms) > 1 for b in v.bases_of(t, _is_group)
-    ):
-        return
-    whole = _tried(fractions, t)
-    for arrange in (lifted, cancelled, factored, opened):
-        start = whole if arrange is cancelled or arrange is factored else t
-        if start is None:
-            continue
-        change = partial(factored, t) if arrange is factored else arrange
-        other = _tried(change, start)
-        if other is not None:
-            other = tidied(other)
-            yield other
-            again = _tried(factored if arrange is opened else denominators_opened, other)
-            if again is not None:
-                yield again
+    def _spelled(self, t: v.Tensor, quotients: bool = False) -> Iterator[v.Tensor]:
+        """A tensor with functions recognised, and as it is. Each tensor once."""
+        if t.key in self.shapes:
+            return
+        self.shapes.add(t.key)
+        starts = [t]
+        if quotients or self.calls & _NAMED:
+            short = named(t)
+            if short != t:
+                starts = [short, t]
+        yield from starts
+        for needs, change in _SPELLINGS:
+            if needs <= self.calls:
+                for start in starts:
+                    other = change(start)
+                    if other != start:
+                        yield other
+                        yield named(other)
+        if "sigmoid" in self.calls or "exp" in self.calls:
+            yield mirrored(starts[0])
+        if quotients or self.calls & _SQUARES:
+            for start in starts:
+                for angles in double_angles(start):
+                    yield angles
+                    yield named(angles)
 
 
 def _is_group(b: v.Base) -> bool:
     return b.kind == "sum"
 
 
-def _spelled(t: v.Tensor) -> Iterator[v.Tensor]:
-    """A tensor with functions recognised, and as it is."""
-    if not _calls(t) & _NAMED:
-        yield t
-        return
-    short = named(t)
-    yield short
-    yield t
-    if "exp" in _calls(t):
-        yield hyperbolic(t)
-    if "sigmoid" in _calls(short):
-        yield mirrored(short)
-    angles = double_angles(short)
-    while angles is not None:
-        yield angles
-        angles = double_angles(angles)
+def _opens(b: v.Base) -> bool:
+    return b.kind == "sum" and len(b.args[0].terms) > 1
 
 
-def _tried(change: object, t: v.Tensor) -> v.Tensor | None:
+def _size(t: v.Tensor) -> int:
+    """Factors in a tensor and in its groups."""
+    own = sum(len(m) + 1 for m in t.terms)
+    return own + sum(len(m) + 1 for b in v.bases_of(t, _is_group) if _is_group(b)
+                     for m in b.args[0].terms)  # fmt: skip
+
+
+def _tried(change: Callable[[v.Tensor], v.Tensor], t: v.Tensor) -> v.Tensor | None:
     """A rearrangement, or None where it grows past the limit."""
     try:
-        return change(t)  # type: ignore[operator]
+        return change(t)
     except Fault:
         return None
