@@ -242,7 +242,9 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
                 return _exp(v.mul(v.place(m[0][0].args[0], m[0][1]), b))
     whole = b.terms.get((), Fraction(0)) if len(b.terms) > 1 else Fraction(0)
     rest = v.add(b, v.number(-whole))
-    return v.mul(_made("pow", (a, rest)), v.power(a, whole))
+    sign = -1 if all(c < 0 for c in rest.terms.values()) else 1  # x**-n is 1/x**n
+    found = v.power(_made("pow", (a, v.scale(rest, sign))), Fraction(sign))
+    return v.mul(found, v.power(a, whole))
 
 
 # ---- Choices -------------------------------------------------------------------------------------

@@ -255,7 +255,7 @@ class Ring:
 
     def primitive_part(self, a: Poly) -> Poly:
         """a without the number that its coefficients share."""
-        c, m, p = self.primitive(a)
+        _, m, p = self.primitive(a)
         return self.mul({m: 1}, p) if any(m) else p
 
     def _yun(self, p: Poly, d: Poly, g: Poly, k: int) -> list[tuple[Poly, int]]:

@@ -1,14 +1,15 @@
 """Relations between functions that run over a whole sum: squares, angles, exponentials.
 
-Each change is an identity wherever both sides are defined, and is offered as a candidate: the length
-of the text decides whether it is used.
+Each change is an identity wherever both sides are defined, and is offered as a candidate: whether
+it is used is decided by the length of the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
+from gradcli.symbolic import calls
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups, replaced
 from gradcli.symbolic.calls import applied
@@ -66,9 +67,13 @@ def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor
 
 
 def double_angles(t: v.Tensor) -> Iterator[v.Tensor]:
-    """sin*cos as sin(2u)/2, cos**2 - sin**2 and 2*cos**2 - 1 as cos(2u), the hyperbolic ones too."""
+    """sin*cos as sin(2u)/2, cos**2 - sin**2 and 2*cos**2 - 1 as cos(2u); hyperbolic ones too."""
     seen = {t.key}
-    for changes in ((_doubled_squares,), (_doubled_products,), (_doubled_squares, _doubled_products)):
+    for changes in (
+        (_doubled_squares,),
+        (_doubled_products,),
+        (_doubled_squares, _doubled_products),
+    ):
         found = t
         for change in changes:
             found = inside_groups(found, change)
@@ -92,9 +97,7 @@ def _doubled_products(t: v.Tensor) -> v.Tensor:
             if factors.get(other) == e:
                 del factors[other], factors[b, i]
                 c = c / 2 ** int(e) if e > 0 else c * 2 ** int(-e)
-                extra += [
-                    (*f[:2], f[2] * e) for f in call(b.name, b, i, v.scale(b.args[0], 2))
-                ]
+                extra += [(*f[:2], f[2] * e) for f in call(b.name, b, i, v.scale(b.args[0], 2))]
         whole = [(b, i, e) for (b, i), e in factors.items()]
         found.append(v.product([*whole, *extra], c, v.bound_of(m)))
     return v.add(*found)
@@ -199,6 +202,32 @@ def exponents_joined(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, change)
 
 
+def powers_joined(t: v.Tensor) -> v.Tensor:
+    """x**a*x**b as x**(a + b)."""
+
+    def change(u: v.Tensor) -> v.Tensor:
+        found = []
+        for m, c in u.terms.items():
+            same: dict[tuple, list] = {}
+            for f in m:
+                if is_call(f[0], "pow") and f[2].denominator == 1 and not v.bound_of([f]):
+                    same.setdefault((f[0].args[0].key, f[1]), []).append(f)
+            term = v.Tensor({m: c})
+            for (_, idx), group in same.items():
+                if len(group) > 1:
+                    ((left, k),) = term.terms.items()
+                    exponent = v.add(*(v.scale(b.args[1], e) for b, _, e in group))
+                    made = calls.powered(group[0][0].args[0], exponent)
+                    rest = v.product([f for f in left if f not in group], k, v.bound_of(m))
+                    term = v.distribute(rest, v.place(made, idx))
+                    if len(term.terms) != 1:
+                        break
+            found.append(term)
+        return v.add(*found)
+
+    return inside_groups(t, change)
+
+
 def powers_named(t: v.Tensor) -> v.Tensor:
     """exp(y*log(x)) as x**y."""
 
@@ -242,8 +271,3 @@ def _exponent(m: v.Monomial) -> v.Tensor | None:
     if not all(is_call(b, "exp") for b, _, _ in m) or v.bound_of(m):
         return None
     return v.add(*(v.scale(v.place(b.args[0], i), e) for b, i, e in m))
-
-
-def names_in(t: v.Tensor) -> Collection[str]:
-    """The functions in a tensor."""
-    return {b.name for b in v.bases_of(t) if b.kind == "call"}

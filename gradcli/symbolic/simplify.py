@@ -19,7 +19,7 @@ from gradcli.symbolic.algebra import (
     lifted,
     opened,
 )
-from gradcli.symbolic.normal import arrangements
+from gradcli.symbolic.arrangements import arrangements
 from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.relations import (
     balanced,
@@ -27,6 +27,7 @@ from gradcli.symbolic.relations import (
     exponents_joined,
     hyperbolic,
     logarithms_named,
+    powers_joined,
     powers_named,
     squares_exchanged,
 )
@@ -43,6 +44,7 @@ _TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
 _SPELLINGS = (
     ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
     ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
+    ({"pow"}, powers_joined),
 )  # fmt: skip
 MOST_FORMS = 80
 MOST_WORK = 8000

@@ -197,19 +197,19 @@ class Writer:
         """The factors, ``x**n * x**-1`` as ``x**(n - 1)``."""
         factors: list[Any] = list(m)
         for b, idx, e in m:
-            if b.kind != "call" or b.name != "pow" or e != 1:
+            if b.kind != "call" or b.name != "pow" or abs(e) != 1:
                 continue
             under = v.place(b.args[0], idx)
             for other in m:
                 if other[0] is b or other[2].denominator != 1:
                     continue
-                if v.factor(other[0], other[1]) == under and other in factors:
+                if other in factors and v.add(v.factor(other[0], other[1])) == under:
                     labels = tuple((d, i) for i, d in enumerate(b.dims))
-                    exponent = self.sum(v.add(b.args[1], v.number(other[2])), labels, False)
+                    exponent = self.sum(v.add(b.args[1], v.number(e * other[2])), labels, False)
                     base = self.sum(b.args[0], labels, True)
                     factors.remove(other)
                     factors[factors.index((b, idx, e))] = (
-                        w.binary("**", base, exponent), idx, Fraction(1),
+                        w.binary("**", base, exponent), idx, e,
                     )  # fmt: skip
                     break
         return factors
