@@ -1,4 +1,4 @@
-"""Joining tensors: cat along a dimension they have, stack along a new one."""
+"""Joining tensors: cat along a dimension they have, stack along a new one; zeros around by pad."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.ops.core import linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import getitem
+from gradcli.ops.limits import charge_shape
 from gradcli.ops.shape import normal_dim
 
 
@@ -78,4 +79,44 @@ stack = linear(
     dtypes="promote",
     doc="Tensors of one shape joined along a new dimension.",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
+)
+
+
+def _widths(pad: Sequence[int], rank: int) -> list[tuple[int, int]]:
+    """(before, behind) of each dimension. Raises RuntimeFault (E0306) for pairs that do not fit."""
+    given = [int(n) for n in pad]
+    if len(given) % 2 or len(given) > 2 * rank or min(given, default=0) < 0:
+        raise RuntimeFault(
+            "E0306",
+            f"pad {tuple(given)} does not fit a tensor with {rank} dimension{'s' * (rank != 1)}",
+            help="a pair (before, behind) of whole numbers for each dimension, the last one first",
+        )
+    pairs = list(zip(given[::2], given[1::2], strict=True))[::-1]
+    return [(0, 0)] * (rank - len(pairs)) + pairs
+
+
+def _pad(x: Any, pad: Sequence[int]) -> Any:
+    widths = _widths(pad, np.ndim(x))
+    shape = [n + a + b for n, (a, b) in zip(np.shape(x), widths, strict=True)]
+    charge_shape(shape, x.itemsize)
+    out = np.zeros_like(x, shape=tuple(shape))
+    out[tuple(slice(a, a + n) for n, (a, _) in zip(np.shape(x), widths, strict=True))] = x
+    return out
+
+
+def _unpad(g: Any, shape: Sequence[int], pad: Sequence[int]) -> Any:
+    widths = _widths(pad, len(shape))
+    return getitem(g, tuple(slice(a, a + n) for n, (a, _) in zip(shape, widths, strict=True)))
+
+
+pad = linear(
+    "pad",
+    _pad,
+    lambda g, shape, pad: _unpad(g, shape, pad),
+    inputs=("x",),
+    params={"pad": ()},
+    dtypes="keep",
+    grad_name="ConstantPadNdBackward0",
+    doc="Zeros put around: (before, behind) for the last dimension, then for the one before it.",
+    example="sum(pad(x, (1, 0))*y) --x 1,2 --y 1,2,3",
 )

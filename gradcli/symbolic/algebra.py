@@ -37,7 +37,7 @@ def opened(t: v.Tensor, deep: bool = True) -> v.Tensor:
                 found.append(v.Tensor({m: c}))
                 continue
             changed = True
-            found.append(v.scale(_open(m, place), c))
+            found.append(v.scale(open_factor(m, place), c))
         t = v.add(*found)
         if not changed or not deep:
             return t
@@ -51,7 +51,7 @@ def can_open(f: tuple) -> bool:
     return len(b.args[0].terms) > 1 or (bool(idx) and e == 1)
 
 
-def _open(m: v.Monomial, place: int) -> v.Tensor:
+def open_factor(m: v.Monomial, place: int) -> v.Tensor:
     """One group of a product multiplied out, once."""
     b, idx, e = m[place]
     rest = [f for i, f in enumerate(m) if i != place]

@@ -19,6 +19,7 @@ from gradcli.engine.modes import enable_grad
 from gradcli.language.run import Program
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.shapes import Declaration, Shapes
+from gradcli.symbolic.sizes import is_plain, names, value
 
 POINTS = 3
 TOLERANCE = 1e-8
@@ -54,10 +55,14 @@ def sizes_of(
     for d in shapes.declarations.values():
         dims += [x for x in d.dims if x not in dims]
     dims += [x for x in sorted(shapes.sizes) if x not in dims]
+    made = [x for x in dims if not is_plain(x)]
+    dims = [x for x in dims if is_plain(x)]
+    for x in [*made, *shapes.least]:
+        dims += [k for k in sorted(names(x)) if k not in dims]
     sizes: dict[str, int] = {}
     shrunk: dict[str, int] = {}
     for x in dims:
-        if x.isdigit() and int(x) <= LARGEST:
+        if x.isdigit() and (int(x) <= LARGEST or shapes.rigid):
             sizes[x] = int(x)
     free = [s for s in small if s not in sizes.values()] or list(small)
     for x in dims:
@@ -65,6 +70,13 @@ def sizes_of(
             sizes[x] = free.pop(0) if len(free) > 1 else free[0]
             if x.isdigit():
                 shrunk[x] = sizes[x]
+    least = dict.fromkeys(made, 1) | shapes.least
+    for _ in range(_TRIES):  # until every index is inside
+        short = next((x for x, k in least.items() if not (value(x, sizes) or 0) >= k), None)
+        if short is None or short.isdigit():
+            break
+        sizes[min(names(short), key=lambda k: sizes[k])] += 1
+    sizes |= {x: value(x, sizes) or 0 for x in made}
     return sizes, shrunk
 
 

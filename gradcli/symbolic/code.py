@@ -12,10 +12,11 @@ from typing import Any
 from gradcli.language import printer as p
 from gradcli.language.run import Program
 from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.code_tables import HELPERS, INFIX, MATH, NUMPY, TORCH, Entry
+from gradcli.symbolic.code_tables import HELPERS, INFIX, MATH, NUMPY, TORCH, Entry, index_text
 from gradcli.symbolic.formula import Formula
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Declaration
+from gradcli.symbolic.sizes import is_plain, solved
 from gradcli.symbolic.unsupported import no_closed_form
 
 TARGETS = {"numpy": ("numpy", "np"), "torch": ("torch", "torch"), "jax": ("jax.numpy", "jnp")}
@@ -135,8 +136,16 @@ class _Writer:
         found: dict[str, str] = {}
         for name, d in self.declared.items():
             for axis, size in enumerate(d.dims):
-                if not size.isdigit() and size not in self.declared:
+                if size.isidentifier() and size not in self.declared:
                     found.setdefault(size, f"{name}.shape[{axis}]")
+        for name, d in self.declared.items():
+            for axis, size in enumerate(d.dims):
+                solution = None if is_plain(size) else solved(size, 0)
+                if solution is not None and solution[0] not in self.declared:
+                    more = -solution[1]
+                    found.setdefault(
+                        solution[0], f"{name}.shape[{axis}] {'-' if more > 0 else '+'} {abs(more)}"
+                    )
         return list(found.items())
 
     def mentions(self, size: str) -> bool:
@@ -155,6 +164,9 @@ class _Writer:
             return (self.constant(s.value), p.POSTFIX), True
         if s.op in ("eye", "ones", "zeros"):
             return (self.made(s), p.POSTFIX), False
+        if s.op == "getitem":
+            inner = self.at(s.inputs[0], p.POSTFIX)
+            return (f"{inner}[{index_text(s.params['index'])}]", p.POSTFIX), False
         plain = all(self.plain[k] for k in s.inputs)
         rank = max((self.formula.rank(k) for k in s.inputs), default=0)
         if s.op in ("reverse_dims", "mT") and rank < 2:

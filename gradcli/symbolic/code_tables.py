@@ -107,6 +107,43 @@ def _np_shape(name: str, key: str) -> Entry:
     return entry
 
 
+def index_text(index: Any) -> str:
+    """An index as it stands between brackets."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return ", ".join(_between(p) for p in parts) or "..."
+
+
+def _between(part: Any) -> str:
+    if isinstance(part, slice):
+        ends = ["" if e is None else str(e) for e in (part.start, part.stop)]
+        return ":".join([*ends, *([] if part.step is None else [str(part.step)])])
+    return "..." if part is Ellipsis else str(part)
+
+
+def _np_pad(args: list[str], params: dict, rank: int) -> str:
+    pairs = list(zip(params["pad"][::2], params["pad"][1::2], strict=True))[::-1]
+    pairs = [("0", "0")] * (rank - len(pairs)) + pairs
+    said = ", ".join(f"({a}, {b})" for a, b in pairs)
+    return f"NP.pad({args[0]}, ({said}{',' * (len(pairs) == 1)}))"
+
+
+def _torch_pad(args: list[str], params: dict, rank: int) -> str:
+    return f"NP.nn.functional.pad({args[0]}, ({', '.join(map(str, params['pad']))}))"
+
+
+def _joining(name: str) -> Entry:
+    def entry(args: list[str], params: dict, rank: int) -> str:
+        return f"NP.{name}([{', '.join(args)}], {params.get('dim', 0)})"
+
+    return entry
+
+
+def _flip(args: list[str], params: dict, rank: int) -> str:
+    dims = params.get("dims")
+    dims = tuple(range(rank)) if dims is None else (dims,) if isinstance(dims, int) else dims
+    return f"NP.flip({args[0]}, {tuple(dims)})"
+
+
 _PLAIN = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10",
     "log1p", "sqrt", "abs", "sign", "floor", "ceil", "trunc", "maximum", "minimum", "fmax", "fmin",
@@ -135,6 +172,9 @@ NUMPY: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     "logabsdet": "NP.linalg.slogdet({0})[1]", "detsign": "NP.linalg.slogdet({0})[0]",
     "solve": "NP.linalg.solve", "cholesky": "NP.linalg.cholesky", "einsum": _einsum,
     "contract": _einsum, "cumsum": _simple("NP.cumsum", ("dim", 0)),
+    "pad": _np_pad, "stack": _joining("stack"), "cat": _joining("concatenate"),
+    "flip": _flip, "roll": _simple("NP.roll", ("shifts", 1), ("dims", None)),
+    "squeeze": _simple("NP.squeeze", ("dim", None)),
     "sum": _np_reduction("sum"), "mean": _np_reduction("mean"), "prod": _np_reduction("prod"),
     "amax": _np_reduction("max"), "amin": _np_reduction("min"), "var": _np_reduction("var"),
     "std": _np_reduction("std"), "all": _np_reduction("all"), "any": _np_reduction("any"),
@@ -201,6 +241,9 @@ TORCH: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     "logabsdet": "NP.linalg.slogdet({0})[1]", "detsign": "NP.linalg.slogdet({0})[0]",
     "solve": "NP.linalg.solve", "cholesky": "NP.linalg.cholesky", "einsum": _einsum,
     "contract": _einsum, "cumsum": _simple("NP.cumsum", ("dim", 0)),
+    "pad": _torch_pad, "stack": _joining("stack"), "cat": _joining("cat"),
+    "flip": _flip, "roll": _simple("NP.roll", ("shifts", 1), ("dims", None)),
+    "squeeze": _simple("NP.squeeze", ("dim", None)),
     "sum": _torch_reduction("sum"), "mean": _torch_reduction("mean"),
     "prod": _torch_reduction("prod"), "amax": _torch_reduction("amax", "max"),
     "amin": _torch_reduction("amin", "min"), "var": _torch_reduction("var"),

@@ -18,6 +18,7 @@ from gradcli.symbolic import text as w
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.value import Label
+from gradcli.symbolic.write_parts import Acting, acted
 
 Atom = tuple[Text, Text]
 """A matrix and its transpose."""
@@ -57,8 +58,8 @@ class Matrix:
 
     def texts(self) -> tuple[Text, ...]:
         """The factors; as a whole transpose where that is shorter."""
-        plain = tuple(a for a, _ in self.chain)
-        other = tuple(b for _, b in reversed(self.chain))
+        plain = acted([a for a, _ in self.chain], False)
+        other = acted([b for _, b in reversed(self.chain)], False)
         if len(plain) > 1 and sum(t.cost for t in other) + 1 < sum(t.cost for t in plain):
             return (w.transposed(w.joined(other, "@")),)
         return plain
@@ -106,6 +107,11 @@ def _times(a: Matrix, b: Matrix) -> Text:
     """Two matrices multiplied entry by entry."""
     if a.text().key == b.text().key:
         return w.raised(a.text(), Fraction(2))
+    for one, other in ((a, b), (b, a)):
+        if len(one.chain) == 1 and isinstance(one.chain[0][0], Acting):
+            found = one.chain[0][0].mask(other.text())
+            if found is not None:
+                return found
     return w.binary("*", a.text(), b.text())
 
 
@@ -225,10 +231,13 @@ class Graph:
             else:
                 summed = self.added((label[0],), m.text(), w.numeral(1))
             self.hang(other, Vector((summed,)))
-        elif len(vectors) == 1 and vectors[0].exponent == 1:
-            self.hang(other, Vector((*m.texts(), *vectors[0].chain)))
         else:
-            self.hang(other, Vector((*m.texts(), elementwise(vectors))))
+            single = len(vectors) == 1 and vectors[0].exponent == 1
+            chain = vectors[0].chain if single else (elementwise(vectors),)
+            if any(isinstance(a, Acting) for a, _ in m.chain):
+                self.hang(other, Vector(acted([*(a for a, _ in m.chain), *chain], True)))
+            else:
+                self.hang(other, Vector((*m.texts(), *chain)))
 
     def _join(self, label: Label) -> None:
         first, second = [m for m in self.matrices if label in (m.row, m.column)]
@@ -266,7 +275,7 @@ class Graph:
             if at in self.vectors and at != start:
                 chain.append(atom(w.called("diag", elementwise(self.vectors[at])), True))
         self.matrices, self.vectors = [], {}
-        found = Matrix(start, start, tuple(chain))
-        plain, turned = w.joined([a for a, _ in chain], "@"), found.turned()
-        other = w.joined([a for a, _ in turned.chain], "@")
+
+        plain = w.joined(acted([a for a, _ in chain], False), "@")
+        other = w.joined(acted([b for _, b in reversed(chain)], False), "@")
         return w.called("trace", min(plain, other, key=lambda t: t.cost))

@@ -17,6 +17,8 @@ from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
 from gradcli.symbolic.program import steps_of
 from gradcli.symbolic.shapes import Declaration, Shapes, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
+from gradcli.symbolic.sizes import known_from
+from gradcli.symbolic.sizes import names as names_of
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
@@ -69,7 +71,7 @@ class Result:
     @property
     def sizes(self) -> set[str]:
         """The names that stand for sizes of dimensions in the formulas."""
-        return {d for dims in self._sizes.values() for d in dims if not d.isdigit()}
+        return {name for dims in self._sizes.values() for d in dims for name in names_of(d)}
 
     def evaluate(self, **values: Any) -> Any:
         """The derivative at values of the variables, as an array; a dict where there are several.
@@ -83,6 +85,7 @@ class Result:
         for name, dims in self._sizes.items():
             if name in values:
                 sizes.update(zip(dims, np.shape(values[name]), strict=False))
+        sizes = known_from(sizes)
         sizes.update(
             {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
         )

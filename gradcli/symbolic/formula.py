@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from gradcli.language.run import Program, prepare
 from gradcli.symbolic.let import chosen, names_for
 from gradcli.symbolic.program import Step, steps_of
-from gradcli.symbolic.shapes import Declaration, infer
+from gradcli.symbolic.shapes import Declaration, infer, sizes_in
+from gradcli.symbolic.sizes import names as names_of
 
 FREE = frozenset(("name", "number", "constant"))
 
@@ -69,5 +70,5 @@ class Formula:
     def names(self) -> set[str]:
         """Every name in the expressions."""
         return {s.value for s in self.steps if s.op == "name"} | {
-            d for s in self.steps if s.op in ("eye", "ones", "zeros") for d in s.value
+            name for s in self.steps for d in sizes_in(s) for name in names_of(d)
         }

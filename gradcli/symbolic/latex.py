@@ -11,10 +11,10 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.run import Program
+from gradcli.symbolic.code_tables import index_text
 from gradcli.symbolic.formula import Formula
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Declaration
-from gradcli.symbolic.unsupported import no_closed_form
 
 ROW, SUM, SIGN, ENTRIES, PRODUCT, POWER, ATOM = range(7)
 Piece = tuple[str, int]
@@ -323,7 +323,46 @@ class _Writer:
     do_contract = do_einsum
 
     def do_getitem(self, s: Step) -> Piece:
-        raise no_closed_form("an index in LaTeX")
+        inner = self.at(s.inputs[0], ATOM)
+        inner = f"{{{inner}}}" if "_" in inner else inner  # one index below another
+        return f"{inner}_{{{index_text(s.params['index'])}}}", ATOM
+
+    def do_stack(self, s: Step) -> Piece:
+        if s.params.get("dim", 0) or self.formula.rank(s.inputs[0]) > 1:
+            return self.called(s)
+        rows = []
+        for i in s.inputs:
+            inner = self.formula.steps[i]
+            whole = inner.op == "stack" and not inner.params.get("dim", 0) and i not in self.names
+            if self.formula.rank(i):
+                rows.append(
+                    " & ".join(self.at(k) for k in inner.inputs) if whole else self.turned(i)
+                )
+            else:
+                rows.append(self.at(i))
+        body = r" \\ ".join(rows)
+        return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}", ATOM
+
+    def do_cat(self, s: Step) -> Piece:
+        if s.params.get("dim", 0):
+            return self.called(s)
+        rows = r" \\ ".join(self.at(i) for i in s.inputs)
+        return rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}", ATOM
+
+    def do_pad(self, s: Step) -> Piece:
+        inner = _grouped(self.at(s.inputs[0]))
+        return rf"\operatorname{{pad}}_{{{', '.join(map(str, s.params['pad']))}}}{inner}", ATOM
+
+    def do_tril(self, s: Step) -> Piece:
+        k = s.params.get("diagonal", 0)
+        head = rf"\operatorname{{{s.op}}}" + (f"_{{{k}}}" if k else "")
+        return head + _grouped(self.at(s.inputs[0])), ATOM
+
+    do_triu = do_tril
+
+    def do_roll(self, s: Step) -> Piece:
+        head = rf"\operatorname{{roll}}_{{{s.params.get('shifts', 1)}}}"
+        return head + _grouped(self.at(s.inputs[0])), ATOM
 
 
 def _grouped(text: str) -> str:
@@ -337,7 +376,7 @@ def _beside(left: str, right: str) -> str:
 
 
 def _made(s: Step) -> str:
-    sizes = r" \times ".join(symbol(d, 0) if not d.isdigit() else d for d in s.value)
+    sizes = r" \times ".join(symbol(d, 0) if d.isidentifier() else d for d in s.value)
     letter = {"eye": "I", "ones": "1", "zeros": "0"}[s.op]
     return rf"\mathbf{{{letter}}}_{{{sizes}}}"
 

@@ -14,8 +14,10 @@ from typing import Any
 from gradcli.language import nodes as n
 from gradcli.language.check import Checked
 from gradcli.language.names import CONSTANTS, NAMES
+from gradcli.language.printer import unparse
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.einsum import plan
+from gradcli.symbolic import sizes
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 BINARY = {
@@ -191,7 +193,32 @@ class _Flattening:
             part = self.literal(node.index)
             if part in (0, 1):
                 return ("detsign", "logabsdet")[part], list(inner.args), {}, None
-        raise self.refuse("an index", node)
+        if isinstance(inner, n.Attribute) and inner.name == "shape":
+            raise self.refuse("`.shape` as a value", node)
+        return "getitem", [inner], {"index": self.index(node.index)}, None
+
+    def index(self, node: n.Node) -> Any:
+        """What stands between brackets, as Python has it."""
+        if isinstance(node, n.Slice):
+            ends = (node.lower, node.upper, node.step)
+            return slice(*(None if e is None else self.bound_of(e) for e in ends))
+        if isinstance(node, n.Tuple):
+            return tuple(self.index(item) for item in node.items)
+        if isinstance(node, n.Literal) and node.value in (None, Ellipsis):
+            return node.value
+        return self.whole(node)
+
+    def bound_of(self, node: n.Node) -> int | str:
+        """The end of a slice: a whole number, or a size."""
+        found = node.operand if isinstance(node, n.Unary) else node
+        return self.whole(node) if isinstance(found, n.Number) else self.dimension(node)
+
+    def whole(self, node: n.Node) -> int:
+        """A whole number written out."""
+        found = node.operand if isinstance(node, n.Unary) and node.op == "-" else node
+        if isinstance(found, n.Number) and isinstance(found.value, int):
+            return found.value if found is node else -found.value
+        raise self.refuse("an index that is not a whole number written out", node)
 
     def attribute(self, node: n.Attribute) -> tuple[str, list[n.Node], dict, Any]:
         if isinstance(node.value, n.Name) and node.value.id in self.checked.modules:
@@ -227,6 +254,8 @@ class _Flattening:
             return "einsum", args[1:], {}, self.literal(args[0])
         if name in CREATION:
             return name, [], {}, tuple(self.dimension(a) for a in args)
+        if name == "pad" and len(args) == 2 and isinstance(args[1], n.Tuple | n.List):
+            return name, args[:1], {"pad": tuple(map(self.dimension, args[1].items))}, None
         if name in ("max", "min") and len(args) > 1 and not node.keywords:
             return f"{name}imum", args, {}, None
         if name == "t":
@@ -234,9 +263,11 @@ class _Flattening:
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
         op = _operators().get({"max": "amax", "min": "amin"}.get(name, name))
-        if op is None or op.variadic:
+        if op is None:
             raise self.refuse(f"`{name}`", node)
         params = {k.name: self.literal(k.value) for k in node.keywords}
+        if op.variadic:
+            return self.joining(op.name, node, args, params)
         inputs, rest = args[: op.arity], args[op.arity :]
         try:
             _, bound = op.bind((*inputs, *(self.literal(a) for a in rest)), params)
@@ -244,12 +275,31 @@ class _Flattening:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
 
+    def joining(
+        self, name: str, node: n.Call, args: list[n.Node], params: dict
+    ) -> tuple[str, list[n.Node], dict, Any]:
+        """``cat`` and ``stack``: a list of tensors, and the dimension."""
+        if not args or not isinstance(args[0], n.List | n.Tuple) or not args[0].items:
+            raise self.refuse(f"`{name}` of what is no list written out", node)
+        for alias in ("axis",):
+            if alias in params:
+                params["dim"] = params.pop(alias)
+        if len(args) == 2:
+            params["dim"] = self.whole(args[1])
+        if len(args) > 2 or set(params) - {"dim"}:
+            raise self.refuse(f"`{name}` with these parameters", node)
+        return name, list(args[0].items), params, None
+
     def dimension(self, node: n.Node) -> str:
-        if isinstance(node, n.Name):
-            return node.id
-        if isinstance(node, n.Number) and isinstance(node.value, int):
-            return str(node.value)
-        raise self.refuse("a size that is neither a name nor a number", node)
+        """A size: a number, a name, or sums and products of them."""
+        text = unparse(node)
+        try:
+            found = sizes.text(sizes.terms(text))
+        except ValueError:
+            raise self.refuse("a size that is neither a name nor a number", node) from None
+        if found.startswith("-"):
+            raise self.refuse("a size below 0", node)
+        return found
 
     def literal(self, node: n.Node) -> Any:
         """A parameter's value: a number, a truth value, None or a tuple of them."""

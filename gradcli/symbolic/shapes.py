@@ -13,6 +13,11 @@ from typing import Any
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.shape import normal_dims
 from gradcli.symbolic.program import Step
+from gradcli.symbolic.shaping import SHAPES, rank_needed
+from gradcli.symbolic.shaping import rank_of as rank_of_part
+from gradcli.symbolic.sizes import names as names_of
+from gradcli.symbolic.sizes import terms as size_terms
+from gradcli.symbolic.sizes import text as size_text
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 KINDS = {"scalar": 0, "vector": 1, "matrix": 2}
@@ -61,7 +66,11 @@ def parse_declaration(text: str) -> Declaration:
         raise _unreadable(text, f"`{head}` is not a kind of variable")
     rank = KINDS[head]
     dims = tuple(d.strip() for d in sizes.split(",")) if sizes else ()
-    if any(not (d.isidentifier() or d.isdigit()) or d == "0" for d in dims):
+    try:
+        dims = tuple(size_text(size_terms(d)) for d in dims)
+    except ValueError:
+        raise _unreadable(text, "a size is a name or a whole number above 0") from None
+    if any(d == "0" or "-" in d.rstrip("0123456789")[:-1] or d.startswith("-") for d in dims):
         raise _unreadable(text, "a size is a name or a whole number above 0")
     if dims and len(dims) != rank:
         raise _unreadable(text, f"a {head} has {rank} size{'s' * (rank != 1)}, not {len(dims)}")
@@ -84,7 +93,7 @@ def _unreadable(text: str, why: str) -> ValueFault:
 
 # ---- Inference -----------------------------------------------------------------------------------
 
-_REDUCTIONS = frozenset(
+REDUCTIONS = frozenset(
     [
         "sum",
         "mean",
@@ -125,9 +134,11 @@ _ANY = 3  # needs a tensor, of whatever rank its names suggest
 class Shapes:
     """The shapes of all steps: ``of[i]`` is a tuple of dimension names (None for size 1)."""
 
-    __slots__ = ("declarations", "given", "of", "sizes")
+    __slots__ = ("declarations", "given", "least", "of", "rigid", "sizes")
 
     def __init__(self) -> None:
+        self.rigid = False  # whether numbered sizes hang together, so that none can be changed
+        self.least: dict[str, int] = {}  # how large sizes are at least, because of indices
         self.of: list[tuple[str | None, ...]] = []
         self.declarations: dict[str, Declaration] = {}
         self.given: frozenset[str] = frozenset()
@@ -141,9 +152,9 @@ class Shapes:
 
 def infer(steps: Sequence[Step], declared: Mapping[str, Declaration], source: Any) -> Shapes:
     """Shapes for every step. Raises a fault: E0301 where shapes contradict, E0701 where unknown."""
-    sizes = {d for s in steps if s.op in _MADE for d in s.value}
-    sizes |= {d for x in declared.values() for d in x.dims}
-    sizes = {d for d in sizes if not d.isdigit()}
+    texts = {d for s in steps for d in sizes_in(s)}
+    texts |= {d for x in declared.values() for d in x.dims}
+    sizes = {name for d in texts for name in names_of(str(d))}
     for name in sizes & set(declared):
         if declared[name].rank:
             raise ValueFault(
@@ -158,8 +169,23 @@ def infer(steps: Sequence[Step], declared: Mapping[str, Declaration], source: An
     shapes.sizes = sizes
     shapes.of = work.run()
     shapes.declarations = work.declarations(sizes)
+    shapes.least = work.smallest()
+    shapes.rigid = any(s.op in SHAPES for s in steps)
     shapes.given = frozenset(k for k, d in declared.items() if d.rank == len(d.dims))
     return shapes
+
+
+def sizes_in(s: Step) -> list[str]:
+    """The sizes that a step names: of what it makes, between its brackets."""
+    if s.op in _MADE:
+        return list(s.value)
+    if s.op == "pad":
+        return [str(d) for d in s.params["pad"]]
+    if s.op not in ("getitem", "put"):
+        return []
+    index = s.params["index"]
+    slices = [p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, slice)]
+    return [e for p in slices for e in (p.start, p.stop) if isinstance(e, str)]
 
 
 def _ranks(
@@ -203,7 +229,9 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
             rank = None if first is None else 3 - first
         elif s.op == "diagonal":
             rank = 1 if first is None else first - 1
-        elif s.op in _REDUCTIONS:
+        elif s.op in SHAPES:
+            rank = rank_of_part(s, inner)
+        elif s.op in REDUCTIONS:
             dim = s.params.get("dim")
             if dim is None:
                 rank = 0
@@ -241,7 +269,13 @@ def _backward(
             asked = _ANY
         elif s.op in _RANK_NEEDED:
             asked = _RANK_NEEDED[s.op]
-        elif s.op in ("matmul", *_TENSOR) or s.op in _REDUCTIONS:
+        elif s.op == "getitem":
+            asked = _ANY if rank_needed(s) < 2 else rank_needed(s)
+        elif s.op == "stack":
+            asked = max(0, want - 1) if want != _ANY else 0
+        elif s.op in ("tril", "triu"):
+            asked = 2
+        elif s.op in ("matmul", *_TENSOR, *SHAPES) or s.op in REDUCTIONS:
             asked = _ANY
         elif s.op in ("add", "sub") and want == 0:
             asked = max((ranks[j] or 0) for j in s.inputs)
@@ -268,8 +302,8 @@ def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
         if s.op == "name":
             rank = known.get(s.value)
             found.append(rank == 2 if rank is not None else len(s.value) == 1 and s.value.isupper())
-        elif s.op in _MIXED:
-            found.append(False)
+        elif s.op in _MIXED or s.op in SHAPES:
+            found.append(s.op in ("tril", "triu"))
         else:
             found.append(s.op in ("outer", "eye") or any(found[i] for i in s.inputs))
     return found

@@ -64,6 +64,42 @@ def called(function: str, *args: Text) -> Text:
     return Text(node, 1 + sum(a.cost for a in args))
 
 
+def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
+    """``x[places]``, where None stands for all of an axis; an index is free.
+
+    Into an index that stands already it is written: ``A[0][1]`` is ``A[0, 1]``.
+    """
+    items: list[n.Expr | None] = list(places)
+    node = x.node
+    if isinstance(node, n.Subscript):
+        have = node.index.items if isinstance(node.index, n.Tuple) else (node.index,)
+        left, merged = list(items), []
+        for item in have:
+            if not isinstance(item, n.Slice) or not left:
+                merged.append(item)
+                continue
+            new = left.pop(0)
+            if new is not None and not n.same(item, _ALL):
+                break  # a part of a part
+            merged.append(item if new is None else new)
+        else:
+            items, node = [*merged, *left], node.value
+    while items and (items[-1] is None or n.same(items[-1], _ALL)):
+        items.pop()
+    full = tuple(_ALL if p is None else p for p in items)
+    if not full:
+        return Text(node, x.cost)
+    return Text(n.Subscript(node, full[0] if len(full) == 1 else n.Tuple(full)), x.cost)
+
+
+_ALL = n.Slice(None, None, None)
+
+
+def whole(value: int) -> n.Expr:
+    """A whole number as it stands in an index."""
+    return n.Number(value, repr(value)) if value >= 0 else n.Unary("-", numeral(-value).node)
+
+
 def choice(node: n.Expr) -> bool:
     """Whether a tree is a where."""
     return isinstance(node, n.Call) and n.same(node.func, n.Name("where"))

@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.symbolic import sizes
 from gradcli.symbolic.program import Step
-from gradcli.symbolic.shapes import SCALARS, SQUARE, Declaration, conflict
+from gradcli.symbolic.shapes import REDUCTIONS, SCALARS, SQUARE, Declaration, conflict
+from gradcli.symbolic.shaping import SHAPES
 from gradcli.symbolic.unsupported import no_closed_form
 
 _LETTERS = ("n", "m", "p", "k", "q", "l", "r", "s")
 
 
 class Unifier:
-    """One pass over the steps. A dimension is the number of a class; classes join as they meet."""
+    """One pass over the steps. A dimension is a member of a class; classes join as they meet.
+
+    Members of a class differ by known numbers (``shift``): where x has size n, x[1:] has n-1.
+    """
 
     def __init__(
         self, steps: Sequence[Step], declared: Mapping[str, Declaration], ranks: Mapping[str, int],
@@ -25,6 +30,9 @@ class Unifier:
         self.ranks = ranks
         self.source = source
         self.parent: list[int] = []
+        self.shift: list[int] = []  # how much larger than its parent
+        self.made: dict[Any, int] = {}  # sizes that are made of others
+        self.least: list[tuple[int, int, int]] = []  # dimensions, entries asked from both ends
         self.label: dict[int, str] = {}  # the size's name or number, by the root of its class
         self.origin: dict[int, tuple[str, Any]] = {}  # what first gave a class its size
         self.named: dict[str, int] = {}
@@ -32,37 +40,107 @@ class Unifier:
         self.places: dict[str, Any] = {}
 
     def new(self, name: str | None = None) -> int:
+        """A dimension: of its own, or the one of that size."""
         if name is not None and name in self.named:
             return self.named[name]
         self.parent.append(len(self.parent))
+        self.shift.append(0)
         place = len(self.parent) - 1
-        if name is not None:
-            self.named[name] = place
+        if name is None:
+            return place
+        found = {} if sizes.is_plain(name) else sizes.terms(name)
+        number = found.pop((), 0)
+        if number and len(found) == 1:
+            place = self.moved(self.new(sizes.text(found)), number)
+        else:
             self.label[place] = name
+        self.named[name] = place
         return place
+
+    def moved(self, d: int, number: int) -> int:
+        """A dimension that is larger by a number."""
+        root, offset = self.root(d), self.offset(d) + number
+        if not offset:
+            return root
+        if (root, offset) not in self.made:
+            self.parent.append(root)
+            self.shift.append(offset)
+            self.made[root, offset] = len(self.parent) - 1
+        return self.made[root, offset]
+
+    def later(self, how: tuple) -> int:
+        """A dimension whose size is made of others', by their numbers: see ``_made_size``."""
+        if how not in self.made:
+            self.parent.append(len(self.parent))
+            self.shift.append(0)
+            self.made[how] = len(self.parent) - 1
+            self._settle(how)
+        return self.made[how]
+
+    def _settle(self, how: tuple) -> None:
+        """Give a made size its text as soon as those that it is made of have theirs."""
+        kind, *rest = how
+        parts = rest if kind == "cat" else rest[:1]
+        found = [self.size(d) if d is not None else "1" for d in parts]
+        if None in found:
+            return
+        total = "0"
+        for size in found:
+            total = sizes.plus(total, size or "0")
+        if kind == "slice":
+            total = sizes.extent(total, *rest[1:])[0]
+        place = self.made[how]
+        root, text = self.root(place), sizes.plus(total, -self.offset(place))
+        have = self.label.setdefault(root, text)
+        if have != text:
+            raise conflict(
+                f"sizes {total} and {self.size(place)} meet", self.source, self.steps[-1].node
+            )
+
+    def smallest(self) -> dict[str, int]:
+        """How large each size has to be for the indices to be inside and different."""
+        ends: dict[str, list[int]] = {}
+        for d, front, back in self.least:
+            size = self.size(d)
+            if size is not None:
+                have = ends.setdefault(size, [0, 0])
+                have[0], have[1] = max(have[0], front), max(have[1], back)
+        return {size: front + back for size, (front, back) in ends.items()}
 
     def root(self, d: int) -> int:
         while self.parent[d] != d:
-            self.parent[d] = self.parent[self.parent[d]]
             d = self.parent[d]
         return d
 
+    def offset(self, d: int) -> int:
+        """How much larger a dimension is than the root of its class."""
+        total = 0
+        while self.parent[d] != d:
+            total += self.shift[d]
+            d = self.parent[d]
+        return total
+
     def join(self, a: int, b: int, step: Step) -> None:
+        """Make two dimensions one size. Raises a fault (E0301) where they are known to differ."""
+        shift = self.offset(a) - self.offset(b)
+        first, second = a, b
         a, b = self.root(a), self.root(b)
-        if a == b:
+        if a == b and not shift:
             return
         x, y = self.label.get(a), self.label.get(b)
-        if x is not None and y is not None:
+        if a == b or (x is not None and y is not None and sizes.plus(x, shift) != y):
+            one, two = self.size(first), self.size(second)
             name, other = self._owner(a, b)
             said = f"{name} is {self._shown(name)}" if name else ""
             raise conflict(
-                f"sizes {x} and {y} meet here" + (f" ({said})" if said else ""),
+                f"sizes {one or '?'} and {two or '?'} meet here" + (f" ({said})" if said else ""),
                 self.source, step.node, other, said,
                 help="declare both with one name where the sizes are equal",
             )  # fmt: skip
-        if x is None:
-            a, b = b, a
+        if x is None:  # a size that is known stays the root
+            a, b, shift = b, a, -shift
         self.parent[b] = a
+        self.shift[b] = shift
 
     def _owner(self, a: int, b: int) -> tuple[str, Any]:
         for name, dims in self.variables.items():
@@ -76,7 +154,9 @@ class Unifier:
         )
 
     def size(self, d: int) -> str | None:
-        return self.label.get(self.root(d))
+        """The size of a dimension as a text, None where it has none yet."""
+        known = self.label.get(self.root(d))
+        return None if known is None else sizes.plus(known, self.offset(d))
 
     def run(self) -> list[tuple[str | None, ...]]:
         """The shapes of all steps, by name."""
@@ -85,6 +165,10 @@ class Unifier:
             inner = [shapes[i] for i in s.inputs]
             shapes.append(self.shape(s, inner))
         self._name_the_rest()
+        for d, front, back in self.least:
+            known = self.size(d)
+            if known is not None and known.isdigit() and int(known) < max(front, back):
+                raise no_closed_form(f"an index outside a dimension of size {known}", self.source)
         return [tuple(None if d is None else self.size(d) for d in shape) for shape in shapes]
 
     def shape(self, s: Step, inner: list[tuple]) -> tuple:
@@ -160,11 +244,13 @@ class Unifier:
             if not first:
                 raise self.wrong(s, f"{s.op} needs a vector or a matrix", s.inputs)
             return first
-        if "keepdim" in s.params or s.op in ("sum", "mean", "norm", "var", "std", "logsumexp"):
+        if "keepdim" in s.params or s.op in REDUCTIONS:
             dims = normal_dims(s.params.get("dim"), len(first))
             if s.params.get("keepdim"):
                 return tuple(None if i in dims else d for i, d in enumerate(first))
             return tuple(d for i, d in enumerate(first) if i not in dims)
+        if s.op in SHAPES:
+            return SHAPES[s.op](self, s, inner)
         from gradcli.ops.core import OPERATORS
 
         op = OPERATORS.get(s.op)
@@ -237,9 +323,13 @@ class Unifier:
         taken = set(self.ranks) | set(self.named) | set(self.declared)
         free = [x for x in _LETTERS if x not in taken]
         number = 1
-        for d in range(len(self.parent)):
-            r = self.root(d)
-            if r not in self.label:
+        made = [how for how in self.made if isinstance(how[0], str)]
+        for waiting in (True, False):
+            later = {self.root(self.made[how]) for how in made} if waiting else set()
+            for d in range(len(self.parent)):
+                r = self.root(d)
+                if r in self.label or r in later:
+                    continue
                 if free:
                     self.label[r] = free.pop(0)
                 else:
@@ -247,6 +337,8 @@ class Unifier:
                         number += 1
                     self.label[r] = f"n{number}"
                     number += 1
+            for how in made:
+                self._settle(how)
 
     def declarations(self, sizes: set[str]) -> dict[str, Declaration]:
         """Every variable of the expression with its full shape."""

@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
+from gradcli.symbolic import picks, sizes
 from gradcli.symbolic.base import (
     HALF,
     MOST_TERMS,
@@ -82,7 +83,14 @@ def factor_scaled(b: Base, labels: tuple[Label, ...], c: Fraction) -> Tensor:
 
 def size(dimension: str) -> Tensor:
     """The size of a dimension as a number: itself where the dimension is known by its size."""
-    return number(int(dimension)) if dimension.isdigit() else factor(base("size", dimension))
+    if dimension.isdigit():
+        return number(int(dimension))
+    if dimension.isidentifier():
+        return factor(base("size", dimension))
+    parts = []
+    for names, c in sizes.terms(dimension).items():
+        parts.append(product([(base("size", k), (), ONE) for k in names], Fraction(c), ()))
+    return add(*parts)
 
 
 def delta(a: Label, b: Label) -> Tensor:
@@ -101,7 +109,7 @@ def product(
     """
     bound = set(summed)
     merged: dict[tuple[Base, tuple[Label, ...]], Any] = {}
-    deltas, inverses, choices = [], False, 0
+    deltas, inverses, choices, picked = [], False, 0, False
     for b, idx, e in factors:
         kind = b.kind
         if len(idx) == 2 and idx[0] > idx[1] and (kind == "delta" or "symmetric" in b.traits):
@@ -118,6 +126,11 @@ def product(
             inverses = True
         elif kind == "call" and b.name == "where":
             choices += 1
+        elif kind in picks.KINDS:
+            picked = True
+            if e < 0:
+                raise no_value("a division by zero")
+            merged[b, idx] = 1 if e else 0  # zeros and ones: every power is the same
     for b, idx in deltas:
         if (b, idx) not in merged:
             continue
@@ -139,6 +152,10 @@ def product(
         found = inverses_cancelled(merged, bound)
         if found is not None:
             return product(found, coefficient, bound)
+    if picked:
+        placed = picks.placed(merged, bound)
+        if placed is not None:
+            return product(placed[0], coefficient, bound) if placed[1] else ZERO
     if choices > 1 and impossible(merged):
         return ZERO
     if bound:
@@ -147,8 +164,10 @@ def product(
             if label[0].isdigit():
                 coefficient *= int(label[0])
             else:
-                key = (base("size", label[0]), ())
-                merged[key] = merged.get(key, 0) + 1
+                ((whole, c),) = as_factor(size(label[0])).terms.items()
+                coefficient *= c
+                for f, at, e in whole:
+                    merged[f, at] = merged.get((f, at), 0) + e
     flat = []
     for (b, idx), e in merged.items():
         if b.kind == "number" and (e >= 1 or e < 0):
@@ -166,8 +185,9 @@ def product(
     closed, opened = components(flat)
     done = list(opened)
     for group in closed:
-        body = Tensor({canonical(group): ONE})
-        done.append((base("sum", "", (body,)), (), 1))
+        one = picks.component(group) if picked else None
+        body = Tensor({canonical(one[0] if one else group): ONE})
+        done.append((base("sum", "", (body,)), (), one[1] if one else 1))
     if len(closed) and len({b for b, idx, _ in done if not idx}) < len(
         [1 for _, i, _ in done if not i]
     ):
@@ -417,6 +437,8 @@ def is_positive(b: Base, exponent: Fraction = ONE) -> bool:
     """Whether base^exponent is surely positive on the domain of the expression."""
     if b.kind in ("constant", "number", "size") or exponent.denominator > 1:
         return True
+    if b.kind in picks.KINDS:
+        return b.kind != "below"  # of what is summed over them, something is left
     if b.kind == "name":
         return "positive" in b.traits
     if b.kind == "matrix" and b.name == "det":

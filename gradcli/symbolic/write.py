@@ -14,14 +14,18 @@ from typing import Any
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
+from gradcli.symbolic.algebra import open_factor
 from gradcli.symbolic.collect import Piece, gathered
 from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
+MOST_STACKED = 8
+"""Entries that are written one by one."""
 _NAMES = {"maximum": "max", "minimum": "min"}
 
 
@@ -59,9 +63,11 @@ class Writer:
 
     def dimension(self, d: str) -> Text:
         """A dimension as a number or a name."""
-        if d in self.sizes:
-            return w.numeral(self.sizes[d])
-        return w.numeral(int(d)) if d.isdigit() else w.name(d)
+        return size_text(self.resized(d))
+
+    def resized(self, d: str) -> str:
+        """A dimension with the numbers that replace it."""
+        return str(self.sizes[d]) if d in self.sizes else d
 
     # -- bases -----------------------------------------------------------------------------------
 
@@ -75,6 +81,8 @@ class Writer:
             return self.dimension(b.name)
         if b.kind == "delta":
             return w.called("eye", self.dimension(b.dims[0]))
+        if b.kind in KINDS:
+            return alone(b, self.resized)
         labels = tuple((d, i) for i, d in enumerate(b.dims))
         if b.kind == "sum":
             return self.sum_base(b, labels)
@@ -171,23 +179,34 @@ class Writer:
             return w.called("norm", square), 2 * e
         return self.written[b.serial], e
 
+    def operands(self, factors: Sequence[tuple]) -> list[Operand]:
+        """The factors of a product as texts, entries and slices written into what they meet."""
+        found = []
+        for b, idx, e in factors:
+            text, exponent = (b, e) if isinstance(b, Text) else self.raised(b, e)
+            found.append(Operand(text, exponent, idx, None if isinstance(b, Text) else b))
+        if any(f.kind in ("entry", "slice") for f in found):
+            return absorbed(found, self.resized)
+        return found
+
     def graph(self, m: v.Monomial) -> tuple[Graph, list[Text], list[Text]]:
         """The indexed factors of a product as a graph, its scalars above and below the line."""
         graph = Graph(self.sums)
         tops: list[Text] = []
         below: list[Text] = []
-        for b, idx, e in self.powers_merged(m):
-            if isinstance(b, Text):
-                text, exponent = b, e
-            else:
-                text, exponent = self.raised(b, e)
+        for f in self.operands(self.powers_merged(m)):
+            idx, exponent = f.idx, f.exponent
             if not idx:
-                (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
+                (tops if exponent > 0 else below).append(w.raised(f.text, abs(exponent)))
             elif len(idx) == 1:
-                graph.hang(idx[0], Vector((text,), exponent))
+                graph.hang(idx[0], Vector((f.text,), exponent))
             elif len(idx) == 2:
-                symmetric = not isinstance(b, Text) and "symmetric" in b.traits
-                graph.matrices.append(Matrix(idx[0], idx[1], (atom(text, symmetric, exponent),)))
+                if isinstance(f.text, Acting):
+                    both = (f.text, Acting(f.text.b, True, self.resized))
+                else:
+                    symmetric = f.base is not None and "symmetric" in f.base.traits
+                    both = atom(f.text, symmetric, exponent)
+                graph.matrices.append(Matrix(idx[0], idx[1], (both,)))
             else:
                 raise no_closed_form("a tensor of more than two dimensions")
         tops.sort(key=_place)
@@ -261,8 +280,8 @@ class Writer:
         letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
         parts: list[str] = []
         operands: list[Text] = []
-        for b, idx, e in m:
-            text, exponent = self.raised(b, e)
+        for f in self.operands(m):
+            text, exponent, idx = f.text, f.exponent, f.idx
             if not idx:
                 (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
                 continue
@@ -387,6 +406,53 @@ class Writer:
             if not labels or not full:
                 return w.numeral(0)
             return w.called("zeros", *(self.dimension(x[0]) for x in labels))
+        if labels and any(f[0].kind == "entry" for m in t.terms for f in m):
+            stacked = self.stacked(t, labels)
+            if stacked is not None:
+                return stacked
+        return self.plainly(t, labels, full)
+
+    def stacked(self, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
+        """Terms that are entries of a known dimension as a stack, where that is shorter."""
+        first = labels[0]
+        size = self.resized(first[0])
+        if not size.isdigit() or int(size) > MOST_STACKED or len(labels) > 2:
+            return None
+        t = _entries_opened(t, first)
+        rows: list[dict] = [{} for _ in range(int(size))]
+        rest: dict[v.Monomial, Fraction] = {}
+        for m, c in t.terms.items():
+            here = next((f for f in m if f[0].kind == "entry" and f[1] == (first,)), None)
+            if here is None:
+                rest[m] = c
+            else:
+                rows[here[0].name][tuple(f for f in m if f is not here)] = c
+        if len(rest) == len(t.terms):
+            return None
+        whole = v.Tensor({m: c for m, c in t.terms.items() if m not in rest})
+        c = Fraction(1) if len(labels) == 1 and first[1] else v.content(whole)
+        if len(rest) or not first[1]:
+            c = -c if all(x < 0 for x in whole.terms.values()) else c
+        parts = [
+            self.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True) for row in rows
+        ]
+        found = w.called(
+            "stack", Text(w.n.List(tuple(p.node for p in parts)), sum(p.cost for p in parts))
+        )
+        if rest:
+            sign = 1 if c > 0 else -1
+            found = w.scaled(abs(c), [found], [])
+            found = w.total([(1, self.sum(v.Tensor(rest), labels, False)), (sign, found)])
+        else:
+            found = w.scaled(c, [found], [])
+        try:
+            other = self.plainly(t, labels, True)
+        except Fault:  # only so can it be said
+            return found
+        return found if found.cost <= other.cost else None
+
+    def plainly(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """A sum of terms, term by term."""
         plain: dict[v.Monomial, Fraction] = {}
         choices: dict[Any, list[dict]] = {}
         for m, c in t.sorted():
@@ -426,6 +492,27 @@ class Writer:
             p.tops = [*p.tops, *([w.joined(p.chain, "@")] if p.chain else [])]
             p.chain = (w.called("ones", *(self.dimension(x[0]) for x in labels)),)
         p.cover = 2
+
+
+def _entries_opened(t: v.Tensor, label: v.Label) -> v.Tensor:
+    """The tensor with groups multiplied out that hold entries of a label."""
+    while True:
+        for m in t.terms:
+            place = next((i for i, f in enumerate(m) if _holds_entries(f, label)), None)
+            if place is not None:
+                rest = v.Tensor({k: c for k, c in t.terms.items() if k != m})
+                t = v.add(rest, v.scale(open_factor(m, place), t.terms[m]))
+                break
+        else:
+            return t
+
+
+def _holds_entries(f: tuple, label: v.Label) -> bool:
+    b, idx, e = f
+    if b.kind != "sum" or e != 1 or label not in idx:
+        return False
+    own = (label[0], idx.index(label))
+    return any(k.kind == "entry" and i == (own,) for m in b.args[0].terms for k, i, _ in m)
 
 
 def _place(t: Text) -> tuple[int, str]:

@@ -430,6 +430,9 @@ JOINING = (
         Case((Draw(()), Draw(())), {"dim": 0}), Case((Draw((2, 3)), Draw((2, 3))), {"dim": 1}),
         Case((Draw((0,)), Draw((0,))), {"dim": 0}),
     ), "torch.stack([x, y], dim)", wrt=(0, 1)),
+    moved("pad", "torch.nn.functional.pad(x, pad)", ((3,), {"pad": (1, 2)}),
+        ((2, 3), {"pad": (0, 1)}), ((2, 3), {"pad": (1, 0, 0, 2)}), ((2, 2, 2), {"pad": (1, 1)}),
+        ((0,), {"pad": (1, 0)}), ((), {"pad": ()})),
 )  # fmt: skip
 
 DIM = "dim=dim, keepdim=keepdim"
