@@ -1,0 +1,61 @@
+"""The memory budget: what is charged is what the result will hold, before it is allocated."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli
+from gradcli.ops import limits
+from gradcli.ops.errors import LimitFault
+
+MIB = 1 << 20
+
+
+@pytest.fixture
+def budget():
+    limits.set_budget(64 * MIB)
+    yield
+    limits.set_budget(None)
+
+
+LONG = 10**5
+WIDE, TALL = gradcli.ones(1, LONG), gradcli.ones(LONG, 1)
+SQUARE = gradcli.ones(1000, 1000)
+
+FITS = {
+    "a product that ends in one number": lambda: WIDE @ TALL,
+    "a product of transposes": lambda: TALL.T @ WIDE.T,
+    "einsum over what is summed": lambda: gradcli.einsum("ij,ji->", WIDE, TALL),
+    "a sum": lambda: (SQUARE + SQUARE).sum(),
+    "a few repeats": lambda: SQUARE.tile((2,)),
+}
+TOO_LARGE = {
+    "a product that is a large matrix": lambda: TALL @ WIDE,
+    "broadcasting": lambda: TALL + WIDE,
+    "a scaled broadcast": lambda: TALL * WIDE,
+    "outer": lambda: gradcli.outer(WIDE[0], WIDE[0]),
+    "fewer repeats than dimensions": lambda: SQUARE.tile((100,)),
+    "cat": lambda: gradcli.cat([SQUARE] * 100),
+    "stack": lambda: gradcli.stack([SQUARE] * 100),
+    "gather": lambda: gradcli.gather(
+        WIDE.expand(LONG, LONG), 1, gradcli.zeros(1, 1, dtype=int).expand(LONG, LONG)
+    ),
+    "zeros": lambda: gradcli.zeros(LONG, LONG),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_what_fits_is_computed(budget, name):
+    assert FITS[name]().numel() < 64 * MIB / 4
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_what_does_not_fit_is_refused_first(budget, name):
+    with pytest.raises(LimitFault) as caught:
+        TOO_LARGE[name]()
+    assert caught.value.code == "E0602"
+
+
+def test_numbers_give_a_number():
+    assert gradcli.mul(2, 3) == 6 and gradcli.mul(2, 3).__class__ is int
+    assert gradcli.sin(0.0) == 0.0
