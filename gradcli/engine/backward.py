@@ -16,8 +16,9 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.branches import CHOSEN, taken
-from gradcli.engine.graph import EMPTY, AccumulateGrad, Cotangents, Node, Part, pull_recorded
+from gradcli.engine.graph import EMPTY, AccumulateGrad, Cotangents, Node, Part, freed, pull_recorded
 from gradcli.engine.modes import mode
+from gradcli.engine.naming import called
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault
@@ -26,13 +27,27 @@ _by_age = attrgetter("seq")
 
 
 def backward(
-    tensors: Sequence[Tensor],
-    gradients: Sequence[Any],
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Accumulate gradients of ``tensors`` (weighted by ``gradients``) into the leaves' ``grad``."""
+    """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to the leaves' ``grad``.
+
+    A weight has its tensor's shape; None is 1 and does for a tensor of one entry. With ``inputs``
+    only those receive. Raises RuntimeFault: E0403 (no weight for several entries), E0401 (ran
+    before), E0405 (no graph), E0301 (weights that do not fit).
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1.0, 2.0], requires_grad=True)
+        >>> gradcli.autograd.backward([x.sum(), x * x], [None, gradcli.ones(2)])
+        >>> x.grad
+        tensor([3., 5.])
+    """
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    gradients = _weights(grad_tensors, tensors)
     if inputs is not None:
         targets = [inputs] if isinstance(inputs, Tensor) else list(inputs)
         found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)
@@ -70,12 +85,11 @@ def grad(
     """
     outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    if grad_outputs is None or isinstance(grad_outputs, Tensor):
-        grad_outputs = [grad_outputs] * len(outputs)
+    grad_outputs = _weights(grad_outputs, outputs)
     if is_grads_batched:
         keep = create_graph if retain_graph is None else retain_graph
         return _batched(
-            outputs, inputs, list(grad_outputs), keep, create_graph,
+            outputs, inputs, grad_outputs, keep, create_graph,
             bool(allow_unused), materialize_grads,
         )  # fmt: skip
     roots, cotangents = start(outputs, grad_outputs, create_graph)
@@ -105,6 +119,20 @@ def grad(
             wrap(found, t.dtype) if found is not None and not isinstance(found, Tensor) else found
         )
     return tuple(results)
+
+
+def _weights(given: Any, tensors: list) -> list:
+    """A weight or None for each of ``tensors``, from None, one tensor or a sequence."""
+    if given is None:
+        return [None] * len(tensors)
+    given = list(given) if isinstance(given, tuple | list) else [given]
+    if len(given) != len(tensors):
+        raise RuntimeFault(
+            "E0301",
+            f"got {len(tensors)} tensors and {len(given)} gradients",
+            help="give one gradient for each tensor, None where a scalar needs none",
+        )
+    return given
 
 
 def _batched(
@@ -405,14 +433,8 @@ def cast(r: Any, dtype: dtypes.DType) -> Any:
 
 def _refuse_again(node: Node) -> None:
     """Raise E0401, unless the node is a custom Function: that one looks at its saved tensors."""
-    if node.op.__class__ is Part:
-        return
-    raise RuntimeFault(
-        "E0401",
-        "Trying to backward through the graph a second time: the first run freed the values saved "
-        f"by {node.name()}",
-        help="make the first call backward(retain_graph=True)",
-    )
+    if node.op.__class__ is not Part:
+        raise freed(node)
 
 
 def _as_tensor(g: Any, node: Node) -> Tensor:
@@ -497,7 +519,10 @@ def _accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
     have = leaf.grad
     if recorded:
-        leaf.grad = total if have is None else have + total
+        # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
+        leaf.grad = (
+            called(OPERATORS["clone"](total), "CopyBackwards") if have is None else have + total
+        )
         return
     if have is None:
         if not isinstance(total, np.generic):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.engine.graph import freed
+from gradcli.engine.record import saves_inference
 from gradcli.engine.tensor import Tensor, Version, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -63,13 +65,7 @@ class Context:
         if node is None:
             return tuple(self._to_save)
         if node.saved is None:
-            raise RuntimeFault(
-                "E0401",
-                "Trying to backward through the graph a second time (or directly access saved "
-                "tensors after they have already been freed): the first run freed the values saved "
-                f"by {node.name()}",
-                help="make the first call backward(retain_graph=True)",
-            )
+            raise freed(node)
         return tuple(node.saved.unpacked(node)) if node.saved else ()
 
     @staticmethod
@@ -98,6 +94,8 @@ class Store(tuple):
 
 def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
     """The tensor or its array, which output it is, and the version it has now."""
+    if t.is_inference():
+        raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
     version = kept._meta().version
     value = kept if number is None else (kept.array, kept.dtype)

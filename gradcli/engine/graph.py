@@ -27,7 +27,7 @@ import numpy as np
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.modes import mode
-from gradcli.engine.names import shown_name
+from gradcli.engine.names import shown_edges, shown_name
 from gradcli.ops.core import Operator, is_number, on_arrays
 from gradcli.ops.errors import RuntimeFault
 
@@ -95,7 +95,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
-        return tuple((None, 0) if e is None else (e.origin, e.number) for e in self.edges)
+        edges = shown_edges(self)
+        return tuple((None, 0) if e is None else (e.origin, e.number) for e in edges)
 
     @property
     def metadata(self) -> dict:
@@ -117,6 +118,15 @@ class Node:
         extra = more(self)
         extra.pre_hooks = extra.pre_hooks or {}
         return Handle(extra.pre_hooks, hook)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the node saved, under PyTorch's names: ``y.grad_fn._saved_self``.
+
+        Raises AttributeError for what it does not save, RuntimeFault (E0401) once it is freed.
+        """
+        from gradcli.engine.saved import by_name
+
+        return by_name(self, name)
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -390,6 +400,17 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
                 term = g * (term.conj() if is_complex and not is_number(term) else term)
         pulled.append(term)
     return tuple(pulled)
+
+
+def freed(node: Node) -> RuntimeFault:
+    """The error of reading what a backward pass let go of."""
+    return RuntimeFault(
+        "E0401",
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        f"after they have already been freed): the first run freed the values saved by "
+        f"{node.name()}",
+        help="make the first call backward(retain_graph=True)",
+    )
 
 
 def verify(node: Node, place: int, value: Any) -> None:

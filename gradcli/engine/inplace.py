@@ -77,6 +77,12 @@ def set_item(target: Tensor, index: Any, value: Any) -> None:
 
 
 def _may_write(target: Tensor, others: tuple) -> None:
+    if target.meta is not None and target.meta.inference and not mode.inference:
+        raise RuntimeFault(
+            "E0415",
+            "Inplace update to inference tensor outside InferenceMode is not allowed.",
+            help="You can make a clone to get a normal tensor before doing inplace update.",
+        )
     if not mode.grad:
         return
     if target.edge.__class__ is AccumulateGrad:

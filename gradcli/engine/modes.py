@@ -47,19 +47,25 @@ class _Switch:
     """A context manager that sets the gradient mode, restores it, and decorates functions."""
 
     value = False
+    bare = True  # decorates without brackets too
 
-    def __init__(self, function: Callable | None = None) -> None:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if args and callable(args[0]) and cls.bare:  # @no_grad without brackets
+            return cls()(args[0])
+        return super().__new__(cls)
+
+    def __init__(self, *given: Any) -> None:
         self.previous: list = []
-        if function is not None:
+        if given:
             raise TypeFault(
                 "E0302",
-                f"{type(self).__name__} is used with brackets",
+                f"{type(self).__name__} takes no {type(given[0]).__name__}",
                 help=f"write @{type(self).__name__}() or with {type(self).__name__}():",
             )
 
     def __enter__(self) -> None:
         self.previous.append(mode.grad)
-        mode.grad = self.value
+        mode.grad = self.value and not mode.inference
 
     def __exit__(self, *exc: object) -> None:
         mode.grad = self.previous.pop()
@@ -103,7 +109,16 @@ class enable_grad(_Switch):
 class set_grad_enabled(_Switch):
     """Switch recording on or off at once; as a context manager, until its end."""
 
+    bare = False
+
     def __init__(self, enabled: bool) -> None:
+        if not isinstance(enabled, bool | int):
+            raise TypeFault(
+                "E0302",
+                f"set_grad_enabled(): argument 'enabled' must be bool, not "
+                f"{type(enabled).__name__}",
+                help="write set_grad_enabled(True) or set_grad_enabled(False)",
+            )
         super().__init__()
         self.value = bool(enabled)
         self.previous = [mode.grad]
@@ -122,7 +137,11 @@ class set_grad_enabled(_Switch):
 
 
 class inference_mode(_Switch):
-    """Like ``no_grad``; kept as a mode of its own because programs ask for it by name."""
+    """Like ``no_grad``, and tensors made inside stay out of every graph.
+
+    They have no version counter; outside, a write in place to one and a graph that would save it
+    are errors (E0415). ``inference_mode(False)`` records again inside another one.
+    """
 
     def __init__(self, enabled: bool = True) -> None:
         super().__init__()
@@ -130,8 +149,7 @@ class inference_mode(_Switch):
 
     def __enter__(self) -> None:
         self.previous.append((mode.grad, mode.inference))
-        if self.enabled:
-            mode.grad, mode.inference = False, True
+        mode.grad, mode.inference = not self.enabled, self.enabled
 
     def __exit__(self, *exc: object) -> None:
         mode.grad, mode.inference = self.previous.pop()

@@ -20,6 +20,28 @@ def shown_name(node: Any) -> str:
     return type(node).__name__ if special is None else special(node)
 
 
+def shown_edges(node: Any) -> tuple:
+    """A node's edges as PyTorch shows them: what its own node has no place for is left out."""
+    edges = node.edges
+    op = getattr(node, "op", None)
+    if op is None:
+        return edges
+    if op.name == "where":  # the condition has no place; nor has the number of masked_fill
+        filled = shown_name(node) == "MaskedFillBackward0"
+        return edges[2:] if filled and edges[1] is None else edges[1:]
+    only = node.only
+    if only is not None and len(edges) == 2:
+        if op.name in _ONE_TENSOR and shown_name(node) != "SubBackward0":
+            return edges[only : only + 1]
+        if op.name in _COMMUTES:  # 2*x: Python asks x
+            return (edges[only], None)
+    return edges
+
+
+_ONE_TENSOR = frozenset(("sub", "pow", "remainder"))
+_COMMUTES = frozenset(("add", "mul"))
+
+
 def _params(node: Any) -> dict:
     return node.extra.params if node.extra is not None else {}
 

@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.graph import EMPTY, Node, more, next_number, node_class
 from gradcli.engine.modes import mode
-from gradcli.engine.tensor import Meta, Tensor, wrap
+from gradcli.engine.tensor import InferenceMeta, Tensor, wrap
 from gradcli.ops import limits
 from gradcli.ops.core import Operator, is_number
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault
@@ -54,16 +54,27 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
-    if mode.grad and op.kind != "constant" and out.dtype.kind >= 2:
+    if mode.grad and op.recorded and out.dtype.kind >= 2:
+        if op.dtypes == "promote" or op.dtypes == "float":
+            inputs = [_as_computed(a, r) for a, r in zip(inputs, raw, strict=True)]
         _record(op, inputs, params, out)
     return out
+
+
+def _as_computed(value: Any, raw: Any) -> Any:
+    """An input in the element type it was computed with, where a rule could read it as wider."""
+    if not isinstance(value, Tensor) or raw is value.array:
+        return value
+    if np.result_type(value.array.dtype, raw.dtype) == raw.dtype:
+        return value
+    return wrap(raw, dtypes.dtype_of(raw), value.edge)
 
 
 def note_view(out: Tensor, source: Any) -> None:
     """Where a result shares its input's memory: one version counter, and the base for writes."""
     if isinstance(source, Tensor) and np.may_share_memory(out.array, source.array):
         meta = source._meta()
-        out.meta = Meta(meta.version)
+        out.meta = meta.__class__(meta.version)
         base = out.meta.base = source if meta.base is None else meta.base
         views = base.meta.views
         if views is None:
@@ -158,11 +169,24 @@ def _record(op: Operator, inputs: list, params: dict[str, Any], out: Tensor) -> 
 
 def stamp(node: Node, inputs: Sequence[Any]) -> None:
     """Note the versions of saved tensors that have been written to before; 0 needs no note."""
-    numbers = [
-        a.meta.version.number if isinstance(a, Tensor) and a.meta is not None else 0 for a in inputs
-    ]
+    numbers = []
+    for a, kept in zip(inputs, node.saved, strict=False):
+        meta = a.meta if isinstance(a, Tensor) else None
+        if meta is not None and meta.inference and kept is a:
+            raise saves_inference()
+        numbers.append(0 if meta is None else meta.version.number)
     if any(numbers):
         more(node).versions = (*numbers, 0)
+
+
+def saves_inference() -> RuntimeFault:
+    """The error of a graph that needs a tensor made in inference mode."""
+    return RuntimeFault(
+        "E0415",
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd.",
+        help="make a clone to get a normal tensor, or use no_grad() instead of inference_mode()",
+    )
 
 
 def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFault:
@@ -206,6 +230,8 @@ def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
         edge = input.edge
         if edge is None or not mode.grad:
             out.edge = None
+            if mode.inference:
+                out.meta = InferenceMeta()
             return out
         if cls is None:
             cls = node_class(op, (False,))
@@ -271,6 +297,8 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             ey = other.edge
             if (ex is None and ey is None) or not mode.grad:
                 out.edge = None
+                if mode.inference:
+                    out.meta = InferenceMeta()
                 return out
             if both is None:
                 both = node_class(op, (False, False))
@@ -309,6 +337,8 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
             edge = input.edge
             if edge is None or not mode.grad:
                 out.edge = None
+                if mode.inference:
+                    out.meta = InferenceMeta()
                 return out
             if with_number is None:
                 with_number = node_class(op, (True, False) if reverse else (False, True))

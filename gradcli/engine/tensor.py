@@ -12,6 +12,7 @@ Four slots, because a tensor is made at every operation:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,6 +26,12 @@ from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 _new = object.__new__
+_NOT_A_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
 
 
 class Size(tuple):
@@ -63,6 +70,7 @@ class Meta:
     """What few tensors have."""
 
     __slots__ = ("base", "grad", "kept", "version", "views")
+    inference = False
 
     def __init__(self, version: Version | None = None) -> None:
         self.version = version or Version()
@@ -70,6 +78,13 @@ class Meta:
         self.grad: Tensor | None = None
         self.kept: Kept | None = None
         self.views: dict[int, Any] | None = None  # weak references to the tensors that share memory
+
+
+class InferenceMeta(Meta):
+    """That of a tensor made in inference mode, and of its views: no graph may touch it."""
+
+    __slots__ = ()
+    inference = True
 
 
 class Tensor:
@@ -142,9 +157,12 @@ class Tensor:
         edge = self.edge
         if edge.__class__ is AccumulateGrad:
             return edge.grad
-        if self.meta is None:
-            return None
-        return self.meta.grad if self.meta.kept is None else self.meta.kept.grad
+        meta = self.meta
+        if meta is not None and meta.kept is not None:
+            return meta.kept.grad
+        if edge is not None and (meta is None or meta.grad is None):
+            warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=2)
+        return None if meta is None else meta.grad
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -172,7 +190,9 @@ class Tensor:
     @property
     def data(self) -> Tensor:
         """The same memory outside the graph; writes through it are not tracked."""
-        return wrap(self.own_array(), self.dtype)
+        out = wrap(self.own_array(), self.dtype)
+        out.meta = InferenceMeta() if self.is_inference() else None
+        return out
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -208,7 +228,13 @@ class Tensor:
 
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeFault("E0415", "Inference tensors do not track version counter.")
         return 0 if self.meta is None else self.meta.version.number
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self.meta is not None and self.meta.inference
 
     def _meta(self) -> Meta:
         """The tensor's Meta, made when first needed, shown to the node that saved this result."""
@@ -310,6 +336,13 @@ class Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault (E0404)."""
         if requires_grad:
             if self.edge is None:
+                if self.is_inference() and not mode.inference:
+                    raise RuntimeFault(
+                        "E0415",
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is "
+                        "not allowed.",
+                        help="take a clone(), which is an ordinary tensor",
+                    )
                 if not self.dtype.differentiable:
                     raise RuntimeFault(
                         "E0404",
@@ -348,7 +381,8 @@ class Tensor:
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
         out = wrap(self.own_array(), self.dtype)
-        out.meta = Meta(self._meta().version)
+        meta = self._meta()
+        out.meta = meta.__class__(meta.version)
         return out
 
     def detach_(self) -> Tensor:
@@ -574,5 +608,5 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     out.array = array
     out.dtype = dtype
     out.edge = edge
-    out.meta = None
+    out.meta = InferenceMeta() if mode.inference else None
     return out

@@ -112,6 +112,15 @@ CODES: dict[str, tuple[str, str, str]] = {
         ">>> import gradcli\n"
         ">>> gradcli.func.vmap(lambda x: x if x > 0 else -x)(gradcli.ones(3))\n",
     ),
+    "E0415": (
+        "a tensor of inference mode in a graph",
+        "Tensors made inside inference_mode() have no version counter, so outside no graph may "
+        "save one and nothing may write to it. Take a clone(), or use no_grad() instead.",
+        "x = tensor(2.0, requires_grad=True)\n"
+        "with inference_mode():\n"
+        "    a = tensor(3.0)\n"
+        "y = x*a\n",
+    ),
     # ---- values that are not finite ----
     "E0501": (
         "NaN in the backward pass",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
-from gradcli.ops.core import bilinear, constant, elementwise, is_number, linear
+from gradcli.ops.core import bilinear, constant, elementwise, is_number, linear, step
 from gradcli.ops.errors import TypeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
@@ -202,10 +202,10 @@ reciprocal = elementwise(
     example="reciprocal(x) --x 4",
 )
 
-floor = constant("floor", np.floor, doc="The largest whole number not above x.", dtypes="keep")
-ceil = constant("ceil", np.ceil, doc="The smallest whole number not below x.", dtypes="keep")
-round = constant("round", np.round, doc="The nearest whole number, ties to even.", dtypes="keep")
-trunc = constant("trunc", np.trunc, doc="x without its fraction.", dtypes="keep", aliases=("fix",))
+floor = step("floor", np.floor, doc="The largest whole number not above x.", dtypes="keep")
+ceil = step("ceil", np.ceil, doc="The smallest whole number not below x.", dtypes="keep")
+round = step("round", np.round, doc="The nearest whole number, ties to even.", dtypes="keep")
+trunc = step("trunc", np.trunc, doc="x without its fraction.", dtypes="keep", aliases=("fix",))
 frac = elementwise(
     "frac",
     lambda x: x - np.trunc(x),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import constant
+from gradcli.ops.core import constant, step
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault
 
@@ -130,7 +130,7 @@ zeros_like = constant(
     "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype."
 )
 ones_like = constant("ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.")
-sign = constant(
+sign = step(
     "sign",
     np.sign,
     dtypes="keep",

@@ -6,7 +6,7 @@ An operator is a computation on arrays plus one rule per input. The *kind* says 
     elementwise  the partial, or t times it        g * conj(partial)        sum of t * partial
     linear       the transpose                     T(g)                     op(t, ...)
     bilinear     the transpose by each input       T_i(g, the other)        op(t, y) + op(x, t)
-    constant     nothing                           no edge in the graph     zero
+    constant     nothing, or zeros (``step``)      no edge, or zeros        zero
     general      its own vjp and jvp               vjp_i(g, ...)            jvp(t..., ...)
 
 A rule is an ordinary function. Its parameter names say what it needs, and therefore what is kept
@@ -71,6 +71,7 @@ class Operator:
         "name",
         "params",
         "reads",
+        "recorded",
         "rules",
         "saves",
         "scaled",
@@ -115,6 +116,7 @@ class Operator:
         if not variadic and len(self.rules) != self.arity:
             raise TypeError(f"{name}: {len(self.rules)} rules for {self.arity} inputs")
         self.reads = tuple(_parameters(rule) for rule in self.rules)
+        self.recorded = any(rule is not None for rule in self.rules)
         # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
         self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
         self.saves = tuple(
@@ -265,6 +267,14 @@ def bilinear(name: str, compute: Callable, *rules: Callable, **info: Any) -> Ope
 def constant(name: str, compute: Callable, **info: Any) -> Operator:
     """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
     return Operator("constant", name, compute, (None,) * len(info.get("inputs", "x")), **info)
+
+
+def step(name: str, compute: Callable, **info: Any) -> Operator:
+    """Declare a constant of one input that has a node in the graph all the same, as in PyTorch.
+
+    Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
+    """
+    return Operator("constant", name, compute, (lambda g: OPERATORS["zeros_like"](g),), **info)
 
 
 def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:

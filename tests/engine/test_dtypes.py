@@ -149,3 +149,19 @@ def test_no_object_arrays():
     for data in (None, "a", [None], [[1], 2], {}, object()):
         with pytest.raises(Fault):
             torch.tensor(data)
+
+
+@pytest.mark.parametrize("other", ["int64", "float16", "float64"])
+def test_gradients_of_mixed_types_are_stored_in_their_own(other):
+    # A rule reads the operand in the type that was computed with, not in its own, wider one.
+    given = torch.tensor(3.0).to(getattr(torch, other))
+    for compute in (torch.div, lambda x, y: y / x, torch.mul, torch.pow):
+        for wanted in (False, other != "int64"):
+            small = given.clone().requires_grad_(wanted)
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            y = compute(x, small)
+            assert y.dtype is torch.float32
+            y.sum().backward()
+            assert x.grad.numpy().dtype == "float32"
+            if wanted:
+                assert small.grad.numpy().dtype == other

@@ -96,14 +96,16 @@ def test_inference_mode_off_is_nothing():
         assert not torch.is_inference_mode_enabled()
 
 
-def test_no_grad_without_brackets_says_what_to_write():
-    with pytest.raises(TypeError, match=r"@no_grad\(\)") as fault:
-
-        @torch.no_grad
-        def function():
-            return None
-
-    assert fault.value.code == "E0302"
+def test_the_modes_decorate_without_brackets_too():
+    x = torch.tensor(3.0, requires_grad=True)
+    assert not torch.no_grad(lambda: x * 2)().requires_grad
+    assert not torch.inference_mode(lambda: x * 2)().requires_grad
+    with torch.no_grad():
+        assert torch.enable_grad(lambda: x * 2)().requires_grad
+    for wrong in (lambda: torch.no_grad(5), lambda: torch.set_grad_enabled(lambda: 1)):
+        with pytest.raises(TypeError) as fault:
+            wrong()
+        assert fault.value.code == "E0302"
 
 
 def test_the_mode_does_not_change_what_was_recorded_or_what_a_leaf_is():

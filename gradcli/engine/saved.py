@@ -1,0 +1,110 @@
+"""What a node saved, under the names that PyTorch gives it: ``y.grad_fn._saved_result``.
+
+Looked up only when asked for. A name stands for an input, the result, a parameter of the call or
+the shape of an input; which one it is follows from the operator's declaration, and where PyTorch
+calls an operand something of its own, from the table below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import dtype_of
+from gradcli.engine.graph import Node, freed, verify
+from gradcli.engine.names import shown_name
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import is_number
+
+_SAVED = "_saved_"
+_OPERANDS = {"self": 0, "other": 1, "condition": 0, "mask": 0}
+# By PyTorch's name of the node: what it calls its operands.
+_OWN_NAMES = {
+    "PowBackward0": {"self": 0, "exponent": 1},
+    "PowBackward1": {"self": 0, "exponent": 1},
+    "PowBackward2": {"self": 0, "exponent": 1},
+    "DotBackward0": {"self": 0, "tensor": 1},
+    "MvBackward0": {"self": 0, "vec": 1},
+    "MmBackward0": {"self": 0, "mat2": 1},
+    "BmmBackward0": {"self": 0, "mat2": 1},
+    "LinalgDetBackward0": {"A": 0},
+    "LinalgSolveExBackward0": {"A": 0, "B": 1},
+}
+_RESULTS = frozenset(("result", "inverse", "L"))
+_PLAIN_NUMBERS = frozenset(("PowBackward0", "PowBackward2"))
+"""Nodes that keep a number as it is; others keep a tensor of it."""
+
+
+def by_name(node: Node, name: str) -> Any:
+    """The attribute ``name`` of a node, where it is a saved value; else AttributeError."""
+    known = saved_names(node) if name.startswith(_SAVED) else []
+    if name not in known:
+        saves = f"; it has {', '.join(known)}" if known else ""
+        raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}{saves}")
+    word = name.removeprefix(_SAVED)
+    if node.saved is None:
+        raise freed(node)
+    if word in _RESULTS:
+        if node.extra is not None and node.extra.out_meta is not None:
+            verify(node, -1, node.extra.out_meta)
+        return wrap(node.saved[-1], node.dtype, node)
+    place = _places(node).get(word)
+    if place is not None:
+        return _operand(node, place)
+    if word == "alpha":
+        return 1
+    if word.endswith("_sym_sizes"):
+        return tuple(node.edges[0].shape)
+    if word == "exponent":  # of a square
+        return 2
+    value = node.extra.params[word]
+    return (value,) if word == "dim" and _takes_several(node) and isinstance(value, int) else value
+
+
+def saved_names(node: Node) -> list[str]:
+    """The names of what a node saves, sorted: what ``dir(y.grad_fn)`` shows of it."""
+    op = node.op
+    if not op.inputs:
+        return []
+    read = {n for names in op.reads for n in names}
+    words = {w for w, i in _places(node).items() if i < len(op.inputs) and op.inputs[i] in read}
+    if "out" in read:
+        words.add({"inv": "inverse", "cholesky": "L"}.get(op.name, "result"))
+    if op.name in ("add", "sub"):
+        words.add("alpha")
+    if op.name == "square":
+        words.add("exponent")
+    words.update(n for n in op.params if n in read)
+    if "shape" in read and op.arity == 1:
+        words.add("self_sym_sizes")
+    return sorted(_SAVED + w for w in words)
+
+
+def _places(node: Node) -> dict[str, int]:
+    """PyTorch's words for the operands, by their place among ours."""
+    return _OWN_NAMES.get(shown_name(node), _OPERANDS)
+
+
+def _operand(node: Node, place: int) -> Any:
+    if node.only is not None and node.op.name in ("mul", "div") and node.only == 1:
+        place = 1 - place  # 2*x: Python asks x, so that the number is the other
+    value = node.saved[place] if node.saved else None
+    if value is None:
+        return None
+    if is_number(value):
+        return value if shown_name(node) in _PLAIN_NUMBERS else _tensor(value)
+    if isinstance(value, Tensor):
+        if value.meta is not None:
+            verify(node, place, value)
+        return value
+    return _tensor(value)
+
+
+def _tensor(value: Any) -> Tensor:
+    array = np.asarray(value)
+    return wrap(array, dtype_of(array))
+
+
+def _takes_several(node: Node) -> bool:
+    return node.op.name in ("sum", "mean", "amax", "amin", "logsumexp")
