@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 
 # Imports make many objects and no garbage; collecting meanwhile costs a tenth of the start.
@@ -98,11 +99,17 @@ def _unknown_command(name: str) -> int:
     return complain(ValueFault("E0906", f"no command `{name}`", help=mend), False, name)
 
 
+def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
+    """A warning of the engine on stderr, without the place in gradcli's own files."""
+    sys.stderr.write(f"warning: {message}\n")
+
+
 def _command(name: str, rest: list[str]) -> int:
     import importlib
 
     from gradcli.cli.arguments import invoke
 
+    warnings.showwarning = _warned
     module = importlib.import_module(f"gradcli.cli.{_MODULES.get(name, name)}")
     return invoke(name, module.__dict__[name], rest, COMMANDS[name])
 

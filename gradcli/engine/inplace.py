@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine.graph import AccumulateGrad, Part, more
 from gradcli.engine.modes import mode
+from gradcli.engine.naming import called
 from gradcli.engine.record import _as_input, _record, apply
 from gradcli.engine.tensor import Meta, Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
@@ -73,7 +74,28 @@ def set_item(target: Tensor, index: Any, value: Any) -> None:
     twin = wrap(target.array, target.dtype)
     if mode.grad and target.dtype.differentiable:
         _record(OPERATORS["put"], [old, value], {"index": index}, twin)
+        if index is not Ellipsis:
+            _runs_once(twin)
     _after_write(target, twin)
+
+
+def rewrite(target: Tensor) -> Tensor:
+    """``target`` written with what it holds: a new node, a new version, the same numbers."""
+    _may_write(target, ())
+    meta = target._meta()
+    base = target if meta.base is None else meta.base
+    if mode.grad and base.edge is not None:
+        base.edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
+        meta.kept = None
+        take_into_base(base)
+    meta.version.number += 1
+    return target
+
+
+def _runs_once(written: Tensor) -> None:
+    """PyTorch frees the node of a write to a part after backward, though it saves no tensor."""
+    if written.edge is not None:
+        written.edge.saved = (None, None, None)
 
 
 def _may_write(target: Tensor, others: tuple) -> None:
@@ -177,6 +199,7 @@ def _rebase(target: Tensor, base: Tensor) -> None:
         written = wrap(target.array, target.dtype, target.edge)
         before = wrap(base.array, base.dtype, base.edge)
         _record(OPERATORS["put"], [before, written], {"index": _places(target, base)}, old)
+        _runs_once(old)
         base.edge = old.edge
     for reference in list((base.meta.views or {}).values()):
         view = reference()

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.inplace import set_item, write_result
+from gradcli.engine.inplace import rewrite, set_item, write_result
 from gradcli.engine.naming import called, of_its_own
 from gradcli.engine.record import apply, binary_method, unary_method
 from gradcli.engine.results import Extremes
 from gradcli.engine.tensor import Tensor
+from gradcli.engine.values import raw
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 
@@ -90,12 +91,15 @@ def _getitem(self: Tensor, index: Any) -> Tensor:
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     index = plain_index(index)
-    set_item(self, index, value)
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):
+        set_item(self, index, value)
         _written(self, "IndexPutBackward0")
     elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):
-        _written(self, "CopyBackwards")
+        set_item(self, Ellipsis, value)
+        _written(self, "CopyBackwards" if np.ndim(raw(value)) else "FillBackward3")
+    else:
+        set_item(self, index, value)
 
 
 def _everything(x: Tensor, parts: tuple) -> bool:
@@ -260,6 +264,8 @@ def _fill(self: Tensor, value: Any) -> Tensor:
 
 
 def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    if src is self and 0 in self.array.strides:
+        return rewrite(self)  # one place in memory may not be written twice, but this changes none
     overlap(self, src)
     set_item(self, Ellipsis, src)
     return _written(self, "CopyBackwards")

@@ -123,10 +123,17 @@ def write(target: Any, index: Any, value: Any) -> None:
         ) from None
 
 
+def _rest(g: Any, index: Any) -> Any:
+    """The cotangent of what was not overwritten: nothing depends on the rest."""
+    if index is Ellipsis:
+        return zeros_like(g)
+    return put(g, zeros_like(getitem(g, index)), index)
+
+
 put = linear(
     "put",
     _put,
-    lambda g, index: put(g, zeros_like(getitem(g, index)), index),
+    lambda g, index: _rest(g, index),
     lambda g, index, shape: sum_to(getitem(g, index), shape),
     inputs=("x", "value"),
     params={"index": ()},

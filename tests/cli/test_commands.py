@@ -6,6 +6,7 @@ import importlib
 import pathlib
 import re
 import shlex
+import warnings
 
 import pytest
 
@@ -123,3 +124,15 @@ def test_while_loop_of_the_tutorials(cli, tmp_path):
     )
     for a in ("0.7", "-3", "250"):
         assert cli("run", "w.grad", "--a", a).out == "True\n"
+
+
+def test_a_warning_of_the_engine_is_one_line_on_stderr(cli, tmp_path):
+    (tmp_path / "p.grad").write_text(
+        "x = tensor(2.0, requires_grad=True)\ny = 2*x\nprint(y.grad)\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = cli("run", "p.grad")
+    assert (done.code, done.out) == (0, "None\n")
+    assert done.err.startswith("warning: The .grad attribute of a Tensor that is not a leaf")
+    assert done.err.count("\n") == 1

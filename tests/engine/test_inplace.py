@@ -291,3 +291,34 @@ def test_views_are_not_kept_alive_by_their_base():
     for i in range(3):
         x[i].item()
     assert not x.meta.views
+
+
+def test_a_write_to_a_part_runs_backward_once_and_a_whole_write_again():
+    x = torch.ones(3, requires_grad=True)
+    part, whole = x + 0.0, x + 0.0
+    part[0] = 5.0
+    whole[:] = 5.0
+    part.sum().backward()
+    with pytest.raises(RuntimeError, match="second time"):
+        part.sum().backward()
+    whole.sum().backward()
+    whole.sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0, 1.0]
+
+
+def test_what_was_overwritten_whole_gets_zeros_without_a_graph():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 1.0
+    y.zero_()
+    (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    assert not g.requires_grad
+    assert g.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_an_expanded_tensor_may_be_copied_to_itself():
+    x = torch.ones(2, requires_grad=True)
+    wide = (x * 3).expand(2, 2)
+    assert wide.copy_(wide) is wide
+    wide.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
+    assert wide._version == 1
