@@ -9,10 +9,13 @@ from gradcli.engine.functions import public_operators
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import ValueFault
 
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "inv", "matmul", "matrix_norm", "matrix_power",
+    "multi_dot", "norm", "slogdet", "solve", "vecdot", "vector_norm",
+]  # fmt: skip
+
 _names = public_operators()
-for _name in ("inv", "det", "solve", "cholesky"):
-    if _name in _names:
-        globals()[_name] = _names[_name]
+cholesky, det, inv, solve = (_names[_name] for _name in ("cholesky", "det", "inv", "solve"))
 slogdet = functions.slogdet
 cross, multi_dot = calls.cross, calls.multi_dot
 

@@ -6,6 +6,7 @@ Each is a function and, where PyTorch has it so, a method of Tensor.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.limits import charge_shape
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
@@ -53,12 +55,16 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries along a dimension that ``index`` names."""
-    return called(_along(input, dim, _whole(index)), "IndexSelectBackward0")
+    index = _whole(index)
+    size = input.shape[normal_dim(dim, input.ndim)] if input.ndim else 1
+    charge_shape((index.size, input.numel() // max(1, size)))
+    return called(_along(input, dim, index), "IndexSelectBackward0")
 
 
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
     input, mask = broadcast_tensors(input, mask)
+    charge_shape(input.shape)
     return called(O["getitem"](input, mask.array), "MaskedSelectBackward0")
 
 
@@ -73,7 +79,9 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 
 def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
-    return called(O["getitem"](O["reshape"](input, (-1,)), _whole(index)), "TakeBackward0")
+    index = _whole(index)
+    charge_shape(index.shape)
+    return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0")
 
 
 def gather(input: Any, dim: int, index: Any) -> Any:
@@ -92,9 +100,11 @@ def gather(input: Any, dim: int, index: Any) -> Any:
 
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Along a dimension, the entries that whole numbers name; sizes broadcast."""
+    indices = _whole(indices)
+    charge_shape(indices.shape)
     if dim is None:
-        return O["gather"](O["reshape"](input, (-1,)), _whole(indices).reshape(-1), 0)
-    return called(O["gather"](input, _whole(indices), dim), "GatherBackward0")
+        return O["gather"](O["reshape"](input, (-1,)), indices.reshape(-1), 0)
+    return called(O["gather"](input, indices, dim), "GatherBackward0")
 
 
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
@@ -259,6 +269,8 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
     times = repeats.array if isinstance(repeats, Tensor) else repeats
+    total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
+    charge_shape((max(0, total), input.numel() // max(1, size)))
     return called(_along(input, dim, np.repeat(np.arange(size), times)), "IndexSelectBackward0")
 
 
@@ -349,6 +361,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
 
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
+    charge_shape((input.ndim or 1, *input.shape))
     found = np.nonzero(np.atleast_1d(input.array))
     if as_tuple:
         return tuple(wrap(f, dtypes.int64) for f in found)
@@ -359,6 +372,7 @@ def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
     """The distinct entries in order; also where each came to stand, and how often each occurs."""
+    charge_shape((3, *input.shape))
     values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True)
     out = [wrap(values, input.dtype)]
     if return_inverse:
@@ -370,7 +384,9 @@ def unique(
 
 def bincount(input: Any, *, minlength: int = 0) -> Any:
     """How often each whole number occurs."""
-    return wrap(np.bincount(_whole(input), minlength=minlength), dtypes.int64)
+    numbers = _whole(input)
+    charge_shape((max(minlength, int(numbers.max(initial=0))),))
+    return wrap(np.bincount(numbers, minlength=minlength), dtypes.int64)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -408,6 +424,9 @@ def cartesian_prod(*tensors: Any) -> Any:
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of ``r`` entries of a vector, a row each."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    size = input.shape[0] if input.ndim == 1 else 0
+    count = math.comb(max(0, size + r - 1 if with_replacement else size), r)
+    charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
     rows = np.array(list(choose(range(input.shape[0]), r)), np.int64).reshape(-1, r)
     return O["getitem"](input, rows)
 

@@ -19,6 +19,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.limits import charge_shape
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 _add, _sub, _mul, _div, _pow = Tensor.add, Tensor.sub, Tensor.mul, Tensor.div, Tensor.pow
@@ -247,6 +248,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     last = input.ndim - 1
     lined = O["unsqueeze"](O["transpose"](input, dim, last), -2)
     size = lined.shape[-1]
+    charge_shape((*lined.shape[:-2], size, size), 16)
     before = np.tri(size, dtype=bool)  # row k joins the entries up to k
     rows = O["where"](wrap(before, dtypes.bool_), lined, 1.0 if input.dtype.kind > 1 else 1)
     out = of_its_own(O["transpose"](O["prod"](rows, -1), dim, last))
@@ -256,7 +258,8 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
 def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     """Differences between neighbours along a dimension, ``n`` times."""
     before = (builtins.slice(None),) * normal_dim(dim, len(input.shape))
-    for _ in range(n):
+    size = len(input.shape) and input.shape[normal_dim(dim, len(input.shape))]
+    for _ in range(min(n, size)):
         last = input[(*before, builtins.slice(1, None))]
         input = last - input[(*before, builtins.slice(None, -1))]
     return input

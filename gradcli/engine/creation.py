@@ -301,11 +301,13 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
 
 def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:
     """The places on and below a diagonal, as two rows of indices."""
+    charge_shape((3, row, col))
     return wrap(np.stack(np.tril_indices(row, offset, col)), dtypes.int64)
 
 
 def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
     """The places on and above a diagonal, as two rows of indices."""
+    charge_shape((3, row, col))
     return wrap(np.stack(np.triu_indices(row, offset, col)), dtypes.int64)
 
 

@@ -318,5 +318,15 @@ TABLE: dict[str, Any] = {
     "bool": _bool, "sorted": _sorted, "pow": _power,
     "enumerate": _enumerate, "zip": _zip, "reversed": _reversed,
 }  # fmt: skip
-PYTHON_ONLY = ("len", "range", "list", "tuple", "sorted", "enumerate", "zip", "reversed")
+PYTHON_ONLY = (
+    "isinstance",
+    "len",
+    "range",
+    "list",
+    "tuple",
+    "sorted",
+    "enumerate",
+    "zip",
+    "reversed",
+)
 """Names that are Python's and stand under no prefix."""

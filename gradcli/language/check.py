@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import SyntaxFault, closest
-from gradcli.language.names import CONSTANTS, NAMES, namespace
+from gradcli.language.names import CALLED, CONSTANTS, NAMES, WITHHELD, namespace
 from gradcli.language.source import Source
 
 
@@ -74,12 +74,17 @@ class Checked:
         """Check that every name is known, given ``given``. Raises SyntaxFault E0201 or E0202."""
         given = set(given)
         for name, node in self.outer.items():
-            if name in given or name in NAMES:
+            if name in given or name in NAMES or (name in CALLED and name in self.called):
                 continue
             known = [*self.bound, *given]
             if name in self.called:
-                near = closest(name, [k for k in NAMES if k not in CONSTANTS] + known)
+                near = closest(name, [k for k in (*NAMES, *CALLED) if k not in CONSTANTS] + known)
                 mend = f"did you mean `{near}`? " if near else ""
+                if name in WITHHELD:
+                    raise SyntaxFault(
+                        "E0201", f"programs cannot use `{name}`", self.source, node.start, node.end,
+                        help=WITHHELD[name],
+                    )  # fmt: skip
                 raise SyntaxFault(
                     "E0201", f"unknown function `{name}`", self.source, node.start, node.end,
                     help=f"{mend}(all: gradcli ops)",

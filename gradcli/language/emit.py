@@ -129,7 +129,7 @@ class Emitter:
         where = self.at(node)
         if name in names.CONSTANTS:
             return ast.Constant(names.CONSTANTS[name], **where)
-        self.constants[f"g_{name}"] = names.NAMES[name]
+        self.constants[f"g_{name}"] = names.function(name)
         return ast.Name(f"g_{name}", LOAD, **where)
 
     def fresh(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.engine.tensor import Tensor
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import closest
-from gradcli.language.names import NAMES
+from gradcli.language.names import CALLED, NAMES
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 _CODES: dict[type, tuple[str, type[Fault]]] = {
@@ -104,7 +104,7 @@ def _keyword_help(fault: Fault, node: n.Node, program: Any) -> str | None:
         if isinstance(statement, n.Def) and statement.name == node.func.id:
             known = [param.name for param in statement.params]
     if not known:
-        code = getattr(NAMES.get(node.func.id), "__code__", None)
+        code = getattr({**NAMES, **CALLED}.get(node.func.id), "__code__", None)
         known = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]] if code else []
     if not known:
         return None

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
-from gradcli.engine import creation, functions
+from gradcli.engine import arranging, creation, dtypes, functions
 from gradcli.engine.tensor import Tensor
+from gradcli.language import builtins
 from gradcli.language.bounds import LIST_LIMIT, SHORT, TENSOR_BYTES, Lazy, grown, listed, weigh
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import TypeFault
@@ -21,6 +23,7 @@ from gradcli.ops.limits import charge
 
 _PLAIN = frozenset((Tensor, float))
 _HEAVY = frozenset((list, tuple, range, Lazy))
+_COMPOSED = frozenset(("gradcli.engine.calls", "gradcli.engine.arranging"))
 _ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
 
 
@@ -31,7 +34,16 @@ def light(value: Any) -> Any:
         return weigh(value if kind is not Lazy else listed(value), SHORT)
     if kind is int and value.bit_length() > 64:
         return float(value)
+    if kind is FunctionType:  # float, int and bool stand for element types
+        return TYPES.get(value, value)
     return value
+
+
+TYPES: dict[Any, dtypes.DType] = {
+    builtins.TABLE["float"]: dtypes.float64, builtins.TABLE["int"]: dtypes.int64,
+    builtins.TABLE["bool"]: dtypes.bool_,
+}  # fmt: skip
+"""What Python's own types mean as an element type."""
 
 
 def data(value: Any, name: str) -> Any:
@@ -85,17 +97,19 @@ def gated(function: Any, count: int | None = None) -> Any:
     special = _SPECIAL.get(function)
     if special is not None:
         return special
-    op = _operator(function)
+    module = getattr(function, "__module__", "") or ""
+    op = None if module in _COMPOSED else _operator(function)
     if op is not None:
         return _gated_operator(function, op, count)
-    module = getattr(function, "__module__", "") or ""
     if (
         callable(function)
         and module.startswith("gradcli.")
         and not module.startswith("gradcli.language")
         and not isinstance(function, type)
     ):
-        return _named(_gated_function(function), function)
+        from gradcli.language.gate_composed import composed
+
+        return composed(function)
     return function
 
 
@@ -143,24 +157,15 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
 _NUMBERS = frozenset((float, int, complex, bool))
 
 
-def _gated_function(function: Callable) -> Callable:
-    def call(*args: Any, **options: Any) -> Any:
-        for key, value in options.items():
-            options[key] = light(value)
-        return function(*[light(a) for a in args], **options)
-
-    return call
-
-
-def _named(call: Callable, function: Callable) -> Callable:
-    call.__name__ = getattr(function, "__name__", "function")
-    return call
-
-
 def gated_method(name: str, method: Callable, count: int | None) -> Callable:
     """A method of Tensor with its arguments looked at."""
     if count == 0:
         return method
+    special = _SPECIAL.get(method)
+    if special is not None:
+        return special
+    if method.__module__ in _COMPOSED and method.__code__.co_varnames[:1] != ("self",):
+        return gated(method)
     op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
     inputs = op.arity - 1 if op is not None and not op.variadic else 0
 
@@ -220,7 +225,8 @@ def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -
     def call(x: Any, *args: Any, **options: Any) -> Any:
         x = data(x, name)
         args = tuple(light(a) for a in args)
-        size = args[0] if args else options.get("size", options.get("chunks", 1))
+        sizes = (v for k, v in options.items() if k != "dim")
+        size = args[0] if args else next(sizes, 1)
         most = max(getattr(x, "shape", ()) or (0,))
         charge(TENSOR_BYTES * grown(pieces(most, size)))
         return function(x, *args, **options)
@@ -258,6 +264,10 @@ def _few(most: int, size: Any) -> int:
     return -(-most // size) if isinstance(size, int) and size > 0 else min(most, LIST_LIMIT)
 
 
+def _sections(most: int, sections: Any) -> int:
+    return sections if isinstance(sections, int) else 1
+
+
 def to_list(x: Tensor) -> Any:
     """``x.tolist()``, its length known first."""
     grown(x.array.size)
@@ -279,11 +289,15 @@ _SPECIAL: dict[Any, Callable] = {
     functions.split: _parting(functions.split, _few, "split"),
     functions.chunk: _parting(functions.chunk, lambda most, n: min(most, n), "chunk"),
     functions.unbind: _parting(functions.unbind, lambda most, _: most, "unbind"),
+    arranging.split: _parting(arranging.split, _few, "split"),
+    arranging.chunk: _parting(arranging.chunk, lambda most, n: min(most, n), "chunk"),
+    arranging.unbind: _parting(arranging.unbind, lambda most, _: most, "unbind"),
+    arranging.tensor_split: _parting(arranging.tensor_split, _sections, "tensor_split"),
     creation.tensor: _making(creation.tensor, "tensor"),
     creation.as_tensor: _making(creation.as_tensor, "as_tensor"),
+    functions.is_tensor: functions.is_tensor,
     Tensor: _making(Tensor, "Tensor"),
     Tensor.abs: _data_first(Tensor.abs, "abs"),
-    Tensor.pow: lambda x, y: gated(OPERATORS["pow"])(x, y),
     **{f: _data_first(f, f.__name__) for f in (
         functions.torch_max, functions.torch_min, functions.diag, functions.diag_embed,
         functions.flatten, functions.numel)},

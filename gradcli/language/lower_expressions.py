@@ -207,6 +207,11 @@ class Expressions(Emitter):
             if isinstance(value, float):
                 return Value(ast.Constant(value, **where), 1, True)
             return Value(ast.Name(self.constant("k_", value), LOAD, **where), 1)
+        if names.namespace(f"{module}.{dotted}") is not None:
+            raise SyntaxFault(
+                "E0206", f"`{dotted}` is a module, not a value", self.checked.source, node.start,
+                node.end, help=f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
+            )  # fmt: skip
         near = closest(dotted, table)
         raise SyntaxFault(
             "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source,

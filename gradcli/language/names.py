@@ -1,24 +1,22 @@
 """What a program can reach: one table of names, one of attributes. Nothing else exists for it.
 
-``NAMES`` holds functions and constants by bare name. ``NAMESPACES`` holds what ``import torch``,
-``import numpy`` and ``import math`` give under a prefix: the same functions, and PyTorch's meaning
-where it differs on a bare name (``max(a, b)`` is elementwise, ``torch.max(x)`` PyTorch's).
+``NAMES`` holds functions and constants by bare name, ``CALLED`` further functions. ``namespace``
+gives what ``import torch``, ``import numpy`` and ``import math`` bring under a prefix.
 ``attribute`` finds methods and attributes by the type of the value, again from fixed tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from gradcli import engine
 from gradcli.engine import creation, dtypes, functions, modes
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
-from gradcli.engine.methods import Extremes
+from gradcli.engine.results import Extremes, Range, Results
 from gradcli.engine.tensor import Size, Tensor
-from gradcli.language import builtins, gate
+from gradcli.language import builtins, gate, kinds, namespaces
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import TypeFault
 
@@ -29,20 +27,17 @@ CONSTANTS = {
     "nan": float("nan"),
 }
 
-_SPREAD = {"std": "std", "var": "var", "mean": "mean", "prod": "prod", "norm": "norm"}
-
-
-def _created(name: str) -> Callable:
-    return getattr(creation, name)
-
 
 def _bare_names() -> dict[str, Any]:
     table: dict[str, Any] = dict(functions.public_operators())
     for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "rand", "randn",
                  "randint", "as_tensor", "manual_seed"):  # fmt: skip
-        table[name] = _created(name)
-    for name in ("numel", "is_tensor", "allclose", "equal"):
+        table[name] = getattr(creation, name)
+    for name in ("numel", "is_tensor"):
         table[name] = getattr(functions, name)
+    # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order.
+    rich = namespaces.composed()
+    table.update({n: f for n, f in rich.items() if n in table and n != "gather"})
     for name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
         table[name] = getattr(modes, name)
     table.update(CONSTANTS)
@@ -50,78 +45,51 @@ def _bare_names() -> dict[str, Any]:
     table["double"] = dtypes.float64
     table["Tensor"] = creation.tensor
     table.update(builtins.TABLE)
+    table["isinstance"] = kinds.is_instance
     return table
-
-
-def _torch() -> dict[str, Any]:
-    table = dict(NAMES)
-    for name in builtins.PYTHON_ONLY:
-        table.pop(name, None)
-    table.update(
-        max=functions.torch_max, min=functions.torch_min, sum=OPERATORS["sum"],
-        abs=Tensor.abs, pow=Tensor.pow, round=OPERATORS["round"], all=OPERATORS["all"],
-        any=OPERATORS["any"], float=dtypes.float32, int=dtypes.int32, bool=dtypes.bool_,
-        long=dtypes.int64, from_numpy=creation.as_tensor, Tensor=Tensor,
-    )  # fmt: skip
-    from gradcli.engine.function import Function
-
-    table["autograd.Function"] = Function
-    table["autograd.grad"] = engine.grad
-    table["autograd.backward"] = engine.backward
-    for name in ("relu", "softmax", "log_softmax", "sigmoid", "tanh", "softplus", "elu",
-                 "leaky_relu", "logsigmoid", "softsign", "hardtanh"):  # fmt: skip
-        table[f"nn.functional.{name}"] = NAMES[name]
-    for name in ("norm",):
-        table[f"linalg.{name}"] = NAMES[name]
-    return table
-
-
-def _numpy() -> dict[str, Any]:
-    table = dict(NAMES)
-    table.update(array=creation.tensor, max=functions.torch_max, min=functions.torch_min,
-                 sum=OPERATORS["sum"], abs=Tensor.abs)  # fmt: skip
-    table["linalg.norm"] = NAMES["norm"]
-    return table
-
-
-def _math() -> dict[str, Any]:
-    wanted = (
-        "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
-        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod"
-    )
-    return {name: NAMES[name] for name in wanted.split()}
 
 
 NAMES: dict[str, Any] = _bare_names()
-_MAKERS = {"torch": _torch, "gradcli": _torch, "numpy": _numpy, "math": _math}
-_made: dict[str, dict[str, Any]] = {}
+CALLED: dict[str, Any] = {
+    name: function
+    for name, function in {**namespaces.composed(), **namespaces.created()}.items()
+    if name not in NAMES
+}
+"""Functions by bare names that are theirs only where they are called: ``t(A)``, but ``sin(t)``."""
+_MAKERS = {
+    "torch": namespaces.torch, "gradcli": namespaces.torch, "numpy": namespaces.numpy,
+    "math": namespaces.math,
+}  # fmt: skip
+_made: dict[str, namespaces.Namespace] = {}
 
 
-def namespace(module: str) -> dict[str, Any] | None:
+def function(name: str) -> Any:
+    """What a bare name stands for where it is called."""
+    return NAMES[name] if name in NAMES else CALLED[name]
+
+
+def namespace(module: str) -> Mapping[str, Any] | None:
     """What ``import module`` gives, by dotted name; None for a module that is not known."""
-    if module in _MAKERS and module not in _made:
-        _made[module] = _MAKERS[module]()
-    if module in _made:
-        return _made[module]
     root, _, rest = module.partition(".")
-    if rest and root in _MAKERS:
-        inner = {
-            name.removeprefix(f"{rest}."): value
-            for name, value in (namespace(root) or {}).items()
-            if name.startswith(f"{rest}.")
-        }
-        return inner or None
-    return None
+    if root not in _MAKERS:
+        return None
+    if root not in _made:
+        _made[root] = _MAKERS[root](NAMES)
+    return _made[root].below(rest) if rest else _made[root]
 
 
 # ---- Attributes ----------------------------------------------------------------------------------
 
 _TENSOR_READ = [
     "shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T",
-    "mT", "real", "imag", "retains_grad",
+    "mT", "mH", "real", "imag", "retains_grad", "output_nr", "is_cuda", "layout", "itemsize",
+    "nbytes",
 ]  # fmt: skip
 _TENSOR_CALL = [
     "size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride",
+    "nelement", "storage_offset", "is_complex", "is_signed", "is_inference", "half", "short",
+    "char", "byte", "cfloat", "cdouble", "new", "new_tensor", "new_zeros", "new_ones", "new_full",
+    "new_empty", "uniform_", "normal_", "swapdims", "swapdims_", "t_",
     "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
     "register_post_accumulate_grad_hook", "item", "tolist", "to", "type", "type_as", "float",
     "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
@@ -131,7 +99,7 @@ _TENSOR_CALL = [
 
 
 def _tensor_methods() -> dict[str, Any]:
-    table = {name: getattr(Tensor, name) for name in _TENSOR_CALL}
+    table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
     table["tolist"] = gate.to_list
     for op in OPERATORS.values():
         for name in (op.name, *op.aliases):
@@ -139,14 +107,33 @@ def _tensor_methods() -> dict[str, Any]:
                 method = getattr(Tensor, spelled, None)
                 if callable(method) and not spelled.startswith("_"):
                     table.setdefault(spelled, method)
+    for name in namespaces.composed():
+        for spelled in (name, f"{name}_"):
+            method = getattr(Tensor, spelled, None)
+            if callable(method):
+                table.setdefault(spelled, method)
     return table
 
 
+WITHHELD = {
+    "numpy": "tensors are the only arrays here; x.tolist() gives numbers",
+    "data_ptr": "x.is_contiguous(), x.stride() and x.storage_offset() say how entries lie",
+    "param_groups": "an optimizer's groups are dictionaries; make another optimizer instead",
+    "state_dict": "an optimizer's state is a dictionary",
+    "getattr": "write the attribute: x.grad_fn",
+    "setattr": "write the assignment: x.grad = None",
+    "hasattr": "write the attribute: x.grad_fn",
+    "type": "x.dtype is a tensor's element type; isinstance(x, torch.Tensor) asks",
+}
+"""Names that a tutorial may use and no program can, with what to write instead."""
 READ: dict[type, tuple[str, ...]] = {
     Tensor: tuple(_TENSOR_READ),
     Node: ("next_functions",),
     AccumulateGrad: ("next_functions", "variable"),
     Extremes: ("values", "indices"),
+    Range: ("min", "max"),
+    dtypes.DType: ("is_floating_point", "is_complex", "itemsize"),
+    dtypes.Device: ("type", "index"),
     float: ("real", "imag"),
     complex: ("real", "imag"),
 }
@@ -194,22 +181,40 @@ def _family(value: Any) -> type:
         return kind
     if isinstance(value, Node):
         return AccumulateGrad if kind is AccumulateGrad else Node
+    if isinstance(value, Results):
+        return Range if kind is Range else Extremes
     return float if kind is np.float64 else kind
 
 
 def attribute(value: Any, name: str) -> Any:
     """``value.name`` as the tables have it. Raises TypeFault (E0204), with the nearest name."""
     kind = _family(value)
+    if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
+        return _of_stand_in(value, name)
     method = CALL.get(kind, {}).get(name)
     if method is not None:
         if kind is Tensor:
             method = gate.gated_method(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
+    if name in WITHHELD:
+        raise TypeFault("E0204", f"programs cannot use `{name}`", help=WITHHELD[name])
     if name in READ.get(kind, ()):
         return getattr(value, name)
     if kind in OWN and name in value.__dict__:
         return value.__dict__[name]
     raise unknown_attribute(kind, name)
+
+
+def _of_stand_in(value: Any, name: str) -> Any:
+    """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
+    if name in READ[Tensor]:
+        return getattr(value, name)
+    method = getattr(value, name, None) if name in CALL[Tensor] else None
+    if method is None:
+        raise unknown_attribute(Tensor, name)
+    return lambda *args, **options: method(
+        *map(gate.light, args), **{k: gate.light(v) for k, v in options.items()}
+    )
 
 
 def unknown_attribute(kind: type, name: str) -> TypeFault:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.modes import mode
-from gradcli.language import builtins, names, text
+from gradcli.language import builtins, names, settings, text
 from gradcli.language import nodes as n
 from gradcli.language.bounds import contains, item, iterate, pair, turns
 from gradcli.language.budget import FILE, tokens
@@ -109,11 +109,15 @@ class Program:
         keep: frozenset[str] | None = frozenset(),
         trace: Callable[[str], Any] | None = None,
         watch: Callable[..., Any] | None = None,
+        lasting: bool = False,
     ) -> Outcome:
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
         ``trace`` is given a line for each statement that ran, with what it left. ``watch`` is
         called after each statement with its offset and the names and values that it left.
+
+        What the program sets for the process (the default dtype, print options) is put back when it
+        ends, unless ``lasting``: a session goes on with it.
 
         Tensors assigned to the names in ``keep`` (None: to any name) keep their gradients.
         Raises Fault: what the program did wrong, with ``source``, ``labels`` and ``notes``.
@@ -158,6 +162,7 @@ class Program:
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)
+            settings.put_back(keep=lasting)
             turns.steps, mode.grad, mode.inference = before
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return Outcome(value, variables)
@@ -252,7 +257,7 @@ def _made_caller(name: str, count: int | None) -> Callable:
     else:
         checked = method and gated_method(name, method, None)
 
-        def call(value: Any, *args: Any, **options: Any) -> Any:
+        def call(value: Any, /, *args: Any, **options: Any) -> Any:
             if value.__class__ is tensor:
                 return checked(value, *args, **options)
             return attribute(value, name)(*args, **options)

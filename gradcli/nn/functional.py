@@ -15,6 +15,13 @@ from gradcli.engine.tensor import Tensor
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_similarity",
+    "cross_entropy", "elu", "hardtanh", "huber_loss", "l1_loss", "leaky_relu", "linear",
+    "log_softmax", "logsigmoid", "mse_loss", "nll_loss", "normalize", "one_hot", "relu", "sigmoid",
+    "silu", "smooth_l1_loss", "softmax", "softplus", "softsign", "tanh",
+]  # fmt: skip
+
 _names = public_operators()
 relu, sigmoid, tanh = _names["relu"], _names["sigmoid"], _names["tanh"]
 elu, leaky_relu, logsigmoid = _names["elu"], _names["leaky_relu"], _names["logsigmoid"]

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine import Tensor, dtypes
+from gradcli.engine import Tensor, arranging, calls, dtypes
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.functions import flatten
 from gradcli.engine.methods import extreme_method, plain_index, sizes_method
@@ -18,6 +18,13 @@ from gradcli.ops.core import OPERATORS, Operator
 
 levels = itertools.count(2).__next__
 """Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
+
+
+METHODS: dict[str, Callable] = {
+    **{f.__name__: f for module in (calls, arranging) for f in module.BOTH},
+    **calls.ALIASES, **arranging.ALIASES,
+}  # fmt: skip
+"""Methods that are composed of operators: what operators can do, they can."""
 
 
 class Operand:
@@ -100,13 +107,14 @@ class Operand:
 
     def __getattr__(self, name: str) -> Any:
         """Tensor's methods by name, ``x.sum(0)``; after ``x.add_(y)`` the result is x."""
-        op = OPERATORS.get(name)
-        if op is not None:
-            return lambda *args, **params: op(self, *args, **params)
-        op = OPERATORS.get(name[:-1]) if name.endswith("_") else None
-        if op is None:
+        function = METHODS.get(name) or OPERATORS.get(name)
+        if function is not None:
+            return lambda *args, **params: function(self, *args, **params)
+        short = name[:-1] if name.endswith("_") else ""
+        function = METHODS.get(short) or OPERATORS.get(short)
+        if function is None:
             raise AttributeError(name)
-        return lambda *args, **params: self.become(op(self, *args, **params))
+        return lambda *args, **params: self.become(function(self, *args, **params))
 
     def __neg__(self) -> Any:
         return OPERATORS["neg"](self)

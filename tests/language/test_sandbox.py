@@ -44,7 +44,8 @@ ATTACKS = [
     "x.map_(x, print)", "x.to('cuda')", "x.share_memory_()", "x.storage()", "x.data_ptr()",
     "x.__setitem__(0, 1)", "x.pin_memory()", "x.register_hook(3)(1)", "x.dtype = 3", "x.shape = 3",
     "x.array = 3", "x.__class__ = 3", "sin.compute = 3", "x.type(print)", "x.to(object)",
-    "x.new_tensor", "x.grad_fn.__call__()", "x.T.T.__init__",
+    "x.new_tensor.__self__", "isinstance(x, [].__class__)", "torch.serialization",
+    "x.grad_fn.__call__()", "x.T.T.__init__",
 ]  # fmt: skip
 
 

@@ -1,0 +1,29 @@
+"""``isinstance`` for programs, with the types that they know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine import creation
+from gradcli.engine.tensor import Size, Tensor
+from gradcli.language import builtins, gate, namespaces
+from gradcli.ops.errors import TypeFault
+
+_KINDS = {
+    **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
+    gate.gated(Tensor): Tensor, gate.gated(creation.tensor): Tensor, namespaces.size: Size,
+}  # fmt: skip
+
+
+def is_instance(value: Any, kinds: Any) -> bool:
+    """Whether ``value`` is of a type, or of one of several in a tuple. Raises TypeFault (E0303)."""
+    for kind in kinds if kinds.__class__ is tuple else (kinds,):
+        known = _KINDS.get(kind) if callable(kind) else None
+        if known is None:
+            raise TypeFault(
+                "E0303", "isinstance needs a type, or several in a tuple",
+                help="torch.Tensor, float, int, bool, list or tuple",
+            )  # fmt: skip
+        if isinstance(value, known):
+            return True
+    return False

@@ -1,0 +1,232 @@
+"""What ``import torch``, ``import numpy`` and ``import math`` give under a prefix.
+
+The same functions as the bare names, and PyTorch's meaning where it differs (``max(a, b)`` is
+elementwise, ``torch.max(x)`` PyTorch's). Namespaces inside a module (``torch.linalg``,
+``torch.optim``) are filled when a program first asks for one of their names, so that a program pays
+for what it uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gradcli import engine
+from gradcli.engine import arranging, creation, dtypes, functions, modes, overlay
+from gradcli.engine.tensor import Size, Tensor
+from gradcli.language import builtins, gate, settings
+from gradcli.ops.core import OPERATORS
+
+
+class Namespace(Mapping):
+    """The names of one module; ``inner`` says how the tables of dotted names are made."""
+
+    def __init__(self, table: dict[str, Any], inner: dict[str, Callable[[], dict]]) -> None:
+        self.table = table
+        self.inner = inner
+        self._filled: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.table:
+            self._fill(name)
+        return self.table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def _fill(self, name: str) -> None:
+        for prefix, make in self.inner.items():
+            if name.startswith(f"{prefix}.") and prefix not in self._filled:
+                self._filled.add(prefix)
+                self.table.update({f"{prefix}.{key}": value for key, value in make().items()})
+
+    def below(self, prefix: str) -> dict[str, Any] | None:
+        """The names under ``prefix``, without it; None where there are none."""
+        for inner in self.inner:
+            if inner == prefix or inner.startswith(f"{prefix}."):
+                self._fill(f"{inner}.")
+        found = {
+            name.removeprefix(f"{prefix}."): value
+            for name, value in self.table.items()
+            if name.startswith(f"{prefix}.")
+        }
+        return found or None
+
+
+def composed() -> dict[str, Any]:
+    """The functions of the Python face that are composed of operators: all are pure."""
+    return {name: f for name, f in overlay.functions().items() if not name.startswith("_")}
+
+
+_CREATED = (
+    "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
+    "logspace", "rand", "randn", "randint", "randperm", "normal", "manual_seed", "ones_like",
+    "zeros_like", "full_like", "empty_like", "rand_like", "randn_like", "tril_indices",
+    "triu_indices",
+)  # fmt: skip
+_MODES = (
+    "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled",
+    "is_inference_mode_enabled",
+)  # fmt: skip
+
+
+def created() -> dict[str, Any]:
+    """What makes tensors, and what asks about modes."""
+    table = {name: getattr(creation, name) for name in _CREATED}
+    table.update({name: getattr(modes, name) for name in _MODES})
+    return table
+
+
+def _is_floating_point(input: Tensor) -> bool:
+    return input.is_floating_point()
+
+
+def _is_complex(input: Tensor) -> bool:
+    return input.is_complex()
+
+
+def _is_inference(input: Tensor) -> bool:
+    return input.is_inference()
+
+
+def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
+    return dtypes.result_type(
+        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
+        for v in (tensor1, tensor2)
+    )
+
+
+def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
+    table = dict(names)
+    for name in builtins.PYTHON_ONLY:
+        table.pop(name, None)
+    table.update(composed())
+    table.update(created())
+    table.update(creation.TYPED)
+    table.update(
+        max=functions.torch_max, min=functions.torch_min, abs=Tensor.abs, all=OPERATORS["all"],
+        any=OPERATORS["any"], from_numpy=creation.as_tensor, Tensor=Tensor, Size=size,
+        device=_device, complex=creation.complex_of, is_floating_point=_is_floating_point,
+        is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
+        promote_types=dtypes.promote_types, can_cast=dtypes.can_cast, strided=dtypes.strided,
+        get_default_dtype=dtypes.get_default_dtype, set_default_dtype=settings.set_default_dtype,
+        set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
+        bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
+        cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=arranging.where,
+    )  # fmt: skip
+    table.update({"cuda.is_available": _no_cuda, "cuda.device_count": _no_devices})
+    return table
+
+
+def size(sizes: Any = ()) -> Size:
+    """``torch.Size``."""
+    return Size(builtins.listed(sizes))
+
+
+def _device(name: str) -> dtypes.Device:
+    return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
+
+
+def _no_cuda() -> bool:
+    return False
+
+
+def _no_devices() -> int:
+    return 0
+
+
+def _public(module: str) -> Callable[[], dict[str, Any]]:
+    """The functions that a namespace of the Python face says it has."""
+
+    def make() -> dict[str, Any]:
+        found = importlib.import_module(f"gradcli.{module}")
+        return {name: getattr(found, name) for name in found.__all__}
+
+    return make
+
+
+def _autograd() -> dict[str, Any]:
+    from gradcli.engine.function import Function
+    from gradcli.language import higher
+
+    return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
+            **higher.autograd()}  # fmt: skip
+
+
+def _higher(name: str) -> Callable[[], dict[str, Any]]:
+    def make() -> dict[str, Any]:
+        from gradcli.language import higher
+
+        return getattr(higher, name)()
+
+    return make
+
+
+_TORCH = {
+    "nn.functional": _public("nn.functional"), "linalg": _public("linalg"),
+    "autograd.functional": _higher("functional"), "autograd": _autograd, "func": _higher("func"),
+    "optim": _higher("optim"),
+}  # fmt: skip
+
+
+def torch(names: dict[str, Any]) -> Namespace:
+    """``import torch``."""
+    return Namespace(_torch_table(names), dict(_TORCH))
+
+
+def numpy(names: dict[str, Any]) -> Namespace:
+    """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
+    table = dict(names)
+    table.update(composed())
+    for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
+        table[name] = _wide(getattr(creation, {"array": "tensor", "asarray": "tensor"}.get(
+            name, name)))  # fmt: skip
+    table.update(max=functions.torch_max, min=functions.torch_min, sum=OPERATORS["sum"],
+                 abs=Tensor.abs)  # fmt: skip
+    for dtype in dtypes.ALL:
+        if dtype.name in table:
+            table[dtype.name] = made = _number_of(dtype)
+            gate.TYPES[made] = dtype
+    return Namespace(table, {"linalg": _public("linalg")})
+
+
+def _wide(make: Callable) -> Callable:
+    """A function that makes float64 where nothing else is asked for."""
+    make = gate.gated(make)
+
+    def made(*args: Any, **options: Any) -> Tensor:
+        if options.get("dtype") is not None:
+            return make(*args, **options)
+        before = dtypes.get_default_dtype()
+        dtypes.set_default_dtype(dtypes.float64)
+        try:
+            return make(*args, **options)
+        finally:
+            dtypes.set_default_dtype(before)
+
+    made.__name__ = make.__name__
+    return made
+
+
+def _number_of(dtype: dtypes.DType) -> Callable:
+    """``np.float32``: makes a number of that type, and names the type as ``dtype=np.float32``."""
+
+    def number(value: Any = 0) -> Tensor:
+        return creation.tensor(gate.solid(value), dtype=dtype)
+
+    number.__name__ = dtype.name
+    number.__module__ = __name__
+    return number
+
+
+def math(names: dict[str, Any]) -> Namespace:
+    """``import math``."""
+    wanted = (
+        "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
+        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod"
+    )
+    return Namespace({name: names[name] for name in wanted.split()}, {})

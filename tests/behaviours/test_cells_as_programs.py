@@ -1,0 +1,126 @@
+"""The cells run by the language: what is in it prints what PyTorch prints, to the character.
+
+A cell that needs what the language leaves out must be refused for exactly that: a construct by the
+parser or the checker, or one of the names that programs cannot use, each with what to write
+instead. Any other refusal is a bug.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+import gradcli
+from gradcli.language.diagnostics import SyntaxFault
+from gradcli.language.names import WITHHELD
+from gradcli.language.run import Limits, prepare
+from gradcli.ops.errors import Fault
+
+HERE = Path(__file__).parent
+
+
+def _loaded(name):
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+snippets = _loaded("snippets")
+CELLS = snippets.cells()
+RECORD = json.loads((HERE.parent / "oracles" / "behaviours.json").read_text(encoding="utf-8"))
+PRELUDE = "import torch\nimport numpy as np\n"
+CONSTRUCTS = {
+    "E0112": "names that begin with an underscore",
+    "E0116": "an operator on bits",
+    "E0121": "a conversion in an f-string",
+    "E0130": "classes",
+    "E0131": "exceptions",
+    "E0132": "decorators",
+    "E0135": "generators",
+    "E0139": "other modules",
+    "E0140": "dictionaries and sets",
+    "E0164": "other context managers",
+    "E0206": "modules as values",
+}
+# Cells that print something else as programs alone, and why.
+APART = {"tensors: numpy shares memory": "a program's arrays are tensors"}
+
+
+def _different_in_python():
+    """The cells that print something else from Python too."""
+    return set(_loaded("test_behaviours").APART)
+
+
+KNOWN = _different_in_python()
+
+
+@pytest.fixture(autouse=True)
+def as_it_was():
+    gradcli.set_default_dtype(gradcli.float32)
+    yield
+    gradcli.set_default_dtype(gradcli.float32)
+
+
+def refusal(text):
+    """The construct or name that keeps a text out of the language; None where it is in."""
+    try:
+        prepare(PRELUDE + text, "file").checked.require(())
+    except SyntaxFault as fault:
+        return _construct(fault)
+    return None
+
+
+def _construct(fault):
+    if fault.code in CONSTRUCTS:
+        return CONSTRUCTS[fault.code]
+    if any(fault.message == f"programs cannot use `{name}`" for name in WITHHELD):
+        return fault.message
+    raise fault
+
+
+def printed(text):
+    """What a program prints, and what kept it from ending."""
+    out = []
+    program = prepare(PRELUDE + text, "file")
+    try:
+        program.run({}, limits=Limits(), write=out.append)
+    except Fault as fault:
+        return snippets.plain("".join(out)), fault
+    return snippets.plain("".join(out)), None
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_prints_what_pytorch_prints(name):
+    needs = refusal(CELLS[name])
+    if needs is not None:
+        pytest.skip(f"needs {needs}")
+    text, fault = printed(CELLS[name])
+    if fault is not None and name not in KNOWN and name not in APART:
+        pytest.skip(f"needs what is withheld: {_construct(fault)}")
+    same = fault is None and text == RECORD["cases"][name]
+    if name in APART:
+        assert not same, "now the same: take it off the list"
+    elif name not in KNOWN:
+        assert text == RECORD["cases"][name]
+
+
+def test_most_cells_are_programs():
+    taken = [name for name, text in CELLS.items() if refusal(text) is None]
+    assert len(taken) >= 175
+
+
+def test_what_a_program_sets_ends_with_it():
+    text = (
+        "import torch\ntorch.set_printoptions(precision=2)\ntorch.set_default_dtype(torch.float64)"
+    )
+    prepare(f"{text}\nprint(torch.tensor(1 / 3))", "file").run({})
+    assert repr(gradcli.tensor(1 / 3)) == "tensor(0.3333)"
+    prepare(text, "file").run({}, lasting=True)
+    try:
+        assert repr(gradcli.tensor(1 / 3)) == "tensor(0.33)"
+    finally:
+        gradcli.set_printoptions(profile="default")
