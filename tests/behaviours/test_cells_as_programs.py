@@ -50,14 +50,6 @@ CONSTRUCTS = {
 APART = {"tensors: numpy shares memory": "a program's arrays are tensors"}
 
 
-def _different_in_python():
-    """The cells that print something else from Python too."""
-    return set(_loaded("test_behaviours").APART)
-
-
-KNOWN = _different_in_python()
-
-
 @pytest.fixture(autouse=True)
 def as_it_was():
     gradcli.set_default_dtype(gradcli.float32)
@@ -99,12 +91,12 @@ def test_prints_what_pytorch_prints(name):
     if needs is not None:
         pytest.skip(f"needs {needs}")
     text, fault = printed(CELLS[name])
-    if fault is not None and name not in KNOWN and name not in APART:
+    if fault is not None and name not in APART:
         pytest.skip(f"needs what is withheld: {_construct(fault)}")
     same = fault is None and text == RECORD["cases"][name]
     if name in APART:
         assert not same, "now the same: take it off the list"
-    elif name not in KNOWN:
+    else:
         assert text == RECORD["cases"][name]
 
 
