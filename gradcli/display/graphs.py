@@ -237,10 +237,10 @@ def to_text(graph: Graph, *, limit: int = LIMIT) -> str:
         rows.append(
             (
                 f"%{node.id}",
-                f"{name} = {_operation(node)}" if wide else f"= {_operation(node)}",
+                f"{name} = {operation(node)}" if wide else f"= {operation(node)}",
                 node.type,
-                "" if node.value is None else _short(node.value),
-                "" if node.grad is None else f"grad {_short(node.grad)}",
+                "" if node.value is None else short(node.value),
+                "" if node.grad is None else f"grad {short(node.grad)}",
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)] if rows else []
@@ -253,7 +253,8 @@ def to_text(graph: Graph, *, limit: int = LIMIT) -> str:
     return "\n".join(lines)
 
 
-def _operation(node: GraphNode) -> str:
+def operation(node: GraphNode) -> str:
+    """The operation of a node with its inputs and parameters: ``mul 2 %1``."""
     parts = [node.op, *map(_input, node.inputs)]
     parts += [f"{name}={_argument(value)}" for name, value in node.params.items()]
     return " ".join(parts)
@@ -267,9 +268,9 @@ def _input(value: Any) -> str:
     if value is None:
         return "const"
     if is_number(value):
-        return _short(value)
+        return short(value)
     size = "x".join(map(str, np.shape(value)))
-    return f"const[{size}]" if size else _short(value)
+    return f"const[{size}]" if size else short(value)
 
 
 def _argument(value: Any) -> str:
@@ -288,7 +289,7 @@ def _argument(value: Any) -> str:
     return type(value).__name__
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """A value on one line, cut where it is long."""
     text = " ".join(show_value(value).split()).replace("[ ", "[")
     return text if len(text) <= WIDTH else text[: WIDTH - 3].rstrip(" ,") + "..."
@@ -306,9 +307,9 @@ def to_dot(graph: Graph, *, limit: int = LIMIT) -> str:
         constants += [f"{name}={_argument(value)}" for name, value in node.params.items()]
         label = [" ".join([title, *constants]), node.type]
         if node.value is not None:
-            label.append(_short(node.value))
+            label.append(short(node.value))
         if node.grad is not None:
-            label.append(f"grad {_short(node.grad)}")
+            label.append(f"grad {short(node.grad)}")
         style = ", style=rounded" if node.op == "leaf" else ""
         lines.append(f"  n{node.id} [label={_quoted(label)}{style}];")
         lines += [f"  n{i.id} -> n{node.id};" for i in node.inputs if isinstance(i, Ref)]
