@@ -12,6 +12,7 @@ import numpy as np
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, unknown
 from gradcli.engine import Tensor, creation, dtypes, functions, random, wrap
+from gradcli.language.articles import a_value
 from gradcli.language.run import (
     MAX_DEPTH,
     MAX_MEMORY,
@@ -319,7 +320,7 @@ def as_result(value: Any) -> Any:
         return creation.as_tensor(value)
     except Fault:
         raise ValueFault(
-            "E0314", f"the result is a {type(value).__name__}, not a number or a tensor",
+            "E0314", f"the result is {a_value(value)}, not a number or a tensor",
             help="end with an expression that has a numeric value, or name one with --of",
         ) from None  # fmt: skip
 

@@ -143,21 +143,20 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
     """Show a fault; gives the exit code that it means."""
     watchdog.stop()
     code = exit_code(fault)
-    diagnostic = Diagnostic.of(fault)
+    found = [fault]
+    if fault.code[:3] in ("E01", "E02"):
+        from gradcli.language.recover import further
+
+        found += further(fault)
     if as_json:
         from gradcli.display.records import dump_json
 
-        sys.stdout.write(
-            dump_json({"schema": 1, "ok": False, "error": diagnostic.to_json()}) + "\n"
-        )
+        errors = [Diagnostic.of(one).to_json() for one in found]
+        record = {"schema": 1, "ok": False, "error": errors[0], "errors": errors}
+        sys.stdout.write(dump_json(record) + "\n")
     else:
-        sys.stderr.write(diagnostic.render(colour(sys.stderr)) + "\n")
-        if fault.code.startswith("E01"):
-            from gradcli.language.recover import further
-
-            for other in further(fault):
-                said = Diagnostic.of(other).render(colour(sys.stderr))
-                sys.stderr.write(f"\n{said}\n")
+        said = [Diagnostic.of(one).render(colour(sys.stderr)) + "\n" for one in found]
+        sys.stderr.write("\n".join(said))
     return code
 
 

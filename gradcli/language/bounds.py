@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gradcli.engine.tensor import Tensor
+from gradcli.language.articles import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.limits import charge
 
@@ -98,9 +99,7 @@ def iterate(value: Any) -> Any:
     if getattr(value, "__gradcli_rank__", 0):
         return iter(value)
     raise TypeFault(
-        "E0303",
-        f"cannot loop over a {type(value).__name__}",
-        help="loop over range(n), a list or a tensor",
+        "E0303", f"cannot loop over {a_value(value)}", help="loop over range(n), a list or a tensor"
     )
 
 
@@ -233,5 +232,5 @@ def contains(item: Any, box: Any) -> bool:
     raise TypeFault(
         "E0303", f"`in` looks into lists, tuples, ranges, strings and tensors, not into a "
         f"{type(box).__name__}" if not isinstance(box, str) else
-        f"`in` a string needs a string, got a {type(item).__name__}",
+        f"`in` a string needs a string, got {a_value(item)}",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.tensor import Tensor
+from gradcli.language.articles import a_value
 from gradcli.language.bounds import (
     INT_BITS,
     Lazy,
@@ -66,7 +67,7 @@ def multiply(a: Any, b: Any) -> Any:
     if (kind is Tensor and other in _SEQUENCES) or (other is Tensor and kind in _SEQUENCES):
         # Python would take a whole-number tensor as the count of repeats.
         raise TypeFault(
-            "E0303", f"cannot multiply a {_called(a)} and a {_called(b)}",
+            "E0303", f"cannot multiply {a_value(a)} and {a_value(b)}",
             help="tensor([...]) makes a tensor of a list; n.item() is a number",
         )  # fmt: skip
     for many, times in ((a, b), (b, a)):
@@ -83,10 +84,6 @@ def _product(a: int, b: int) -> int:
 
 
 _SEQUENCES = frozenset((list, tuple, str))
-
-
-def _called(value: Any) -> str:
-    return "tensor" if value.__class__ is Tensor else type(value).__name__
 
 
 def multiply_by(a: Any, b: Any) -> Any:
@@ -183,7 +180,7 @@ STRING_METHODS: dict[str, Callable] = {
 def _length(value: Any) -> int:
     if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", 0):
         return len(value)
-    raise TypeFault("E0303", f"a {type(value).__name__} has no len()")
+    raise TypeFault("E0303", f"{a_value(value)} has no len()")
 
 
 def _range(*bounds: Any) -> range:

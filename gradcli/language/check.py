@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import SyntaxFault, closest
-from gradcli.language.names import CALLED, CONSTANTS, NAMES, WITHHELD, namespace
+from gradcli.language.names import CALLED, NAMES, namespace
 from gradcli.language.source import Source
 
 
@@ -71,40 +71,24 @@ class Checked:
         return any(m.partition(".")[0] in ("torch", "gradcli") for m in self.modules.values())
 
     def require(self, given: Iterable[str]) -> None:
-        """Check that every name is known, given ``given``. Raises SyntaxFault E0201 or E0202."""
+        """Check that every name is known, given ``given``.
+
+        Raises SyntaxFault E0201 or E0202 for the first that is not, with those after it in
+        ``further``.
+        """
         given = set(given)
-        for name, node in self.outer.items():
-            if name in given or name in NAMES or (name in CALLED and name in self.called):
-                continue
+        missing = [
+            node for name, node in self.outer.items()
+            if name not in given and name not in NAMES
+            and not (name in CALLED and name in self.called)
+        ]  # fmt: skip
+        if missing:
+            from gradcli.language.name_faults import MOST, unknown
+
             known = [*self.bound, *given]
-            if name in self.called:
-                near = closest(name, [k for k in (*NAMES, *CALLED) if k not in CONSTANTS] + known)
-                mend = f"did you mean `{near}`? " if near else ""
-                if name in WITHHELD:
-                    raise SyntaxFault(
-                        "E0201", f"programs cannot use `{name}`", self.source, node.start, node.end,
-                        help=WITHHELD[name],
-                    )  # fmt: skip
-                raise SyntaxFault(
-                    "E0201", f"unknown function `{name}`", self.source, node.start, node.end,
-                    help=f"{mend}(all: gradcli ops)",
-                )  # fmt: skip
-            if namespace(name) is not None:
-                raise SyntaxFault(
-                    "E0202",
-                    f"`{name}` is not imported",
-                    self.source,
-                    node.start,
-                    node.end,
-                    help=f"write `import {name}` first, or the bare name: sin(x)",
-                )
-            near = closest(name, known) or closest(name, NAMES)
-            have = f"given: {', '.join(sorted(given))}" if given else ""
-            mend = f"add --{name} VALUE, or stay symbolic with gradcli diff"
-            raise SyntaxFault(
-                "E0202", f"no value for `{name}`", self.source, node.start, node.end, have,
-                help=f"did you mean `{near}`? Or {mend}" if near and len(name) > 1 else mend,
-            )  # fmt: skip
+            faults = [unknown(self, node, given, known) for node in missing[:MOST]]
+            faults[0].further = faults[1:]
+            raise faults[0]
 
 
 def check(source: Source, module: n.Module) -> Checked:
@@ -146,11 +130,15 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
         checked.called.add(node.func.id)
     if kind is n.Return and not scope.function:
         raise SyntaxFault(
-            "E0160", "`return` outside a function", checked.source, node.start, node.end
-        )
+            "E0160", "`return` outside a function", checked.source, node.start, node.end,
+            help="to show a value, write print(...); the last expression is the result",
+        )  # fmt: skip
     if kind in (n.Break, n.Continue) and not loop:
         word = "break" if kind is n.Break else "continue"
-        raise SyntaxFault("E0161", f"`{word}` outside a loop", checked.source, node.start, node.end)
+        raise SyntaxFault(
+            "E0161", f"`{word}` outside a loop", checked.source, node.start, node.end,
+            help=f"`{word}` stands in the body of a while or for",
+        )  # fmt: skip
     if kind in (n.Def, n.Lambda):
         inner = {p.name for p in node.params}
         if kind is n.Def:
@@ -180,7 +168,7 @@ def _imports(checked: Checked) -> None:
             if namespace(node.module) is None:
                 raise SyntaxFault(
                     "E0163", f"there is no module `{node.module}` here", checked.source, node.start,
-                    node.end, help="torch, numpy and math can be imported",
+                    node.end, help=_module_help(node.module),
                 )  # fmt: skip
             if node.alias is None:
                 root = node.module.partition(".")[0]
@@ -196,10 +184,17 @@ def _imports(checked: Checked) -> None:
                     checked.modules[alias or name] = f"{node.module}.{name}"
                 else:
                     near = closest(name, table)
+                    mend = f"did you mean `{near}`?" if near else _module_help(name)
                     raise SyntaxFault(
                         "E0163", f"`{node.module}` has no `{name}` here", checked.source,
-                        node.start, node.end, help=f"did you mean `{near}`?" if near else None,
+                        node.start, node.end, help=mend,
                     )  # fmt: skip
+
+
+def _module_help(dotted: str) -> str:
+    from gradcli.language.foreign import module_help
+
+    return module_help(dotted) or "torch, numpy and math can be imported"
 
 
 def _assigned(body: Iterable[n.Statement]) -> set[str]:

@@ -30,6 +30,8 @@ def bad_target(work: Any, target: n.Expr, how: str) -> SyntaxFault:
     if type(target) is n.Call:
         called = work.text[target.func.start : target.func.end]
         help = f"to define a function, write {called} = lambda x: ..."
+    if type(target) is n.Lambda:
+        help = "write f = lambda x: ...; a function that assigns is written with def"
     if how == "augment":
         help = "on the left stands a name or x[i]"
     return SyntaxFault(

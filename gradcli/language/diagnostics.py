@@ -40,6 +40,7 @@ class SyntaxFault(Fault, ValueError):
     labels               all marks, the primary one first
     incomplete           True where more text could mend it (an open bracket, a block without a
                          body); a REPL then asks for another line
+    further              mistakes of the same kind after this one, already found
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class SyntaxFault(Fault, ValueError):
         located(self, source, start, end, label)
         self.labels += [(*other, False) for other in others]
         self.incomplete = incomplete
+        self.further: list[SyntaxFault] = []
 
 
 def located(fault: Any, source: Source, start: int, end: int, label: str = "") -> Any:

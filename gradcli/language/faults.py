@@ -11,9 +11,10 @@ import itertools
 import re
 from typing import Any
 
-from gradcli.engine.tensor import Tensor
 from gradcli.language import nodes as n
+from gradcli.language.articles import a_kind
 from gradcli.language.diagnostics import closest
+from gradcli.language.fault_labels import Frame, in_own_words, labels
 from gradcli.language.names import CALLED, NAMES
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
@@ -32,9 +33,32 @@ _CODES: dict[type, tuple[str, type[Fault]]] = {
 
 def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     """``fault`` as a Fault that knows its place in ``program``, its operands and its callers."""
+    frames = _frames(fault, places)
+    found = fault if isinstance(fault, Fault) else _translated(fault, frames)
+    if not frames or getattr(found, "source", None) is not None:
+        return found
+    if found.code == "E0606" and isinstance(frames[-1].node, n.Def | n.Lambda) and len(frames) > 1:
+        frames.pop()  # the call that went too deep says more than the function it entered
+    node = frames[-1].node
+    said = ""
+    if isinstance(node, n.While) and found.code == "E0601":
+        said = _turns(node, getattr(found, "turns", []))
+        found.message = found.message.replace("the program passed", "the loop passed")
+    found.source = program.source  # type: ignore[attr-defined]
+    found.labels = labels(found, frames, program, said)  # type: ignore[attr-defined]
+    found.start, found.end = found.labels[0][:2]  # type: ignore[attr-defined]
+    in_own_words(found, node, program.source.text)
+    if found.help is None:
+        found.help = _call_help(found, node, program)
+    found.notes = (*found.notes, *_chain(frames, program))
+    return found
+
+
+def _frames(fault: BaseException, places: list[n.Node]) -> list[Frame]:
+    """The open calls of the program, outermost first; a comprehension is part of its function."""
     from gradcli.language.run import FILE
 
-    frames = []
+    frames: list[Frame] = []
     own = None  # the run's globals; a function of an earlier line of a REPL has others
     step = fault.__traceback__
     while step is not None:
@@ -42,42 +66,56 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
         if code.co_filename == FILE and (own is None or step.tb_frame.f_globals is own):
             own = step.tb_frame.f_globals
             position = next(itertools.islice(code.co_positions(), step.tb_lasti // 2, None))
-            frames.append((position[0] or 1, code.co_name))
+            node = places[(position[0] or 1) - 1]
+            if frames and (code.co_name == "<listcomp>" or code.co_varnames[:1] == ("items",)):
+                frames[-1] = Frame(node, frames[-1].holder)
+            elif code.co_name == "main" or not frames:
+                frames.append(Frame(node, places[0]))
+            else:
+                frames.append(Frame(node, places[code.co_firstlineno - 1]))
         step = step.tb_next
-    found = fault if isinstance(fault, Fault) else _translated(fault)
-    if not frames or getattr(found, "source", None) is not None:
-        return found
-    node = places[frames[-1][0] - 1]
-    source = program.source
-    start, end = node.start, node.end
-    labels = []
-    if isinstance(node, n.Binary) and found.operands:
-        start, end = node.op_start, node.op_end
-    for index, said in found.operands:
-        operand = _operand(node, index)
-        if operand is not None:
-            name = f"{operand.id}: " if isinstance(operand, n.Name) else ""
-            origin = _origin(operand, program)
-            labels.append((operand.start, operand.end, f"{name}{said}{origin}", False))
-    said = ""
-    if isinstance(node, n.While):
-        end = start + len("while")
-        if getattr(found, "code", "") == "E0601":
-            said = _turns(node, getattr(found, "turns", []))
-            found.message = found.message.replace("the program passed", "the loop passed")
-    found.source = source
-    found.start, found.end = start, end
-    found.labels = [(start, end, said, True), *labels]
-    if found.help is None:
-        found.help = _keyword_help(found, node, program)
-    calls = tuple(
-        f"called at line {source.place(places[line - 1].start)[0]}"
-        + (f", in {name.removeprefix('v_')}" if name != "main" else "")
-        for line, name in reversed(frames[:-1][-6:])
-    )
-    if calls:
-        found.notes = (*found.notes, *calls)
-    return found
+    return frames
+
+
+SHOWN = 4
+"""How many calls are shown at each end of a long chain."""
+WIDTH = 40
+"""The most characters of a call that are shown."""
+
+
+def _chain(frames: list[Frame], program: Any) -> list[str]:
+    """The calls that led to the last frame, innermost first; the same call over and over is one
+    line, and of many lines the middle is left out."""
+    lines: list[tuple[str, int]] = []
+    methods = {
+        id(method): f"{one.name}.{method.name}"
+        for one in n.walk(program.checked.module) if isinstance(one, n.FunctionClass)
+        for method in (one.forward, one.backward)
+    } if len(frames) > 1 else {}  # fmt: skip
+    for frame in reversed(frames[:-1]):
+        line = _call_line(frame, program.source, methods)
+        if lines and lines[-1][0] == line:
+            lines[-1] = line, lines[-1][1] + 1
+        else:
+            lines.append((line, 1))
+    shown = [line if count == 1 else f"{line}   ({count} times)" for line, count in lines]
+    if len(lines) > 2 * SHOWN:
+        left_out = sum(count for _, count in lines[SHOWN:-SHOWN])
+        shown[SHOWN:-SHOWN] = [f"... {left_out:,} more calls ..."]
+    return shown
+
+
+def _call_line(frame: Frame, source: Any, methods: dict[int, str]) -> str:
+    """``called at line 5, in g: f(w, x)``."""
+    node, holder = frame.node, frame.holder
+    where = ""
+    if isinstance(holder, n.Def):
+        where = f", in {methods.get(id(holder), holder.name)}"
+    elif isinstance(holder, n.Lambda):
+        where = ", in a lambda"
+    text = " ".join(source.text[node.start : node.end].split())
+    text = text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
+    return f"called at line {source.place(node.start)[0]}{where}: {text}"
 
 
 def _turns(loop: n.While, turns: list[dict[str, str]]) -> str:
@@ -92,68 +130,55 @@ def _turns(loop: n.While, turns: list[dict[str, str]]) -> str:
 
 
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+_WRONG_COUNT = re.compile(r"missing \d+ required|takes .*positional arguments?")
 
 
-def _keyword_help(fault: Fault, node: n.Node, program: Any) -> str | None:
-    """The parameter that a wrong keyword was meant to be."""
-    found = _UNEXPECTED.search(fault.message)
-    if found is None or not isinstance(node, n.Call) or not isinstance(node.func, n.Name):
+def _call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
+    """What to write where a call does not fit its function."""
+    if not isinstance(node, n.Call):
+        return None
+    if fault.message.endswith("cannot be called"):
+        return _product_help(node, program.source.text)
+    if not isinstance(node.func, n.Name):
+        return None
+    keyword = _UNEXPECTED.search(fault.message)
+    if keyword is None and not _WRONG_COUNT.search(fault.message):
         return None
     known: list[str] = []
     for statement in n.walk(program.checked.module):
         if isinstance(statement, n.Def) and statement.name == node.func.id:
             known = [param.name for param in statement.params]
+            place = program.source.place(statement.start)[0]
+            said = f"{node.func.id}({', '.join(known)}) is defined at line {place}"
     if not known:
         code = getattr({**NAMES, **CALLED}.get(node.func.id), "__code__", None)
         known = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]] if code else []
+        said = f"its parameters: {', '.join(known)}"
     if not known:
         return None
-    near = closest(found[1], known)
-    return f"did you mean `{near}`?" if near else f"its parameters: {', '.join(known)}"
+    near = closest(keyword[1], known) if keyword else None
+    return f"did you mean `{near}`?" if near else said
 
 
-def _operand(node: n.Node, index: int) -> n.Node | None:
-    if isinstance(node, n.Binary):
-        return (node.left, node.right)[index] if index < 2 else None
-    if isinstance(node, n.Subscript):
-        return node.value if index == 0 else None
-    if isinstance(node, n.AugAssign):
-        return (node.target, node.value)[index] if index < 2 else None
-    if isinstance(node, n.Call):
-        args: tuple[n.Node, ...] = node.args
-        if isinstance(node.func, n.Attribute) and (
-            not isinstance(node.func.value, n.Name) or len(args) <= index
-        ):
-            args = (node.func.value, *args)
-        return args[index] if index < len(args) else None
-    return None
+def _product_help(node: n.Call, text: str) -> str | None:
+    """``2(x + 1)`` is read as a call; what is meant is a product."""
+    if len(node.args) != 1 or isinstance(node.func, n.Attribute):
+        return None
+    left, inner = (text[one.start : one.end] for one in (node.func, node.args[0]))
+    return f"to multiply, write {left}*({inner})" if len(left + inner) < 60 else "multiply with *"
 
 
-def _origin(operand: n.Node, program: Any) -> str:
-    if not isinstance(operand, n.Name):
-        return ""
-    if operand.id in program.origins:
-        return f"   from {program.origins[operand.id]}"
-    bound = program.checked.bound.get(operand.id)
-    if bound is not None and bound.start < operand.start:
-        return f"   from line {program.source.place(bound.start)[0]}"
-    return ""
-
-
-def _translated(fault: Exception) -> Fault:
+def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     """Python's own exception in the language's words."""
     if isinstance(fault, RecursionError):
-        return LimitFault(
-            "E0606",
-            "functions call each other, or lists nest, too deeply",
-            help="use a loop; --max-depth N says how deep calls may nest, 900 at most",
-        )
+        return _stack_full(len(frames))
     if isinstance(fault, MemoryError):
         return LimitFault("E0602", "there is not enough memory for this")
     message = str(fault)
     if len(message) > 300:
         message = f"{message[:300]} ..."
-    message = re.sub(r"\b(?:main\.<locals>\.)?v_(\w+)", r"\1", message).replace("<locals>.", "")
+    message = re.sub(r"(?:\w+\.<locals>\.)+", "", message)
+    message = re.sub(r"\bv_(\w+)", r"\1", message)
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"
     )
@@ -166,6 +191,20 @@ def _translated(fault: Exception) -> Fault:
     return RuntimeFault("E0303", message or type(fault).__name__)
 
 
+def _stack_full(calls: int) -> LimitFault:
+    """Python's own stack ended before the run's limit of calls did."""
+    if calls < 50:
+        return LimitFault(
+            "E0606", "lists, functions or hooks nest too deeply", help="use a loop, and flat lists"
+        )
+    return LimitFault(
+        "E0606",
+        f"calls nest too deeply: {calls} of them, some through comprehensions, hooks, methods or "
+        "Functions, which take more of the stack",
+        help="use a loop, or see that the recursion ends",
+    )
+
+
 def _said(kind: type, message: str) -> str:
     if kind is ZeroDivisionError:
         return "division by zero"
@@ -175,7 +214,31 @@ def _said(kind: type, message: str) -> str:
         return f"assertion failed: {message}" if message else "assertion failed"
     if kind in (NameError, UnboundLocalError):
         return message.partition(" where it is not")[0].partition(" in enclosing")[0]
+    for pattern, made in _PHRASES:
+        found = pattern.search(message)
+        if found:
+            return made(*found.groups())
     return message.replace("'Tensor'", "a tensor")
+
+
+_PHRASES = (
+    (re.compile(r"^'(\w+)' object is not callable$"), lambda a: f"{a_kind(a)} cannot be called"),
+    (re.compile(r"^unsupported operand type\(s\) for (\S+): '(\w+)' and '(\w+)'"),
+     lambda op, a, b: f"`{op}` cannot take {a_kind(a)} and {a_kind(b)}"),
+    (re.compile(r"^bad operand type for unary (\S): '(\w+)'"),
+     lambda op, a: f"`{op}` cannot take {a_kind(a)}"),
+    (re.compile(r"^'(\S+)' not supported between instances of '(\w+)' and '(\w+)'"),
+     lambda op, a, b: f"`{op}` cannot compare {a_kind(a)} and {a_kind(b)}"),
+    (re.compile(r"^'(\w+)' object is not subscriptable"),
+     lambda a: f"{a_kind(a)} has no items to index"),
+    (re.compile(r"^'(\w+)' object does not support item assignment"),
+     lambda a: f"the items of {a_kind(a)} cannot be changed"),
+    (re.compile(r'^can only concatenate (\w+) \(not "(\w+)"\)'),
+     lambda a, b: f"`+` cannot join {a_kind(a)} and {a_kind(b)}"),
+    (re.compile(r"^cannot unpack non-iterable (\w+) object"),
+     lambda a: f"{a_kind(a)} cannot be taken apart into several names"),
+)  # fmt: skip
+"""Python's sentences about types, and the language's."""
 
 
 _MENDS = {
@@ -184,8 +247,3 @@ _MENDS = {
     UnboundLocalError: "assign it before this line, on every path that leads here",
     NameError: "assign it before this line, on every path that leads here",
 }
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether a value of the language is a tensor."""
-    return isinstance(value, Tensor)

@@ -16,9 +16,10 @@ from typing import Any
 from gradcli.engine import arranging, creation, dtypes, functions
 from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins
+from gradcli.language.articles import a_value
 from gradcli.language.bounds import LIST_LIMIT, SHORT, TENSOR_BYTES, Lazy, grown, listed, weigh
 from gradcli.ops.core import OPERATORS, Operator
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.limits import charge
 
 _PLAIN = frozenset((Tensor, float))
@@ -190,7 +191,7 @@ def gated_method(name: str, method: Callable, count: int | None) -> Callable:
 
 def _done(result: Any, name: str, args: tuple) -> Any:
     if result is NotImplemented:
-        raise TypeFault("E0303", f"{name} cannot take a {type(args[0]).__name__}")
+        raise TypeFault("E0303", f"{name} cannot take {a_value(args[0])}")
     return result
 
 
@@ -227,6 +228,8 @@ def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -
         args = tuple(light(a) for a in args)
         sizes = (v for k, v in options.items() if k != "dim")
         size = args[0] if args else next(sizes, 1)
+        if isinstance(size, int) and size < 1:
+            raise ValueFault("E0304", f"{name}: the size is {size}", help="give 1 or more")
         most = max(getattr(x, "shape", ()) or (0,))
         charge(TENSOR_BYTES * grown(pieces(most, size)))
         return function(x, *args, **options)

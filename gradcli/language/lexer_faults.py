@@ -57,7 +57,21 @@ SIGNS = {
 def sign(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     """An operator of another language, or of Python but not of this one."""
     code, message, help = SIGNS[source.text[start:end]]
+    first = source.line_bounds(start)[0]
+    before = source.text[first:start].strip()
+    if source.text[start:end] == ":=" and before.endswith(")") and before[:1].isalpha():
+        name, _, params = before[:-1].partition("(")
+        help = f"to define a function, write {name} = lambda {params}: ..."
+    elif source.text[start] == "{" and _opens_block(before):
+        code, message = "E0140", "blocks are not written in braces"
+        help = "end the line with `:` and indent the lines under it"
     return SyntaxFault(code, message, source, start, end, help=help)
+
+
+def _opens_block(before: str) -> bool:
+    """Whether what stands before a brace is the head of a block in another language."""
+    word = before.replace("(", " ").partition(" ")[0]
+    return word in ("if", "for", "while", "def", "else", "elif", "function", "func", "fn", "class")
 
 
 def caret(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
@@ -89,6 +103,10 @@ def character(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
             help="remove it; inside brackets a line goes on by itself",
         )
     if char in ELSEWHERE:
+        help = f"write {ELSEWHERE[char]}"
+        if ELSEWHERE[char].startswith("**") and text[end : end + 1] == "(":
+            low = _word(text, max(0, start - 1))[0]
+            help = f"write {text[low:start]}(x){ELSEWHERE[char]}"
         return SyntaxFault(
             "E0113",
             f"`{char}` is not part of the language" if char > "\u3000" or char.isprintable()
@@ -96,7 +114,7 @@ def character(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
             source,
             start,
             end,
-            help=f"write {ELSEWHERE[char]}",
+            help=help,
         )  # fmt: skip
     low, high = _word(text, start)
     word = text[low:high]
@@ -105,6 +123,12 @@ def character(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
         names = f"rename it, for example to `{plain}`" if plain[:1].isalpha() else (
             "give it a name, for example `i` or `unused`"
         )  # fmt: skip
+        if word in ("__name__", "__main__"):
+            names = "leave the test out: a program always runs from its first line"
+        elif word.startswith("__") and low and text[low - 1] == ".":
+            names = "what a value is made of is not part of the language"
+        elif word.startswith("__import__"):
+            names = "write import torch, import numpy or import math"
         return SyntaxFault(
             "E0112", f"the name `{word}` begins with an underscore", source, low, high, help=names
         )
@@ -156,6 +180,12 @@ def number(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
             help = f"write {digits}0*{rest}, or ({digits}0).{rest}"
         else:
             help = f"write {digits}*{rest}"
+            if rest in ("i", "I"):
+                help += f", or {digits}j for an imaginary number"
+            elif rest in ("e", "E"):
+                help += f", or an exponent: {digits}e3"
+            elif rest in ("f", "F", "L", "l", "u", "d"):
+                help = f"write {digits}"
         return SyntaxFault(
             "E0111",
             f"`{digits}{rest}`: a number and a name without an operator",

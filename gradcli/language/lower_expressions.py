@@ -212,11 +212,13 @@ class Expressions(Emitter):
                 "E0206", f"`{dotted}` is a module, not a value", self.checked.source, node.start,
                 node.end, help=f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
             )  # fmt: skip
+        from gradcli.language.foreign import module_help
+
         near = closest(dotted, table)
+        mend = f"did you mean `{inner.id}.{near}`?" if near else "all names: gradcli ops"
         raise SyntaxFault(
             "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source,
-            node.start, node.end,
-            help=f"did you mean `{inner.id}.{near}`?" if near else "all names: gradcli ops",
+            node.start, node.end, help=module_help(f"{module}.{dotted}") or mend,
         )  # fmt: skip
 
     def Subscript(self, node: n.Subscript) -> Generator:

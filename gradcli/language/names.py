@@ -219,15 +219,16 @@ def _of_stand_in(value: Any, name: str) -> Any:
 
 def unknown_attribute(kind: type, name: str) -> TypeFault:
     """The error for an attribute that is not in the tables."""
+    from gradcli.language.articles import a_kind
     from gradcli.language.diagnostics import closest
+    from gradcli.language.foreign import ATTRIBUTES
 
     near = closest(name, attributes_of(kind))
-    what = "tensor" if kind is Tensor else "function" if callable(kind) and kind.__name__ in (
-        "function", "Operator") else kind.__name__  # fmt: skip
+    mend = f"did you mean `{near}`?" if near else None
     return TypeFault(
         "E0204",
-        f"a {what} has no attribute `{name}`",
-        help=f"did you mean `{near}`?" if near else None,
+        f"{a_kind(kind.__name__)} has no attribute `{name}`",
+        help=ATTRIBUTES.get(name, mend),
     )
 
 
@@ -241,7 +242,9 @@ def set_attribute(value: Any, name: str, new: Any) -> None:
     """``value.name = new``, for the few attributes one may write. Raises TypeFault (E0204)."""
     if name in WRITE.get(value.__class__, ()):
         if name == "data" and not isinstance(new, Tensor):
-            raise TypeFault("E0303", f"data must be a tensor, got a {type(new).__name__}")
+            from gradcli.language.articles import a_value
+
+            raise TypeFault("E0303", f"data must be a tensor, got {a_value(new)}")
         setattr(value, name, new)
         return
     if value.__class__ in OWN and name not in attributes_of(value.__class__):

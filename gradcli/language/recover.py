@@ -1,5 +1,7 @@
 """Further mistakes of a text, after the first: one run shows several.
 
+Unknown names are all found at once and come with the first. Of mistakes in the words:
+
 The statement with the mistake is taken out, with the block under it, and the rest is parsed again.
 That is sound only where the statement's limits are certain: it stands on one line and its brackets
 and quotes are closed there. Elsewhere the search ends, because what follows could be an echo.
@@ -8,12 +10,11 @@ and quotes are closed there. Elsewhere the search ends, because what follows cou
 from __future__ import annotations
 
 from gradcli.language.diagnostics import SyntaxFault
+from gradcli.language.name_faults import MOST
 from gradcli.language.parser import parse
 from gradcli.language.source import Source
 from gradcli.ops.errors import Fault
 
-MOST = 5
-"""The most mistakes that one run shows, the first included."""
 LATE = ("else", "elif", "except", "finally")
 """Words that go on with the statement before them."""
 
@@ -21,7 +22,11 @@ LATE = ("else", "elif", "except", "finally")
 def further(fault: Fault) -> list[Fault]:
     """The mistakes after ``fault`` in its own source, in order; empty where none is certain."""
     source = getattr(fault, "source", None)
-    if source is None or not isinstance(fault, SyntaxFault) or "\n" not in source.text:
+    if not isinstance(fault, SyntaxFault) or source is None:
+        return []
+    if not fault.code.startswith("E01") or fault.further:
+        return list(fault.further)
+    if "\n" not in source.text:
         return []
     found: list[Fault] = []
     text: str | None = source.text

@@ -7,10 +7,11 @@ people make at such a place.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .check_faults import class_refused, decorator_refused
-from .diagnostics import SyntaxFault
+from .diagnostics import SyntaxFault, closest
 from .source import Source
 
 OPERAND = 'expected a number, a name or "("'
@@ -29,7 +30,18 @@ LATE_WORDS = {
     "fn": "def",
     "fun": "def",
     "until": "while not",
+    "repeat": "while",
+    "procedure": "def",
+    "sub": "def",
+    "using": "import",
+    "include": "import",
+    "require": "import",
 }
+KEYWORDS = (
+    "if", "elif", "else", "while", "for", "def", "return", "lambda", "import", "from", "with",
+    "assert", "class", "print",
+)  # fmt: skip
+JOINING = ("not", "and", "or", "in", "is", "if", "else", "for")
 DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local")
 
 
@@ -139,8 +151,8 @@ def unexpected(parser: Any, work: Any, states: list[int], at: int) -> SyntaxFaul
     """The fault for the token ``at``, which no rule accepts where the parser stands."""
     place = _Place(parser, work, states, at)
     for look in (
-        _layout, _foreign_forms, _stars, _equals, _missing_colon, _keywords, _missing_operand,
-        _missing_operator, _other,
+        _layout, _foreign_forms, _loops, _choices, _stars, _equals, _missing_colon, _keywords,
+        _misspelled, _missing_operand, _missing_operator, _other,
     ):  # fmt: skip
         fault = look(place)
         if fault is not None:
@@ -262,6 +274,8 @@ def _foreign_forms(p: _Place) -> SyntaxFault | None:
     if p.word == ":" and not p.wants_operand:
         parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
         variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
+        if variable and (slip := _misspelled(p)) is not None:
+            return slip
         if parameter or variable:
             return p.fault(
                 "E0141",
@@ -271,8 +285,104 @@ def _foreign_forms(p: _Place) -> SyntaxFault | None:
     return None
 
 
+def _loops(p: _Place) -> SyntaxFault | None:
+    """Counting loops of other languages."""
+    if p.head != "for":
+        return None
+    if (p.word == "=" and p.opener < 0) or (p.word in ("=", ";") and p.text_of(p.first + 1) == "("):
+        name = next((w for w in map(p.text_of, range(p.first + 1, p.at)) if w.isalpha()), "i")
+        return p.fault(
+            "E0125", "a loop counts over a range", help=f"write for {name} in range(start, stop):"
+        )
+    line = p.source.text[p.work.starts[p.first] : _line_end(p)]
+    bounds = _RANGE.match(line)
+    if p.word == ":" and bounds:
+        within = ", ".join(part.strip() for part in bounds[2].split(":"))
+        return p.fault(
+            "E0125", "a range is not written with `:`",
+            help=f"write {bounds[1]} in range({within}):",
+        )  # fmt: skip
+    return None
+
+
+_RANGE = re.compile(r"(for .+?) in ([^:\[\]()]+(?::[^:\[\]()]+){1,2}):")
+
+
+def _choices(p: _Place) -> SyntaxFault | None:
+    """``if`` and ``else`` where an expression stands, and statements in a lambda."""
+    text = p.source.text
+    if p.word == "if" and p.before in ("=", "return", "(", ","):
+        return p.fault(
+            "E0108", "`if` cannot begin a value", help="a choice is written `a if test else b`"
+        )
+    if p.word == "else" and p.opener >= 0 and not p.wants_operand:
+        return p.fault(
+            "E0108",
+            "a test at the end of a list has no `else`",
+            help="put the choice first: [a if test else b for x in items]",
+        )
+    if p.word == "else" and p.head in ("if", "elif") and not p.wants_operand:
+        return p.fault(
+            "E0123", "`else` stands on a line of its own", help="or write y = a if test else b"
+        )
+    words = range(p.first, p.at)
+    if p.before == ":" and any(p.text_of(t) == "lambda" for t in words):
+        if p.word in ("return", "print", "assert", "pass", "if", "for", "while"):
+            body = text[p.end : _line_end(p)].strip()
+            mend = f"leave out `return`: lambda ...: {body}" if p.word == "return" else (
+                "a function of several steps is written with def"
+            )  # fmt: skip
+            return p.fault("E0108", "a lambda holds one expression", help=mend)
+        if p.at_line_end:
+            return p.fault(
+                "E0108", "a lambda holds one expression, on its line",
+                help="a function of several lines is written with def",
+            )  # fmt: skip
+    return None
+
+
+def _misspelled(p: _Place) -> SyntaxFault | None:
+    """A keyword with a slip of the finger: ``retrun x``, ``esle:``, ``x nto in y``."""
+    near = None
+    token = p.at - 1
+    if token == p.first and p.kind_of(token) == "NAME":
+        known: tuple[str, ...] = ()
+        if p.starts_operand:
+            known = KEYWORDS
+        elif p.word == ":":
+            known = ("else",)
+        near = closest(p.before, known) if len(p.before) > 1 else None
+    elif p.kind_of(token) == p.name == "NAME" and p.text_of(p.at + 1) in (":", ","):
+        near = closest(p.before, ("lambda",))
+    if near is None:
+        token = p.at
+        if p.name != "NAME" or p.wants_operand or len(p.word) < 2 or p.at == p.first:
+            return None
+        after = p.kind_of(p.at + 1)  # between two values stands an operator
+        if after not in ("NAME", "NUMBER", "`in`", "`not`") or _is_function(p.word):
+            return None
+        near = closest(p.word, JOINING)
+    if near is None:
+        return None
+    return SyntaxFault(
+        "E0125",
+        f"`{p.text_of(token)}` is no word of the language",
+        p.source,
+        p.work.starts[token],
+        p.work.ends[token],
+        help=f"did you mean `{near}`?",
+    )
+
+
 def _stars(p: _Place) -> SyntaxFault | None:
     """``*args``, ``**options`` and ``import *``."""
+    alone = p.text_of(p.at + 1) in (",", ")")
+    if p.word in ("*", "/") and p.head in ("def", "lambda") and p.accepts("NAME") and alone:
+        return p.fault(
+            "E0137",
+            f"`{p.word}` in a list of parameters is not part of the language",
+            help="leave it out: every argument may be given by position or by name",
+        )
     if p.word not in ("*", "**") or p.before in SIGN_OPERATORS - {"="}:
         return None
     if p.before == "import":
@@ -401,6 +511,22 @@ def _missing_operator(p: _Place) -> SyntaxFault | None:
         return None
     begin = p.work.starts[p.at - 1]
     left = p.before if len(p.before) < 30 else "..."
+    if p.name == "NUMBER" and p.kind_of(p.at - 1) == "NUMBER" and p.word.isdigit():
+        return p.fault(
+            "E0102", f"an operator is missing before {p.found()}", "expected an operator",
+            others=[(begin, p.work.ends[p.at - 1], "")],
+            help=f"write {p.before}{p.word} as one number, or put a comma between them",
+        )  # fmt: skip
+    if p.opener < 0 and p.head != "lambda" and _new_statement(p):
+        return p.fault(
+            "E0102", f"an operator or a line end is missing before {p.found()}",
+            help=f"begin a new line before {p.found()}",
+        )  # fmt: skip
+    if p.kind_of(p.at - 1) == "NAME" and p.name in ("NAME", "NUMBER") and _is_function(p.before):
+        return p.fault(
+            "E0102", f"the argument of `{p.before}` stands in brackets", "expected an operator",
+            others=[(begin, p.work.ends[p.at - 1], "")], help=f"write {p.before}({p.word})",
+        )  # fmt: skip
     simple = p.name in ("NAME", "NUMBER") and p.kind_of(p.at - 1) in (
         "NAME",
         "NUMBER",
@@ -424,6 +550,20 @@ def _missing_operator(p: _Place) -> SyntaxFault | None:
         others=[(begin, p.work.ends[p.at - 1], "")] if p.before else [],
         help=help,
     )
+
+
+def _new_statement(p: _Place) -> bool:
+    """Whether what follows looks like a statement of its own: ``y = 4``, ``print(y)``."""
+    if p.name != "NAME":
+        return False
+    return p.text_of(p.at + 1) == "=" or (p.word == "print" and p.text_of(p.at + 1) == "(")
+
+
+def _is_function(word: str) -> bool:
+    """Whether the language has a function of this name."""
+    from .names import CONSTANTS, NAMES
+
+    return word in NAMES and word not in CONSTANTS
 
 
 def _other(p: _Place) -> SyntaxFault:

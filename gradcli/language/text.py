@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.language.articles import a_value
 from gradcli.language.bounds import weigh
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
@@ -77,7 +78,7 @@ def field(value: Any, spec: str) -> str:
             return format(value, spec)
         except ValueError as fault:
             raise ValueFault("E0304", f"the format {spec!r} does not fit: {fault}") from None
-    raise TypeFault("E0303", f"the format {spec!r} needs a number, got a {type(value).__name__}")
+    raise TypeFault("E0303", f"the format {spec!r} needs a number, got {a_value(value)}")
 
 
 def printer(write: Callable[[str], Any], limit: int = OUTPUT_LIMIT) -> Callable:
@@ -88,7 +89,7 @@ def printer(write: Callable[[str], Any], limit: int = OUTPUT_LIMIT) -> Callable:
         nonlocal left
         for name, part in (("sep", sep), ("end", end)):
             if part is not None and not isinstance(part, str):
-                raise TypeFault("E0303", f"{name} must be a string, got a {type(part).__name__}")
+                raise TypeFault("E0303", f"{name} must be a string, got {a_value(part)}")
         sep = " " if sep is None else sep
         pieces = []
         size = 0

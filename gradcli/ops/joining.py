@@ -26,7 +26,12 @@ def _join(*xs: Any, dim: int) -> Any:
             "E0301",
             f"cannot join shapes {shapes} along dimension {dim}",
             help="all other sizes must agree, and a 0-d tensor needs stack",
+            operands=_sizes(xs),
         ) from None
+
+
+def _sizes(xs: Sequence[Any]) -> tuple[tuple[int, str], ...]:
+    return tuple((i, f"shape {tuple(np.shape(x))}") for i, x in enumerate(xs[:6]))
 
 
 def _part(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
@@ -60,6 +65,7 @@ def _stack(*xs: Any, dim: int) -> Any:
             "stack needs tensors of one shape, got "
             f"{', '.join(map(str, sorted(shapes))) or 'none'}",
             help="cat joins tensors whose sizes differ along the joined dimension",
+            operands=_sizes(xs),
         )
     return np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1))
 

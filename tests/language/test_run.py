@@ -232,7 +232,7 @@ def test_errors_have_a_code_and_a_place(text, code, place):
 def test_an_error_inside_a_function_names_the_calls():
     found = fault("def f(x):\n    return x/0\ndef g(x):\n    return f(x)\ng(1)\n")
     assert found.code == "E0311"
-    assert found.notes == ("called at line 4, in g", "called at line 5")
+    assert found.notes == ("called at line 4, in g: f(x)", "called at line 5: g(1)")
 
 
 def test_operands_are_labelled_with_shape_and_origin():
@@ -338,7 +338,7 @@ def test_what_a_custom_function_does_not_open(end, code):
     ("text", "said"),
     [
         ("def f(alpha, beta=1): return alpha\nf(1, bta=2)\n", "did you mean `beta`?"),
-        ("def f(alpha): return alpha\nf(1, zzzzz=2)\n", "its parameters: alpha"),
+        ("def f(alpha): return alpha\nf(1, zzzzz=2)\n", "f(alpha) is defined at line 1"),
         ("sorted([1], revers=True)\n", "did you mean `reverse`?"),
     ],
 )
@@ -360,3 +360,86 @@ def test_gradient_mode_does_not_outlive_a_run():
 
 def test_a_call_of_a_number_is_a_fault_without_a_warning():
     assert fault("x = 3(4)\n").code == "E0303"
+
+
+def said(text, **origins):
+    """The labels of the operands in a program's fault."""
+    program = prepare(text, "file")
+    program.origins.update(origins)
+    x = gradcli.tensor([1.0, 2.0, 3.0])
+    with pytest.raises(Fault) as caught:
+        program.run({"x": x, "W": gradcli.ones(3, 4)})
+    return [label[2] for label in caught.value.labels if not label[3]], caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("a = ones(2)\na += x\n", ["a: shape (2,)   from line 1", "x: shape (3,)   from --x"]),
+        ("y = W.matmul(x)\n", ["W: shape (3, 4)", "x: shape (3,)   from --x"]),
+        ("import torch\ny = torch.matmul(W, x)\n",
+         ["W: shape (3, 4)", "x: shape (3,)   from --x"]),
+        ("y = einsum('ij,j->i', W, x)\n", ["W: shape (3, 4)", "x: shape (3,)   from --x"]),
+        ("y = cat([x, W])\n", ["x: shape (3,)   from --x", "W: shape (3, 4)"]),
+        ("y = stack([x, ones(2)])\n", ["x: shape (3,)   from --x", "shape (2,)"]),
+        ("y = x < ones(2)\n", ["x: shape (3,)   from --x", "shape (2,)"]),
+        ("y = [W @ t for t in [x]]\n", ["W: shape (3, 4)", "t: shape (3,)   from line 1"]),
+        ("def f(a, b):\n    c = a*2\n    return c @ b\ndef g(w):\n    return f(w, b=x)\ng(W)\n",
+         ["c: shape (3, 4)   from line 2", "b: shape (3,)   from --x"]),
+        ("f = lambda a: W @ a\ndef g(b):\n    return f(b)\ng(x)\n",
+         ["W: shape (3, 4)", "a: shape (3,)   from --x"]),
+        ("def f(a, b=ones(2)):\n    return a + b\nf(x)\n",
+         ["a: shape (3,)   from --x", "b: shape (2,)   from line 1"]),
+        ("x = x*2\nx = x + 1\ny = x + W\n", ["x: shape (3,)   from line 2", "W: shape (3, 4)"]),
+    ],
+)  # fmt: skip
+def test_each_operand_says_where_it_came_from(text, labels):
+    assert said(text, x="--x")[0] == labels
+
+
+def test_a_message_names_the_operands_as_written():
+    assert said("y = W @ x\n")[1].message.startswith("cannot multiply W @ x: inner sizes 4 and 3")
+    assert said("y = W @ x\n")[1].help.startswith("W.T @ x works: (4, 3) @ (3,)")
+    assert said("y = (x + 1)*ones(2)\n")[1].message.startswith("(x + 1)*ones(2): shapes (3,) and")
+
+
+RECURSIONS = {
+    "itself": "def f(n): return f(n + 1)\nf(0)\n",
+    "each other": "def f(n): return g(n)\ndef g(n): return f(n)\nf(0)\n",
+    "comprehension": "def f(n): return [f(n) for i in [1]]\nf(0)\n",
+    "nested comprehension": "def f(n): return [[[f(n) for i in [1]] for j in [1]] for k in [1]]\nf(0)\n",  # noqa: E501
+    "lambda": "f = lambda n: (lambda m: f(m))(n)\nf(0)\n",
+    "default": "def f(n, g=lambda h: h(0)): return g(f)\nf(0)\n",
+    "default inside": "def f(n):\n    def g(b=f(n)): return 1\n    return g()\nf(0)\n",
+    "method": "def f(n): return x.sum(f(n))\nf(0)\n",
+    "hook": "y = x*2\ndef h(g): return h(g)\ny.register_hook(h)\ny.sum().backward()\n",
+    "hook in hook": (
+        "def h(g):\n    with enable_grad():\n        a = tensor(1.0, requires_grad=True)*2\n"
+        "        a.register_hook(h)\n        a.backward()\nh(0)\n"
+    ),
+    "Function": (
+        "class F(Function):\n    def forward(ctx, a): return F.apply(a)\n"
+        "    def backward(ctx, g): return g\nF.apply(x)\n"
+    ),
+    "backward of a Function": (
+        "class F(Function):\n    def forward(ctx, a): return a*1\n"
+        "    def backward(ctx, g):\n        with enable_grad():\n"
+        "            F.apply(tensor(1.0, requires_grad=True)).backward()\n        return g\n"
+        "F.apply(tensor(1.0, requires_grad=True)).backward()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", RECURSIONS.values(), ids=RECURSIONS)
+@pytest.mark.parametrize("depth", [500, 900])
+def test_recursion_ends_in_a_short_diagnostic(text, depth):
+    from gradcli.language.diagnostics import Diagnostic
+
+    with pytest.raises(Fault) as caught:
+        limits = Limits(depth=depth)
+        prepare(text, "file").run({"x": gradcli.ones(3, requires_grad=True)}, limits=limits)
+    found = caught.value
+    assert found.code == "E0606", found
+    shown = Diagnostic.of(found).render()
+    assert len(shown.split("\n")) < 20 and "t_" not in shown and "listcomp" not in shown
+    assert " times)" in shown or " more calls ..." in shown

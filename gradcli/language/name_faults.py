@@ -1,0 +1,53 @@
+"""What is said of names that nobody gave a meaning. Loaded only when there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from gradcli.language import nodes as n
+from gradcli.language.diagnostics import SyntaxFault, closest
+from gradcli.language.foreign import FUNCTIONS, IMPORTS, VALUES
+from gradcli.language.names import CALLED, CONSTANTS, NAMES, WITHHELD, namespace
+
+if TYPE_CHECKING:
+    from gradcli.language.check import Checked
+
+MOST = 5
+"""The most mistakes that one run shows, the first included."""
+
+
+def unknown(
+    checked: Checked, node: n.Name, given: Collection[str], known: Sequence[str]
+) -> SyntaxFault:
+    """The fault (E0201, E0202) for a name that has no meaning."""
+    name = node.id
+
+    def fault(code: str, message: str, label: str = "", **more: str) -> SyntaxFault:
+        return SyntaxFault(code, message, checked.source, node.start, node.end, label, **more)
+
+    if name in VALUES:
+        return fault("E0202", f"no value for `{name}`", help=f"write {VALUES[name]}")
+    if name in IMPORTS and (namespace(name) is not None or name not in checked.called):
+        return fault(
+            "E0202", f"`{name}` is not imported",
+            help=f"write `{IMPORTS[name]}` first, or the bare name: sin(x)",
+        )  # fmt: skip
+    if name in checked.called:
+        if name in WITHHELD or name in FUNCTIONS:
+            return fault(
+                "E0201", f"programs cannot use `{name}`",
+                help=WITHHELD.get(name) or FUNCTIONS[name],
+            )  # fmt: skip
+        near = closest(name, [k for k in (*NAMES, *CALLED) if k not in CONSTANTS] + [*known])
+        mend = (
+            f"did you mean `{near}`? (all: gradcli ops)" if near else "all functions: gradcli ops"
+        )
+        return fault("E0201", f"unknown function `{name}`", help=mend)
+    near = closest(name, known) or closest(name, NAMES)
+    have = f"given: {', '.join(sorted(given))}" if given else ""
+    mend = f"add --{name} VALUE, or stay symbolic with gradcli diff"
+    return fault(
+        "E0202", f"no value for `{name}`", have,
+        help=f"did you mean `{near}`? Or {mend}" if near and len(name) > 1 else mend,
+    )  # fmt: skip
