@@ -144,6 +144,18 @@ def unknown(name: str, variables: Variables, free: Sequence[str]) -> ValueFault:
     )
 
 
+def no_choice(option: str, given: str, allowed: Sequence[str]) -> ValueFault:
+    """The error (E0907) for a value that is none of an option's."""
+    from gradcli.language.diagnostics import closest
+
+    near = closest(given, allowed)
+    words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+    return ValueFault(
+        "E0907", f"{option} {given}: no such choice",
+        help=f"did you mean {near}? ({words})" if near else f"one of {words}",
+    )  # fmt: skip
+
+
 def _nearest(name: str, variables: Variables, free: Sequence[str]) -> str | None:
     from gradcli.language.diagnostics import closest
 

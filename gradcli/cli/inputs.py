@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli import watchdog
-from gradcli.cli.arguments import Variables, unknown
+from gradcli.cli.arguments import Variables, no_choice, unknown
 from gradcli.engine import Tensor, creation, dtypes, functions, random, wrap
 from gradcli.language.articles import a_value
 from gradcli.language.run import (
@@ -94,6 +94,15 @@ def limits(
     return Limits(max_steps, size, max_depth, max_output)
 
 
+def read_seconds(timeout: float) -> float:
+    """``--timeout``, checked. Raises ValueFault (E0907)."""
+    if not 0 <= timeout < 1e9:
+        raise ValueFault(
+            "E0907", f"--timeout {timeout:g}: seconds, 0 or more", help="0 means no limit"
+        )
+    return timeout
+
+
 def read_size(text: str) -> int:
     """``512M``, ``2G``, ``1e9`` as bytes. Raises ValueFault (E0907)."""
     unit = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}.get(text[-1:].upper(), 1)
@@ -116,9 +125,7 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
     if name is None:
         name = "float32" if program is not None and program.checked.uses_torch else "float64"
     if name.removeprefix("torch.").removeprefix("gradcli.") not in _FLOATS:
-        raise ValueFault(
-            "E0907", f"--dtype {name} is not a float type", help="float64, float32 or float16"
-        )
+        raise no_choice("--dtype", name, tuple(_FLOATS))
     dtype = _FLOATS[name.rpartition(".")[2]]
     dtypes.set_default_dtype(dtype)
     return dtype
@@ -266,7 +273,7 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
     if device == "cpu":
         return leaf
     if device.partition(":")[0] != "cuda":
-        raise ValueFault("E0907", f"--device {device}: cpu or cuda")
+        raise no_choice("--device", device, ("cpu", "cuda"))
     try:
         import cupy
     except ImportError:
@@ -385,13 +392,14 @@ class Job:
         self.of = asked.get("of")
         self.nan = asked.get("nan", "allow")
         if self.nan not in ("warn", "allow", "error"):
-            raise ValueFault("E0907", f"--nan {self.nan}: warn, allow or error")
+            raise no_choice("--nan", self.nan, ("warn", "allow", "error"))
+        output.check_colour(asked.get("color"))
         source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
         self.bounds = limits(
             asked["max_steps"], asked["max_mem"],
             asked.get("max_depth", MAX_DEPTH), asked.get("max_output", OUTPUT_LIMIT),
         )  # fmt: skip
-        watchdog.start(asked["timeout"], self.bounds.memory or 0)
+        watchdog.start(read_seconds(asked["timeout"]), self.bounds.memory or 0)
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),

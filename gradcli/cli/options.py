@@ -57,17 +57,40 @@ Precision = Annotated[
 ]
 Color = Annotated[str, typer.Option("--color", help="auto, always or never.")]
 MaxSteps = Annotated[
-    int, typer.Option("--max-steps", metavar="N", help="Loop turns and calls allowed.")
+    int,
+    typer.Option(
+        "--max-steps", metavar="N", envvar="GRADCLI_MAX_STEPS", help="Loop turns and calls allowed."
+    ),
 ]
 MaxDepth = Annotated[
-    int, typer.Option("--max-depth", metavar="N", help="Calls inside calls allowed, at most 900.")
+    int,
+    typer.Option(
+        "--max-depth",
+        metavar="N",
+        envvar="GRADCLI_MAX_DEPTH",
+        help="Calls inside calls allowed, at most 900.",
+    ),
 ]
 MaxOutput = Annotated[
-    int, typer.Option("--max-output", metavar="N", help="Characters that prints may write.")
+    int,
+    typer.Option(
+        "--max-output",
+        metavar="N",
+        envvar="GRADCLI_MAX_OUTPUT",
+        help="Characters that prints may write.",
+    ),
 ]
-MaxMem = Annotated[str, typer.Option("--max-mem", metavar="SIZE", help="Memory allowed: 512M, 2G.")]
+MaxMem = Annotated[
+    str,
+    typer.Option(
+        "--max-mem", metavar="SIZE", envvar="GRADCLI_MAX_MEM", help="Memory allowed: 512M, 2G."
+    ),
+]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="S", help="Seconds allowed; 0: no limit.")
+    float,
+    typer.Option(
+        "--timeout", metavar="S", envvar="GRADCLI_TIMEOUT", help="Seconds allowed; 0: no limit."
+    ),
 ]
 Nan = Annotated[str, typer.Option("--nan", help="At a NaN or inf: warn (default), allow or error.")]
 

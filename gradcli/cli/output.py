@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradcli.cli import watchdog
+from gradcli.cli.arguments import no_choice
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics import Diagnostic, inert
@@ -21,9 +22,7 @@ def form_of(as_json: bool, form: str | None) -> str:
     watchdog.stop()
     form = form or ("json" if as_json else "text")
     if form not in FORMATS:
-        raise ValueFault(
-            "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMATS)}"
-        )
+        raise no_choice("--format", form, FORMATS)
     if as_json and form != "json":
         raise ValueFault("E0907", f"--json and --format {form} exclude each other")
     return form
@@ -35,7 +34,10 @@ def read_precision(text: str | None) -> int | str | None:
         return text
     if text.isdecimal() and 1 <= int(text) <= 17:
         return int(text)
-    raise ValueFault("E0907", f"--precision {text}: 1 to 17, or full")
+    raise ValueFault(
+        "E0907", f"--precision {text}: 1 to 17, or full",
+        help="did you mean full?" if text[:1] in ("f", "F") else "7 digits without it",
+    )  # fmt: skip
 
 
 def array_of(value: Any) -> Any:
@@ -177,6 +179,15 @@ def colour(stream: Any) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(stream.isatty())
+
+
+COLOURS = ("auto", "always", "never")
+
+
+def check_colour(wanted: str | None) -> None:
+    """``--color``. Raises ValueFault (E0907)."""
+    if wanted is not None and wanted not in COLOURS:
+        raise no_choice("--color", wanted, COLOURS)
 
 
 def _choice() -> str:

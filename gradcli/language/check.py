@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.language import nodes as n
-from gradcli.language.diagnostics import SyntaxFault, closest
+from gradcli.language.diagnostics import SyntaxFault, closest, located
 from gradcli.language.names import CALLED, NAMES, namespace
 from gradcli.language.source import Source
+from gradcli.ops.errors import LimitFault
 
 
 class _Scope:
@@ -48,7 +49,10 @@ class Checked:
     bound      names that the top level binds, with the place of the last binding
     """
 
-    __slots__ = ("bound", "called", "imported", "module", "modules", "outer", "source", "variables")
+    __slots__ = (
+        "bound", "called", "functions", "imported", "module", "modules", "outer", "source",
+        "variables",
+    )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
         self.source = source
@@ -59,6 +63,7 @@ class Checked:
         self.modules: dict[str, str] = {}
         self.imported: dict[str, Any] = {}
         self.bound: dict[str, n.Node] = {}
+        self.functions = 0
 
     @property
     def free(self) -> list[str]:
@@ -139,6 +144,8 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
             "E0161", f"`{word}` outside a loop", checked.source, node.start, node.end,
             help=f"`{word}` stands in the body of a while or for",
         )  # fmt: skip
+    if kind in (n.Def, n.Lambda, n.ListComp):
+        _count(checked, node)
     if kind in (n.Def, n.Lambda):
         inner = {p.name for p in node.params}
         if kind is n.Def:
@@ -189,6 +196,22 @@ def _imports(checked: Checked) -> None:
                         "E0163", f"`{node.module}` has no `{name}` here", checked.source,
                         node.start, node.end, help=mend,
                     )  # fmt: skip
+
+
+MOST_FUNCTIONS = 2000
+"""The most functions, lambdas and comprehensions of one program: CPython's own compiler takes the
+square of their number."""
+
+
+def _count(checked: Checked, node: n.Node) -> None:
+    checked.functions += 1
+    if checked.functions > MOST_FUNCTIONS:
+        fault = LimitFault(
+            "E0604", f"the program has more than {MOST_FUNCTIONS:,} functions, lambdas and lists "
+            "with for",
+            help="write one function with parameters, or a loop",
+        )  # fmt: skip
+        raise located(fault, checked.source, node.start, node.start + 1)
 
 
 def _module_help(dotted: str) -> str:

@@ -295,7 +295,7 @@ def _loops(p: _Place) -> SyntaxFault | None:
             "E0125", "a loop counts over a range", help=f"write for {name} in range(start, stop):"
         )
     line = p.source.text[p.work.starts[p.first] : _line_end(p)]
-    bounds = _RANGE.match(line)
+    bounds = _RANGE.match(line) if len(line) < 200 else None
     if p.word == ":" and bounds:
         within = ", ".join(part.strip() for part in bounds[2].split(":"))
         return p.fault(

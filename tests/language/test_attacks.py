@@ -18,6 +18,7 @@ import pytest
 from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks import EXHAUSTION, MALFORMED
+from tests.language.attacks_more import MORE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 5.0
@@ -75,7 +76,30 @@ def results(texts):
     return said
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc and RLIMIT_AS")
+LIMITED = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="needs /proc and RLIMIT_AS"
+)
+
+
+@LIMITED
+@pytest.mark.parametrize(
+    "texts",
+    [
+        *(pytest.param(texts, id=name) for name, texts in MORE.items() if name != "texts"),
+        pytest.param(MORE["texts"][::8], id="some texts"),
+        pytest.param(MORE["texts"], id="texts", marks=pytest.mark.long),
+    ],
+)
+def test_each_family_ends_in_a_fault(texts):
+    wrong = []
+    for text, (seconds, said) in zip(texts, results(texts), strict=True):
+        good = said.startswith("E0") and "enough memory" not in said and "locals" not in said
+        if not good or seconds > SECONDS:
+            wrong.append((text[:160], seconds, said[:160]))
+    assert not wrong
+
+
+@LIMITED
 def test_exhaustion_ends_in_a_fault():
     wrong = []
     for text, (seconds, said) in zip(EXHAUSTION, results(EXHAUSTION), strict=True):
@@ -98,3 +122,5 @@ def test_malformed_text_is_a_fault(text):
 def test_the_corpus_is_large():
     assert len(set(EXHAUSTION)) == len(EXHAUSTION) > 200
     assert len(set(MALFORMED)) == len(MALFORMED) > 300
+    assert all(len(set(texts)) == len(texts) for texts in MORE.values())
+    assert sum(map(len, MORE.values())) > 900
