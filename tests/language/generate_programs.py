@@ -78,7 +78,8 @@ class Generator:
         if pick < 0.76:
             name = self.name(LIST)
             if name is None:
-                return [f"{self.bind(LIST)} = {self.expression(LIST, 2)}"]
+                value = self.expression(LIST, 2)
+                return [f"{self.bind(LIST)} = {value}"]
             return [
                 rng.choice(
                     (

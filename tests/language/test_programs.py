@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.engine.function import Function
 from gradcli.engine.modes import mode
 from gradcli.language.names import NAMES
 from gradcli.language.run import Limits, prepare
 from gradcli.language.text import printer
 from gradcli.ops.errors import Fault
 from tests.language.generate_programs import Generator
+from tests.language.generate_typed import Typed
 
 EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.grad"))
 PYTHON = {
@@ -57,7 +59,8 @@ def both(text):
 def by_python(text, given, write):
     try:
         with np.errstate(all="ignore"):
-            exec(compile(text, "twin", "exec"), {**NAMES, **given, "print": printer(write)})
+            names = {**NAMES, "Function": Function, **given, "print": printer(write)}
+            exec(compile(text, "twin", "exec"), names)
     except Exception as problem:
         return getattr(problem, "code", None) or PYTHON[type(problem).__name__]
     finally:
@@ -73,8 +76,7 @@ def by_gradcli(text, given, write):
     return None
 
 
-def compare(seed, count):
-    generator = Generator(seed)
+def compare(generator, count):
     finished = 0
     for _ in range(count):
         text = generator.program()
@@ -93,12 +95,21 @@ def _float64():
 
 
 def test_programs_print_and_differentiate_as_under_cpython():
-    compare(4, 300)
+    compare(Generator(4), 300)
 
 
 @pytest.mark.long
 def test_many_programs_print_and_differentiate_as_under_cpython():
-    compare(5, 5000)
+    compare(Generator(5), 5000)
+
+
+def test_typed_programs_print_and_differentiate_as_under_cpython():
+    compare(Typed(6), 300)
+
+
+@pytest.mark.long
+def test_many_typed_programs_print_and_differentiate_as_under_cpython():
+    compare(Typed(7), 20_000)
 
 
 # ---- Mutation ------------------------------------------------------------------------------------
