@@ -7,7 +7,6 @@ rest of the time recording pays nothing for this.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -15,40 +14,23 @@ import numpy as np
 from gradcli.engine import function, graph, record
 from gradcli.engine.graph import Node
 from gradcli.engine.modes import _Switch, mode
+from gradcli.engine.places import PROGRAM, Placed, here
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault
-
-PROGRAM = "<gradcli program>"
-"""The file name in frames of a program of the language; its front end translates the lines."""
-
-_PACKAGE = __name__.partition(".")[0] + "."
-
-
-class Placed(int):
-    """A sequence number with the code object and the line that recorded the node."""
-
-    code: Any
-    line: int
 
 
 def _next_placed() -> Placed:
     number = Placed(graph.next_number())
-    frame = sys._getframe(1)
-    while frame is not None and _is_own(frame):
-        frame = frame.f_back
-    number.code, number.line = (None, 0) if frame is None else (frame.f_code, frame.f_lineno)
+    number.place = here()
     return number
-
-
-def _is_own(frame: Any) -> bool:
-    name = frame.f_globals.get("__name__", "")
-    return frame.f_code.co_filename != PROGRAM and name.startswith(_PACKAGE)
 
 
 def place_of(node: Node) -> tuple[Any, int] | None:
     """The code object and line that recorded ``node``, where anomaly mode was on; else None."""
     number = node.origin.seq
-    return (number.code, number.line) if number.__class__ is Placed and number.code else None
+    if number.__class__ is not Placed or number.place is None:
+        return None
+    return number.place.code, number.place.line
 
 
 class _Anomaly:
@@ -89,8 +71,22 @@ class _Anomaly:
 
 def _switch(looker: _Anomaly | None) -> None:
     mode.inspect = looker
-    record.next_number = graph.next_number if looker is None else _next_placed
+    _note_places(looker is not None)
+
+
+def _note_places(wanted: bool) -> None:
+    record.next_number = _next_placed if wanted else graph.next_number
     function.next_number = record.next_number
+
+
+class noted_places(_Switch):
+    """Inside, every node notes where the user's program recorded it; nothing else changes."""
+
+    def __enter__(self) -> None:
+        _note_places(True)
+
+    def __exit__(self, *exc: object) -> None:
+        _note_places(mode.inspect is not None)
 
 
 def _looker() -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.branches import CHOSEN, taken
-from gradcli.engine.graph import EMPTY, AccumulateGrad, Cotangents, Node, Part, freed, pull_recorded
+from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed, pull_recorded
 from gradcli.engine.modes import mode
 from gradcli.engine.naming import called
 from gradcli.engine.tensor import Tensor, wrap
@@ -255,20 +255,21 @@ def run(
     for root, g in zip(roots, cotangents, strict=True):
         have = arrived.get(root)
         arrived[root] = g if have is None else have + g
+    gone = None if keep else Freed()  # what is put in the place of saved values
     before = mode.grad
     mode.grad = recorded
     try:
         with np.errstate(all="ignore"):
             careful = mode.branches and any(node.masks for node in order)
             if recorded or wanted is not None or careful or mode.watching or mode.inspect:
-                _walk(order, roots, arrived, keep, recorded, wanted, careful)
+                _walk(order, roots, arrived, gone, recorded, wanted, careful)
             else:
-                _walk_plain(order, arrived, keep)
+                _walk_plain(order, arrived, gone)
     finally:
         mode.grad = before
 
 
-def _walk_plain(order: list[Node], arrived: dict[Node, Any], keep: bool) -> None:
+def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None) -> None:
     """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
 
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
@@ -283,7 +284,7 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], keep: bool) -> None
             _accumulate(node, g, False)
             continue
         saved = node.saved
-        if saved is None:
+        if saved.__class__ is Freed:
             _refuse_again(node)
         only = node.only
         if only is not None:
@@ -305,8 +306,8 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], keep: bool) -> None
                     r = cast(r, edge.dtype)
                 have = get(edge)
                 arrived[edge] = r if have is None else have + r
-        if not keep and saved:
-            node.saved = None
+        if gone is not None and saved:
+            node.saved = gone
 
 
 def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
@@ -322,7 +323,7 @@ def _walk(
     order: list[Node],
     roots: Sequence[Node],
     arrived: dict[Node, Any],
-    keep: bool,
+    gone: Freed | None,
     recorded: bool,
     wanted: dict | None,
     careful: bool,
@@ -341,7 +342,7 @@ def _walk(
         if node.__class__ is AccumulateGrad:
             continue
         g = arrived.pop(node, None)
-        pulled = _pull_watched(node, g, keep, recorded, wanted, runs, careful)
+        pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
                 continue
@@ -363,7 +364,7 @@ def _walk(
 def _pull_watched(
     node: Node,
     g: Any,
-    keep: bool,
+    gone: Freed | None,
     recorded: bool,
     wanted: dict | None,
     runs: set[Node] | None,
@@ -383,7 +384,7 @@ def _pull_watched(
             return nothing
     inspect = mode.inspect
     try:
-        if node.saved is None:
+        if node.saved.__class__ is Freed:
             _refuse_again(node)
         if recorded:
             pulled = pull_recorded(node, g, wrap)
@@ -402,8 +403,8 @@ def _pull_watched(
         inspect.look(node, g, pulled)
     if extra is not None and extra.post_hooks:
         pulled = _after(node, pulled, g, recorded)
-    if not keep and node.saved is not EMPTY:
-        node.saved = None
+    if gone is not None and node.saved:
+        node.saved = gone
     return pulled
 
 
@@ -531,6 +532,6 @@ def _accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     elif isinstance(have.array, np.ndarray):
         have.array += total
         if have.meta is not None:
-            have.meta.version.number += 1
+            have.meta.version.bump()
     else:
         have.array = have.array + total

@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.record import binary_method
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
@@ -22,7 +23,7 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
-_add, _sub, _mul, _div, _pow = Tensor.add, Tensor.sub, Tensor.mul, Tensor.div, Tensor.pow
+_add, _sub, _div, _pow = (binary_method(O[name], depth=2) for name in ("add", "sub", "div", "pow"))
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.graph import freed
+from gradcli.engine.graph import Freed, changed, freed
 from gradcli.engine.record import saves_inference
-from gradcli.engine.tensor import Tensor, Version, wrap
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.errors import TypeFault
 
 
 class Context:
@@ -64,7 +64,7 @@ class Context:
         node = None if self._node is None else self._node()
         if node is None:
             return tuple(self._to_save)
-        if node.saved is None:
+        if node.saved.__class__ is Freed:
             raise freed(node)
         return tuple(node.saved.unpacked(node)) if node.saved else ()
 
@@ -105,19 +105,7 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
 def _unpacked(entry: tuple, node: Any) -> Tensor:
     value, number, version, then = entry
     if version.number != then:
-        raise _changed(value, number, version, then, node)
+        shape = list((value if number is None else value[0]).shape)
+        what = "a tensor" if number is None else f"output {number}"
+        raise changed(f"{what} of shape {shape}", node, version, then)
     return value if number is None else wrap(*value, node.port(number))
-
-
-def _changed(
-    value: Any, number: int | None, version: Version, then: int, node: Any
-) -> RuntimeFault:
-    shape = list((value if number is None else value[0]).shape)
-    what = "a tensor" if number is None else f"output {number}"
-    return RuntimeFault(
-        "E0402",
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {what} of shape {shape}, saved by {node.name()}, is at version "
-        f"{version.number}; expected version {then} instead",
-        help="write a = a + 1 instead of a += 1, or change a clone()",
-    )

@@ -29,6 +29,7 @@ from gradcli.engine.context import Context, Store
 from gradcli.engine.graph import EMPTY, AccumulateGrad, Cotangents, Node, Output, Part, next_number
 from gradcli.engine.inplace import take_into_base
 from gradcli.engine.modes import mode
+from gradcli.engine.places import mark
 from gradcli.engine.record import note_view
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -248,6 +249,7 @@ def _wrapped(
         results.append(out)
     if node is not None and ctx._to_save:
         node.saved = Store(ctx._to_save, made)
+        mark(node)
         ctx._to_save = ()
     return results
 
@@ -258,7 +260,7 @@ def _placed(
 ) -> Tensor:  # fmt: skip
     """One output as the caller gets it: itself, or for a returned input a view of it."""
     if is_dirty and is_input:
-        t._meta().version.number += 1
+        t._meta().version.bump()
         if not flows:
             return t
         if t.edge.__class__ is AccumulateGrad:

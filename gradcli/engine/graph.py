@@ -28,6 +28,7 @@ import numpy as np
 from gradcli.engine.dtypes import DType
 from gradcli.engine.modes import mode
 from gradcli.engine.names import shown_edges, shown_name
+from gradcli.engine.places import here, of, told
 from gradcli.ops.core import Operator, is_number, on_arrays
 from gradcli.ops.errors import RuntimeFault
 
@@ -76,7 +77,10 @@ class Kept:
 class Node:
     """One recorded operation. ``saved`` holds an entry per input, then the raw output."""
 
-    __slots__ = ("__weakref__", "dtype", "edges", "extra", "saved", "seq", "shape")
+    # ``code`` and ``lasti``, where the user's program was, only where tensors are saved.
+    __slots__ = (
+        "__weakref__", "code", "dtype", "edges", "extra", "lasti", "saved", "seq", "shape",
+    )  # fmt: skip
     op: Operator
     pull: Callable[[Node, Any], Any]
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
@@ -402,15 +406,28 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
     return tuple(pulled)
 
 
+class Freed:
+    """``Node.saved`` after a backward pass let go of the values: it knows which pass."""
+
+    __slots__ = ("place",)
+
+    def __init__(self) -> None:
+        self.place = here()
+
+    def __bool__(self) -> bool:
+        return False
+
+
 def freed(node: Node) -> RuntimeFault:
     """The error of reading what a backward pass let go of."""
-    return RuntimeFault(
+    fault = RuntimeFault(
         "E0401",
         "Trying to backward through the graph a second time (or directly access saved tensors "
         f"after they have already been freed): the first run freed the values saved by "
         f"{node.name()}",
         help="make the first call backward(retain_graph=True)",
     )
+    return told(fault, saved=of(node), freed=node.saved.place)
 
 
 def verify(node: Node, place: int, value: Any) -> None:
@@ -418,17 +435,23 @@ def verify(node: Node, place: int, value: Any) -> None:
 
     ``value`` is a saved Tensor, or for the output (place -1) the Meta that its tensor got later.
     """
-    meta = value if place == -1 else value.meta
-    now = meta.version.number
+    version = (value if place == -1 else value.meta).version
     versions = node.extra.versions if node.extra is not None else None
     then = versions[place] if versions else 0
-    if now != then:
-        kind = "result" if place == -1 else f"operand {place + 1}"
+    if version.number != then:
+        kind = "the result" if place == -1 else f"operand {place + 1}"
         shape = list(node.shape if place == -1 else value.array.shape)
-        raise RuntimeFault(
-            "E0402",
-            "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: the {kind} of {node.op.name} (shape {shape}, saved by {node.name()}) is "
-            f"at version {now}; expected version {then} instead",
-            help="write a = a + 1 instead of a += 1, or change a clone()",
-        )
+        raise changed(f"{kind} of {node.op.name} (shape {shape})", node, version, then)
+
+
+def changed(what: str, node: Node, version: Any, then: int) -> RuntimeFault:
+    """The error of reading a saved value that was written to after version ``then``."""
+    fault = RuntimeFault(
+        "E0402",
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {what}, saved by {node.name()}, is at version {version.number}; expected "
+        f"version {then} instead",
+        help="write a = a + 1 instead of a += 1, or change a clone()",
+    )
+    fault.versions = then, version.number
+    return told(fault, saved=of(node), changed=version.place)

@@ -88,7 +88,7 @@ def rewrite(target: Tensor) -> Tensor:
         base.edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
         meta.kept = None
         take_into_base(base)
-    meta.version.number += 1
+    meta.version.bump()
     return target
 
 
@@ -163,7 +163,7 @@ def _before_write(target: Tensor) -> Tensor:
 
 def _after_write(target: Tensor, result: Tensor) -> Tensor:
     meta = target._meta()
-    meta.version.number += 1
+    meta.version.bump()
     edge = result.edge
     if edge is not None:
         target.edge = edge

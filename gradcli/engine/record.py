@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from sys import _getframe
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.graph import EMPTY, Node, more, next_number, node_class
 from gradcli.engine.modes import mode
+from gradcli.engine.places import mark
 from gradcli.engine.tensor import InferenceMeta, Tensor, wrap
 from gradcli.ops import limits
 from gradcli.ops.core import Operator, is_number
@@ -158,6 +160,7 @@ def _record(op: Operator, inputs: list, params: dict[str, Any], out: Tensor) -> 
                 out.array if "out" in wanted else None,
             )
             stamp(node, inputs)
+            mark(node)
     if op.params:
         more(node).params = params
     if op.variadic:
@@ -242,23 +245,28 @@ def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
         node.shape = array.shape
         node.dtype = dtype
         node.extra = None
-        if save_x:
-            node.saved = (input, array if save_out else None)
-            if input.meta is not None:
+        if save_x or save_out:
+            node.saved = (input if save_x else None, array if save_out else None)
+            if save_x and input.meta is not None:
                 stamp(node, (input,))
+            frame = _getframe(1)
+            node.code = frame.f_code
+            node.lasti = frame.f_lasti
         else:
-            node.saved = (None, array) if save_out else EMPTY
+            node.saved = EMPTY
         out.edge = node
         return out
 
     return method
 
 
-def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any], Any]:
+def binary_method(
+    op: Operator, reverse: bool = False, depth: int = 1
+) -> Callable[[Tensor, Any], Any]:
     """The short way for an operator of two tensors of one floating dtype, or of one and a number.
 
     A function and a method alike. ``reverse`` builds the method for a number on the left
-    (``2 - x``).
+    (``2 - x``), ``depth`` one that is called by another function of gradcli (2).
     """
     compute = op.compute
     entrywise = op.entrywise
@@ -318,6 +326,9 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
                 )
                 if input.meta is not None or other.meta is not None:
                     stamp(node, (input, other))
+                frame = _getframe(depth)
+                node.code = frame.f_code
+                node.lasti = frame.f_lasti
             else:
                 node.saved = EMPTY
             out.edge = node
@@ -354,6 +365,10 @@ def binary_method(op: Operator, reverse: bool = False) -> Callable[[Tensor, Any]
                 node.saved = (*left_right, array if keep_out else None)
                 if input.meta is not None:
                     stamp(node, left_right)
+                if keep_self or keep_out:
+                    frame = _getframe(depth)
+                    node.code = frame.f_code
+                    node.lasti = frame.f_lasti
             else:
                 node.saved = EMPTY
                 if mode.annotate:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import dtype_of
-from gradcli.engine.graph import Node, freed, verify
+from gradcli.engine.graph import Freed, Node, freed, verify
 from gradcli.engine.names import shown_name
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import is_number
@@ -43,7 +43,7 @@ def by_name(node: Node, name: str) -> Any:
         saves = f"; it has {', '.join(known)}" if known else ""
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}{saves}")
     word = name.removeprefix(_SAVED)
-    if node.saved is None:
+    if node.saved.__class__ is Freed:
         raise freed(node)
     if word in _RESULTS:
         if node.extra is not None and node.extra.out_meta is not None:

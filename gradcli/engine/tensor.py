@@ -22,6 +22,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph import AccumulateGrad, Handle, Kept, Node, more
 from gradcli.engine.modes import mode
+from gradcli.engine.places import Place, here
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -60,10 +61,16 @@ class Size(tuple):
 class Version:
     """Counts writes to one piece of memory; views and detached twins share it."""
 
-    __slots__ = ("number",)
+    __slots__ = ("number", "place")
 
     def __init__(self) -> None:
         self.number = 0
+        self.place: Place | None = None  # of the last write
+
+    def bump(self) -> None:
+        """One more write, by the line of the user's program that is running."""
+        self.number += 1
+        self.place = here()
 
 
 class Meta:

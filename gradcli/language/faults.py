@@ -50,6 +50,10 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     in_own_words(found, node, program.source.text)
     if found.help is None:
         found.help = _call_help(found, node, program)
+    if hasattr(found, "places"):
+        from gradcli.language.graph_faults import explain
+
+        explain(found, places, _codes_of(fault), program.source)
     found.notes = (*found.notes, *_chain(frames, program))
     return found
 
@@ -116,6 +120,27 @@ def _call_line(frame: Frame, source: Any, methods: dict[int, str]) -> str:
     text = " ".join(source.text[node.start : node.end].split())
     text = text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
     return f"called at line {source.place(node.start)[0]}{where}: {text}"
+
+
+def _codes_of(fault: BaseException) -> set[int]:
+    """The ids of the code objects of the program that the fault left: its own and its functions'.
+
+    By id, because code objects of different programs with the same text are equal.
+    """
+    from gradcli.language.run import FILE
+
+    step = fault.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename != FILE:
+        step = step.tb_next
+    work = [] if step is None else [step.tb_frame.f_code]
+    found = {id(code) for code in work}
+    while work:
+        code = work.pop()
+        for constant in code.co_consts:
+            if constant.__class__ is code.__class__ and id(constant) not in found:
+                found.add(id(constant))
+                work.append(constant)
+    return found
 
 
 def _turns(loop: n.While, turns: list[dict[str, str]]) -> str:

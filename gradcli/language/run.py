@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from types import FunctionType
@@ -110,11 +111,13 @@ class Program:
         trace: Callable[[str], Any] | None = None,
         watch: Callable[..., Any] | None = None,
         lasting: bool = False,
+        twice: bool = True,
     ) -> Outcome:
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
         ``trace`` is given a line for each statement that ran, with what it left. ``watch`` is
-        called after each statement with its offset and the names and values that it left.
+        called after each statement with its offset and the names and values that it left. ``twice``
+        lets a fault of the backward pass be looked into by a second, silent run.
 
         What the program sets for the process (the default dtype, print options) is put back when it
         ends, unless ``lasting``: a session goes on with it.
@@ -150,6 +153,7 @@ class Program:
         exec(code, scope)
         arguments = [_adopted(values[name], scope) for name in inputs]
         before = turns.steps, mode.grad, mode.inference
+        began = time.monotonic()
         turns.steps = scope["h_budget"]
         set_budget(limits.memory)
         try:
@@ -159,6 +163,11 @@ class Program:
         except Exception as fault:
             from gradcli.language.faults import placed
 
+            if twice and hasattr(fault, "places"):
+                from gradcli.language import graph_faults
+
+                if time.monotonic() - began < graph_faults.TWICE and graph_faults.incomplete(fault):
+                    fault = graph_faults.again(self, values, fault, limits, keep)
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)

@@ -205,7 +205,7 @@ def test_saved_arrays_are_gone_after_backward():
     z.backward()
     assert saved() is None
     node = z.grad_fn
-    assert node.next_functions[0][0].saved is None
+    assert not node.next_functions[0][0].saved
 
 
 def test_the_result_is_not_kept_alive_by_a_graph_that_does_not_need_it():

@@ -1,0 +1,87 @@
+"""Where in the user's program something happened: what saved a value, what overwrote it.
+
+A place is a code object and an instruction in it, never a frame, which would keep a caller's
+variables alive. Every operator that saves a tensor leaves one on its node (the short ways of
+``record`` by themselves, the others through ``mark``), every write in place one on the version
+counter, every backward pass one on what it freed. The line is worked out when an error names it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from sys import _getframe
+from typing import Any
+
+PROGRAM = "<gradcli program>"
+"""The file name in frames of a program of the language; its front end translates the lines."""
+
+_OWN = __file__.rpartition("engine")[0]
+
+
+class Place:
+    """An instruction of a code object."""
+
+    __slots__ = ("code", "lasti")
+
+    def __init__(self, code: Any, lasti: int) -> None:
+        self.code = code
+        self.lasti = lasti
+
+    @property
+    def line(self) -> int:
+        """The line in the code's file; in a program, the number of the tree node."""
+        positions = itertools.islice(self.code.co_positions(), self.lasti // 2, None)
+        return next(positions, (None,))[0] or self.code.co_firstlineno
+
+    @property
+    def in_program(self) -> bool:
+        """Whether this is a program of the language."""
+        return self.code.co_filename == PROGRAM
+
+    def __str__(self) -> str:
+        import linecache
+
+        line = self.line
+        text = linecache.getline(self.code.co_filename, line).strip()
+        return f"{self.code.co_filename}, line {line}" + (f": {text}" if text else "")
+
+
+class Placed(int):
+    """A sequence number that knows where its node was recorded; see ``anomaly``."""
+
+    place: Place | None
+
+
+def here() -> Place | None:
+    """Where the user's program is now: the innermost frame outside gradcli's own files."""
+    frame = _getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        frame = frame.f_back
+    return None if frame is None else Place(frame.f_code, frame.f_lasti)
+
+
+def mark(node: Any) -> None:
+    """Note on a node that saves tensors where the user's program is."""
+    place = here()
+    if place is not None:
+        node.code, node.lasti = place.code, place.lasti
+
+
+def of(node: Any) -> Place | None:
+    """Where a node was recorded, as far as that is known."""
+    number = node.origin.seq
+    if number.__class__ is Placed:
+        return number.place
+    code = getattr(node, "code", None)
+    if code is None or code.co_filename.startswith(_OWN):
+        return None
+    return Place(code, node.lasti)
+
+
+def told(fault: Any, **places: Place | None) -> Any:
+    """``fault`` with the places that it is about; those in Python files become notes."""
+    fault.places = places
+    for role, place in places.items():
+        if place is not None and not place.in_program:
+            fault.notes = (*fault.notes, f"{role}: {place}")
+    return fault
