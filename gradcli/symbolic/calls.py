@@ -117,10 +117,43 @@ def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     if any(_apart(u, other) for u, other in ((a, b), (b, a))):
         return False
     below = [v.bases_of(t) for t in (a, b)]
+    if any(_extreme(t) for t in (a, b)):
+        return True
     if not any(x.kind == "call" and x.name in _PIECEWISE for found in below for x in found):
         return False
     names = [{x.name for x in found if x.kind == "name"} for found in below]
     return not names[0] or not names[1] or bool(names[0] & names[1])
+
+
+def _extreme(t: v.Tensor) -> v.Base | None:
+    """The base of a tensor that is the largest or smallest entry of something."""
+    if len(t.terms) != 1:
+        return None
+    ((m, c),) = t.terms.items()
+    if len(m) != 1 or c != 1 or m[0][0].kind != "reduce" or m[0][0].name == "prod":
+        return None
+    return m[0][0]
+
+
+def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:
+    """Whether a tensor has a single 1 over these labels: where an entry is the largest."""
+    if len(t.terms) != 1:
+        return False
+    ((m, c),) = t.terms.items()
+    if len(m) != 1 or c != 1 or m[0][0].kind != "call":
+        return False
+    b, idx, _ = m[0]
+    if b.name == "where":
+        inner = v.place(b.args[0], idx) if b.args[1].number() else v.ZERO
+        return bool(inner.terms) and marks_one(inner, gone)
+    if b.name != "eq":
+        return False
+    for side in b.args:
+        found = _extreme(side)
+        if found is not None:
+            kept = {idx[x[1]] for x in side.free()}
+            return set(gone) == set(idx) - kept and bool(gone)
+    return False
 
 
 def _apart(a: v.Tensor, b: v.Tensor) -> bool:

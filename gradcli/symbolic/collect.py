@@ -18,9 +18,10 @@ class Piece:
 
     cover   2 where it has the whole shape, 1 the last axis only, 0 none
     apart   the same product with an outer product's matrices as factors of their own, or None
+    whole   for a column, the same with the whole shape; else None
     """
 
-    __slots__ = ("apart", "below", "c", "chain", "cover", "tops")
+    __slots__ = ("apart", "below", "c", "chain", "cover", "tops", "whole")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Piece:
         self.chain = tuple(chain)
         self.cover = cover
         self.apart: tuple[Text, ...] | None = None
+        self.whole: Piece | None = None
 
     def text(self) -> Text:
         """The term without its sign."""

@@ -123,6 +123,7 @@ class Graph:
         self.matrices: list[Matrix] = []
         self.sums = {} if sums is None else sums  # texts that are sums: over which dimensions
         self.square: Text | None = None  # u where the whole is the sum of u**2
+        self.power: tuple[Text, Fraction] | None = None  # (u, p) where it is the sum of u**p
 
     def added(self, dims: tuple[str, ...], *args: Text) -> Text:
         """A sum as a text; it is noted over what, since divided by the size it is a mean."""
@@ -197,6 +198,8 @@ class Graph:
         """The sum over a label on which only vectors are left."""
         vectors = self.vectors.pop(label)
         exponents = [v.exponent for v in vectors]
+        if len(set(exponents)) == 1 and exponents[0] > 0:
+            self.power = elementwise([Vector(v.chain) for v in vectors]), exponents[0]
         if all(e == 2 for e in exponents):
             self.square = elementwise([Vector(v.chain) for v in vectors])
         if len(vectors) == 1 and exponents == [1]:
@@ -216,6 +219,8 @@ class Graph:
         squared = isinstance(node, w.n.Binary) and node.op == "**"
         if squared and w.n.same(node.right, w.n.Number(2, "2")):
             self.square = Text(node.left, whole.cost - 1)
+        elif squared and isinstance(node.right, w.n.Number):
+            self.power = Text(node.left, whole.cost - 1), Fraction(repr(node.right.value))
         return self.added((m.row[0], m.column[0]), whole)
 
     def _fold_end(self, label: Label) -> None:

@@ -243,7 +243,7 @@ def _along(
             here = prepare(text.key)
         steps = steps_of(here.checked)
         if depth > 1:
-            known = infer(steps, shapes.declarations, here.source)
+            known = infer(steps, shapes.declarations, here.source, shapes.sizes)
             known.declarations = shapes.declarations | known.declarations
         tensor, dims = derivative(steps, known, name, here.source)
         options = forms(tensor, dims)

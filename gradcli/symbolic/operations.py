@@ -12,7 +12,7 @@ from typing import Any
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic import calls
 from gradcli.symbolic import value as v
-from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, dimension_of, operation
+from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, dimension_of, in_a_rule, operation
 from gradcli.symbolic.unsupported import no_closed_form
 
 # ---- Arithmetic ----------------------------------------------------------------------------------
@@ -91,6 +91,8 @@ def _apart(x: Symbol) -> Symbol:
 @operation("sum")
 def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     gone, axes = _reduced(x, dim, keepdim)
+    if in_a_rule() and calls.marks_one(x.tensor, gone):
+        return Symbol(v.UNIT, axes)
     return Symbol(v.contract(x.tensor, gone), axes)
 
 
@@ -129,7 +131,9 @@ def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbo
         return _power(Fraction(1, 2))(sum(square, dim, keepdim))
     if p == 1:
         return sum(calls.call("abs", [x]), dim, keepdim)
-    raise no_closed_form(f"norm with p = {p}")
+    from gradcli.symbolic.reductions import norm as other
+
+    return other(x, p, dim, keepdim)
 
 
 @operation("logsumexp")
@@ -229,6 +233,8 @@ def expand(x: Symbol, shape: Any = ()) -> Symbol:
 @operation("reshape")
 def reshape(x: Symbol, shape: Any = ()) -> Symbol:
     """Only axes of size 1 may come or go."""
+    if len(shape) == len(x.axes) == 1 and isinstance(shape[0], int) and shape[0] == -1:
+        return x
     wanted = [dimension_of(entry) for entry in shape]
     have = [a for a in x.axes if a is not None]
     if [a[0] for a in have] != [d for d in wanted if d is not None]:

@@ -260,6 +260,10 @@ class _Flattening:
             return f"{name}imum", args, {}, None
         if name == "t":
             name = "mT"
+        if name in ("max", "min") and node.keywords:
+            raise self.refuse(
+                f"`{name}` along a dimension (a value and an index; `a{name}` has one)", node
+            )
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
         op = _operators().get({"max": "amax", "min": "amin"}.get(name, name))
@@ -305,6 +309,10 @@ class _Flattening:
         """A parameter's value: a number, a truth value, None or a tuple of them."""
         if isinstance(node, n.Number | n.Literal | n.String):
             return node.value
+        if isinstance(node, n.Name) and node.id == "inf" and node.id not in self.checked.bound:
+            return float("inf")
+        if isinstance(node, n.Unary) and node.op == "-" and isinstance(node.operand, n.Name):
+            return -self.literal(node.operand)
         if isinstance(node, n.Unary) and node.op == "-" and isinstance(node.operand, n.Number):
             return -node.operand.value
         if isinstance(node, n.Tuple | n.List):

@@ -166,9 +166,11 @@ def _steps(b: v.Base, u: v.Tensor) -> bool:
 
 def _argument(b: v.Base, i: tuple, e: Fraction) -> list | None:
     """The argument of a call at its labels, to a power, as factors."""
-    found = v.power(v.place(b.args[0], i), e)
-    terms = list(found.terms.items())
-    return list(terms[0][0]) if len(terms) == 1 and terms[0][1] == 1 else None
+    terms = list(v.power(b.args[0], e).terms.items())
+    if len(terms) != 1 or terms[0][1] != 1 or v.bound_of(terms[0][0]):
+        return None
+    at = {(d, k): x for k, (d, x) in enumerate(zip(b.dims, i, strict=True))}
+    return [(f, tuple(at[x] for x in idx), p) for f, idx, p in terms[0][0]]
 
 
 def is_call_of_condition(b: v.Base, *names: str) -> bool:

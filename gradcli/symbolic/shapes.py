@@ -7,7 +7,7 @@ expression. A contradiction names both places.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -150,11 +150,17 @@ class Shapes:
         return {k: str(d) for k, d in self.declarations.items() if k not in self.given}
 
 
-def infer(steps: Sequence[Step], declared: Mapping[str, Declaration], source: Any) -> Shapes:
-    """Shapes for every step. Raises a fault: E0301 where shapes contradict, E0701 where unknown."""
+def infer(
+    steps: Sequence[Step], declared: Mapping[str, Declaration], source: Any,
+    known: Collection[str] = (),
+) -> Shapes:  # fmt: skip
+    """Shapes for every step; ``known`` are names that stand for sizes.
+
+    Raises a fault: E0301 where shapes contradict, E0701 where one is unknown.
+    """
     texts = {d for s in steps for d in sizes_in(s)}
     texts |= {d for x in declared.values() for d in x.dims}
-    sizes = {name for d in texts for name in names_of(str(d))}
+    sizes = {name for d in texts for name in names_of(str(d))} | set(known)
     for name in sizes & set(declared):
         if declared[name].rank:
             raise ValueFault(

@@ -116,6 +116,14 @@ def chosen(x: Text) -> Text | None:
     return None
 
 
+def inside(x: Text, function: str) -> Text | None:
+    """What a call of a function of one argument is applied to, else None."""
+    node = x.node
+    if isinstance(node, n.Call) and n.same(node.func, n.Name(function)) and len(node.args) == 1:
+        return Text(node.args[0], x.cost - 1)
+    return None
+
+
 def compared(op: str, left: Text, right: Text) -> Text:
     """``left op right`` for a comparison."""
     return Text(n.Compare(left.node, (op,), (right.node,)), left.cost + right.cost + 1)

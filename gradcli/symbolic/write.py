@@ -26,6 +26,7 @@ _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 MOST_STACKED = 8
 """Entries that are written one by one."""
+_KEEPING = frozenset(("sum", "mean", "amax", "amin", "prod", "logsumexp"))
 _NAMES = {"maximum": "max", "minimum": "min"}
 
 
@@ -45,6 +46,7 @@ class Writer:
         self.written: dict[int, Text] = {}
         self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
         self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
+        self.powers: dict[int, tuple[Text, Fraction]] = {}  # of sums over u**p: u and p
 
     def tensor(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """A tensor over these labels; ``full`` where it must have their shape by itself."""
@@ -86,6 +88,8 @@ class Writer:
         labels = tuple((d, i) for i, d in enumerate(b.dims))
         if b.kind == "sum":
             return self.sum_base(b, labels)
+        if b.kind == "reduce":
+            return self.reduction(b, labels)
         if b.kind == "matrix":
             inner = self.sum(b.args[0], tuple(b.args[0].free()), True)
             if b.name == "logabsdet":
@@ -109,6 +113,26 @@ class Writer:
                 return found
         return w.called(_NAMES.get(b.name, b.name), *args)
 
+    def reduction(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+        """``amax(A, 1)``; of sizes alone, a norm."""
+        (body,) = b.args
+        gone = tuple(x for x in body.free() if x[1] >= len(labels))
+        if labels and len(gone) > 1:
+            raise no_closed_form("a reduction over several dimensions, with one that stays")
+        options = []
+        for front in (True, False):
+            order = (*labels, *gone) if front else (*gone, *labels)
+            if not labels:
+                order = gone if front else gone[::-1]
+            inner = self.sum(body, order, True)
+            last = w.numeral(len(labels) if front else 0)
+            size = w.inside(inner, "abs") if b.name == "amax" else None
+            if size is not None and not labels:
+                options.append(w.called("norm", size, w.name("inf")))
+            else:
+                options.append(w.called(b.name, inner, *([last] if labels else [])))
+        return min(options, key=lambda t: t.cost)
+
     def comparison(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
         """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
         sides = [self.argument(a, labels, False) for a in b.args]
@@ -127,7 +151,7 @@ class Writer:
         return found
 
     def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
-        return self.sum(t, labels, full or (len(labels) > 1 and bool(t.free())))
+        return self.sum(t, labels, full or (len(labels) > 2 and bool(t.free())))
 
     def sum_base(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
         body = b.args[0]
@@ -142,6 +166,8 @@ class Writer:
                 if found is not None and not tops and not below:
                     if graph.square is not None:
                         self.squares[b.serial] = graph.square
+                    elif graph.power is not None:
+                        self.powers[b.serial] = graph.power
                     return found
         return self.tensor(body, labels, True)
 
@@ -174,6 +200,12 @@ class Writer:
         if b.kind == "call" and b.name == "exp" and e != 1:
             labels = tuple((d, i) for i, d in enumerate(b.dims))
             return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)
+        u, p = self.powers.get(b.serial, (None, Fraction(1)))
+        if u is not None and e.denominator > 1 and (e * p).denominator == 1:
+            inner = w.inside(u, "abs")
+            if inner is not None or (p.denominator == 1 and not p.numerator % 2):
+                size = w.numeral(p.numerator if p.denominator == 1 else float(p))
+                return w.called("norm", inner or u, size), e * p
         square = self.squares.get(b.serial)
         if square is not None and (e.denominator == 2 or (e.denominator == 1 and square.cost)):
             return w.called("norm", square), 2 * e
@@ -317,14 +349,25 @@ class Writer:
             return self.diagonal_piece(c, tops, below, vectors, graph, labels)
         matrix = graph.matrices[0].towards(labels[0]) if graph.matrices else None
         left, right = vectors
+        columns = [Vector((self.column(x.text()),), x.exponent) for x in left]
         if matrix is None:
+            if left and not right:
+                ones = Vector((w.called("ones", self.dimension(labels[1][0])),))
+                found = Piece(c, tops, below, (elementwise(columns),), 1)
+                found.whole = self.outer_piece(c, tops, below, left, [ones])
+                return found
             if not left:
                 return Piece(c, tops, below, (elementwise(right),), 1) if right else Piece(
                     c, tops, below, (), 0
                 )  # fmt: skip
-            ones = Vector((w.called("ones", self.dimension(labels[1][0])),))
-            return self.outer_piece(c, tops, below, left, right or [ones])
+            return self.outer_piece(c, tops, below, left, right)
         chain = matrix.texts()
+        if left:
+            every = elementwise([Vector(chain), *columns, *right])
+            ends = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
+            plain = w.joined([x for x in (ends[0], *chain, ends[1]) if x is not None], "@")
+            if every.cost < plain.cost:
+                return Piece(c, tops, below, (every,), 2)
         if left and right and len(chain) == 1:
             outer = w.called("outer", elementwise(left), elementwise(right))
             return Piece(c, tops, below, (w.binary("*", chain[0], outer),), 2)
@@ -336,6 +379,19 @@ class Writer:
         if right:
             chain = (*chain, w.called("diag", elementwise(right)))
         return Piece(c, tops, below, chain, 2)
+
+    def column(self, u: Text) -> Text:
+        """A vector as a column: along the rows of a matrix. A sum over rows keeps its dimension."""
+        node = u.node
+        if isinstance(node, w.n.Call) and isinstance(node.func, w.n.Name) and len(node.args) == 2:
+            last = node.args[1]
+            if node.func.id in _KEEPING and w.n.same(last, w.numeral(1).node):
+                args = (*node.args, w.n.Literal(True))
+                found = Text(w.n.Call(node.func, args, ()), u.cost)
+                if u.key in self.sums:
+                    self.sums[found.key] = self.sums[u.key]
+                return found
+        return w.called("unsqueeze", u, w.numeral(1))
 
     def vector_piece(
         self, c: Fraction, tops: list[Text], below: list[Text], vectors: list[Vector]
@@ -475,8 +531,13 @@ class Writer:
         if pieces and () in plain and any(p.c > 0 for p in pieces[1:]):
             pieces.append(pieces.pop(0))  # x**2 + 1
         if full and labels and not any(p.cover == 2 for p in pieces):
-            best = max(pieces, key=lambda p: p.cover)
-            self.fill(best, labels)
+            sides = {p.whole is None for p in pieces if p.cover == 1}
+            if len(sides) < 2:  # a row and a column have the whole shape together
+                best = max(pieces, key=lambda p: p.cover)
+                if best.whole is not None:
+                    pieces[pieces.index(best)] = best.whole
+                else:
+                    self.fill(best, labels)
         return gathered(pieces)
 
     def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
