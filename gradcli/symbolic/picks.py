@@ -65,6 +65,8 @@ def placed(
 
     ``bound`` loses labels that are summed away and gains those of entries that were set apart.
     """
+    if any(e < 0 and key[0].kind in KINDS for key, e in merged.items()):
+        return None  # a quotient on its way to be multiplied again
     users: dict[Label, list[tuple[Base, tuple[Label, ...]]]] = {}
     for key, e in merged.items():
         for x in set(key[1]) if e else ():

@@ -124,7 +124,13 @@ def _tidy(factors: dict) -> list | None:
                 power = factors[length]
                 factors[length] = factors[b, i] = Fraction(0)
                 return _argument(b, i, power)
-        if b.name == "abs":
+            if length is not None and factors[length] > 1:  # abs(u)**2*sign(u) is u*abs(u)
+                whole = _argument(b, i, Fraction(1))
+                if whole is not None:
+                    factors[length] -= 1
+                    factors[b, i] = Fraction(0)
+                    return whole
+        if b.name == "abs" and _partner(factors, b, i, "sign") is None:
             found = _length(factors, b, i, e)
             if found is not None:
                 return found
@@ -166,7 +172,7 @@ def _steps(b: v.Base, u: v.Tensor) -> bool:
 
 def _argument(b: v.Base, i: tuple, e: Fraction) -> list | None:
     """The argument of a call at its labels, to a power, as factors."""
-    terms = list(v.power(b.args[0], e).terms.items())
+    terms = list(v.power(v.as_factor(b.args[0]), e).terms.items())
     if len(terms) != 1 or terms[0][1] != 1 or v.bound_of(terms[0][0]):
         return None
     at = {(d, k): x for k, (d, x) in enumerate(zip(b.dims, i, strict=True))}

@@ -128,9 +128,7 @@ def product(
             choices += 1
         elif kind in picks.KINDS:
             picked = True
-            if e < 0:
-                raise no_value("a division by zero")
-            merged[b, idx] = 1 if e else 0  # zeros and ones: every power is the same
+            merged[b, idx] = min(e, 1) if e < 1 and e.denominator == 1 else 1  # zeros and ones
     for b, idx in deltas:
         if (b, idx) not in merged:
             continue
@@ -407,6 +405,8 @@ def power(t: Tensor, e: Fraction) -> Tensor:
     if bound_of(m):
         b, labels = settled("sum", "", (Tensor({m: ONE}),), tuple(Tensor({m: ONE}).free()))
         m = ((b, labels, ONE),)
+    if e < 0 and any(b.kind in picks.KINDS for b, _, _ in m):
+        raise no_value("a division by zero")
     if e.denominator == 1:
         return product([(b, i, k * e) for b, i, k in m], c ** int(e), ())
     inner: list = []
