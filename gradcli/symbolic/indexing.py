@@ -9,6 +9,7 @@ from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic import picks, sizes
 from gradcli.symbolic import value as v
 from gradcli.symbolic.operations import _apart, expand
+from gradcli.symbolic.operations import sum as total
 from gradcli.symbolic.shaping import items, widths
 from gradcli.symbolic.symbol import Symbol, aligned, operation
 from gradcli.symbolic.unsupported import no_closed_form
@@ -19,7 +20,8 @@ def _times(x: v.Tensor, base: v.Base, labels: tuple[v.Label, ...], gone: v.Label
     return v.contract(v.distribute(x, v.factor(base, labels)), [gone])
 
 
-def _entry(x: v.Tensor, label: v.Label, k: int) -> v.Tensor:
+def entry_of(x: v.Tensor, label: v.Label, k: int) -> v.Tensor:
+    """Entry k along a label."""
     return _times(x, picks.entry(label[0], k), (label,), label)
 
 
@@ -37,7 +39,7 @@ def getitem(x: Symbol, index: Any = ()) -> Symbol:
             t, label = _slice(t, label, p)
             axes.append(label)
         elif label is not None:
-            t = _entry(t, label, p)
+            t = entry_of(t, label, p)
     return Symbol(t, tuple(axes))
 
 
@@ -51,7 +53,7 @@ def _slice(t: v.Tensor, label: Any, p: slice) -> tuple[v.Tensor, Any]:
     if size == label[0]:
         return t, label
     if size == "1":
-        return _entry(t, label, start), None
+        return entry_of(t, label, start), None
     new = v.fresh(size)
     return _times(t, picks.part(size, label[0], start, p.step or 1), (new, label), label), new
 
@@ -143,6 +145,16 @@ def pad(x: Symbol, pad: Sequence[int] = ()) -> Symbol:
         label = v.fresh(sizes.plus(sizes.plus(here[0] if here else "1", low), high))
         t, axes[axis] = _embedded(t, here, label, low), label
     return Symbol(t, tuple(axes))
+
+
+@operation("sum_to")
+def sum_to(x: Symbol, shape: Sequence[int] = ()) -> Symbol:
+    lead = len(x.axes) - len(shape)
+    found = total(x, tuple(range(lead)), False) if lead else x
+    for i, size in enumerate(shape):
+        if size == 1:
+            found = total(found, i, True)
+    return found
 
 
 @operation("flip")

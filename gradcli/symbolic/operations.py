@@ -160,8 +160,6 @@ def matmul(x: Symbol, y: Symbol) -> Symbol:
     left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
     axes = (*x.axes[:-1], *(y.axes[1:] if len(y.axes) > 1 else ()))
     if left is None or right is None:
-        if left is not right:
-            raise no_closed_form("a product over a dimension of size 1")
         return Symbol(v.mul(x.tensor, y.tensor), axes)
     if left[0] != right[0]:
         raise no_closed_form(f"a product over dimensions {left[0]} and {right[0]}")

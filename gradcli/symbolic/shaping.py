@@ -179,10 +179,37 @@ def widths(given: Any, rank: int) -> dict[int, tuple[str, str]]:
     }
 
 
+def _expand(u: Any, s: Step, inner: list[Shape]) -> Shape:
+    wanted = s.params["shape"]
+    wanted = wanted if isinstance(wanted, tuple | list) else (wanted,)
+    lead = len(wanted) - len(inner[0])
+    if lead < 0:
+        raise u.wrong(s, f"expand to {len(wanted)} dimensions", s.inputs)
+    found = []
+    for i, size in enumerate(wanted):
+        d = inner[0][i - lead] if i >= lead else None
+        if size not in (1, -1):
+            new = u.new(str(size))
+            if d is not None:
+                u.join(d, new, s)
+            d = new
+        found.append(d)
+    return tuple(found)
+
+
+def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
+    wanted = s.params["shape"]
+    kept = inner[0][len(inner[0]) - len(wanted) :]
+    for d, size in zip(kept, wanted, strict=True):
+        if d is not None and size != 1:
+            u.join(d, u.new(str(size)), s)
+    return tuple(None if size == 1 else d for d, size in zip(kept, wanted, strict=True))
+
+
 SHAPES = {
     "getitem": _getitem, "put": _put, "stack": _stack, "cat": _cat, "flip": _same, "roll": _same,
     "tril": _same, "triu": _same, "cumsum": _cumsum, "squeeze": _squeeze, "unsqueeze": _unsqueeze,
-    "pad": _pad,
+    "pad": _pad, "expand": _expand, "sum_to": _sum_to,
 }  # fmt: skip
 
 
@@ -201,6 +228,8 @@ def rank_of(s: Step, inner: list[int | None]) -> int | None:
         return max(0, first - sum(_whole(p) is not None for p in parts) + parts.count(None))
     if s.op == "unsqueeze":
         return first + 1
+    if s.op in ("expand", "sum_to"):
+        return len(s.params["shape"])
     return first
 
 

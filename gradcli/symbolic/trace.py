@@ -20,7 +20,7 @@ from gradcli.symbolic import value as v
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Shapes
 from gradcli.symbolic.symbol import Symbol, in_a_rule, inside_a_rule
-from gradcli.symbolic.unsupported import at, no_closed_form
+from gradcli.symbolic.unsupported import at
 
 __all__ = ["derivative", "in_a_rule"]
 
@@ -45,8 +45,6 @@ def derivative(
         tangents.append(None if i in detached else tangent)
     out, tangent = primals[-1], tangents[-1]
     dims = tuple(a[0] if a is not None else "1" for a in out.axes)
-    if "1" in dims:
-        raise no_closed_form("a result with a dimension of size 1", source, steps[-1].node)
     whole = (*dims, *shapes.declarations[wrt].dims)
     if tangent is None:
         return v.ZERO, whole
@@ -62,10 +60,8 @@ def primal(steps: Sequence[Step], shapes: Shapes) -> tuple[v.Tensor, tuple]:
     for step, shape in zip(steps, shapes.of, strict=True):
         primals.append(_step(step, shape, shapes, "", primals, [None] * len(primals))[0])
     out = primals[-1]
-    if None in out.axes:
-        raise no_closed_form("a result with a dimension of size 1")
     names = {a: (a[0], i) for i, a in enumerate(out.axes) if a is not None}
-    return v.relabel(out.tensor, names), tuple(a[0] for a in out.axes if a is not None)
+    return v.relabel(out.tensor, names), tuple("1" if a is None else a[0] for a in out.axes)
 
 
 def _step(
@@ -108,8 +104,18 @@ def variable(name: str, shapes: Shapes, wrt: str) -> tuple[Symbol, Symbol | None
     axes = tuple(v.fresh(d) for d in declared.dims)
     symbol = Symbol(v.factor(v.base("name", name, (), declared.dims, declared.traits), axes), axes)
     if name != wrt:
-        return symbol, None
+        return single(symbol), None
     seed = v.UNIT
     for i, a in enumerate(axes):
         seed = v.distribute(seed, v.delta(a, v.hidden(a[0], i)))
-    return symbol, Symbol(seed, axes)
+    return single(symbol), single(Symbol(seed, axes))
+
+
+def single(x: Symbol) -> Symbol:
+    """A variable's dimensions of size 1 as axes that broadcast: its only entries."""
+    t, axes = x.tensor, list(x.axes)
+    for i, a in enumerate(axes):
+        if a is not None and a[0] == "1":
+            t = indexing.entry_of(t, a, 0)
+            axes[i] = None
+    return Symbol(t, tuple(axes))

@@ -36,7 +36,7 @@ class Unifier:
         self.label: dict[int, str] = {}  # the size's name or number, by the root of its class
         self.origin: dict[int, tuple[str, Any]] = {}  # what first gave a class its size
         self.named: dict[str, int] = {}
-        self.variables: dict[str, tuple[int, ...]] = {}
+        self.variables: dict[str, tuple[Any, ...]] = {}
         self.places: dict[str, Any] = {}
 
     def new(self, name: str | None = None) -> int:
@@ -144,13 +144,16 @@ class Unifier:
 
     def _owner(self, a: int, b: int) -> tuple[str, Any]:
         for name, dims in self.variables.items():
-            if any(self.root(d) in (a, b) for d in dims):
+            if any(d is not None and self.root(d) in (a, b) for d in dims):
                 return name, self.places[name]
         return "", None
 
     def _shown(self, name: str) -> str:
         return str(
-            Declaration(self.ranks[name], tuple(self.size(d) or "?" for d in self.variables[name]))
+            Declaration(
+                self.ranks[name],
+                tuple("1" if d is None else self.size(d) or "?" for d in self.variables[name]),
+            )
         )
 
     def size(self, d: int) -> str | None:
@@ -286,17 +289,17 @@ class Unifier:
         if a is not None and b is not None:
             self.join(a, b, s)
         elif a is not b:
-            raise no_closed_form("a product over a dimension of size 1", self.source, s.node)
+            self.join(self.new("1"), a if b is None else b, s)
 
     def variable(self, s: Step) -> tuple[int, ...]:
         name = s.value
         if name not in self.variables:
             given = self.declared.get(name)
             if given is not None and given.dims:
-                dims = tuple(self.new(d) for d in given.dims)
+                dims = tuple(None if d == "1" else self.new(d) for d in given.dims)
             else:
                 dims = tuple(self.new() for _ in range(self.ranks[name]))
-            if given is not None and "symmetric" in given.traits and len(dims) == 2:
+            if given is not None and "symmetric" in given.traits and None not in dims:
                 self.join(dims[0], dims[1], s)
             self.variables[name] = dims
             self.places[name] = s.node
@@ -348,7 +351,9 @@ class Unifier:
                 continue
             traits = self.declared[name].traits if name in self.declared else frozenset()
             found[name] = Declaration(
-                len(dims), tuple(self.size(d) or "?" for d in dims), tuple(traits)
+                len(dims),
+                tuple("1" if d is None else self.size(d) or "?" for d in dims),
+                tuple(traits),
             )
         return found
 

@@ -353,6 +353,8 @@ class Writer:
         if matrix is None:
             if left and not right:
                 ones = Vector((w.called("ones", self.dimension(labels[1][0])),))
+                if labels[1][0] == "1":
+                    return Piece(c, tops, below, (elementwise(columns),), 2)
                 found = Piece(c, tops, below, (elementwise(columns),), 1)
                 found.whole = self.outer_piece(c, tops, below, left, [ones])
                 return found

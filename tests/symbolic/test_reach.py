@@ -1,0 +1,144 @@
+"""What has a closed form: every operator, by the forms that it takes, or its plain refusal.
+
+An operator without an entry fails: a new one gets its forms here, or a refusal that names it.
+``diff`` checks every closed form against the numeric engine, so that one that is given is right.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import diff
+
+V, W, M, Q, S = "vector:n", "vector:m", "matrix:n,m", "matrix:n,n", "scalar"
+
+FORMS: dict[str, list[tuple[str, dict]]] = {
+    "add": [("X + x", {"X": M, "x": W})], "sub": [("x - X", {"X": M, "x": W})],
+    "neg": [("-X", {"X": M})], "mul": [("sum(X*x)", {"X": M, "x": W})],
+    "sum": [("sum(X)", {"X": M}), ("sum(X, 0)", {"X": M}), ("sum(X, 1)", {"X": M}),
+            ("sum(X, (0, 1))", {"X": M}), ("sum(X**2, 1, True) @ x", {"X": M, "x": "vector:1"})],
+    "mean": [("mean(X)", {"X": M}), ("mean(X, 0)", {"X": M}), ("mean(X**2, 1)", {"X": M}),
+             ("sum(X/mean(X, 1, True))", {"X": M})],
+    "var": [("var(X)", {"X": M}), ("var(X, 0)", {"X": M}), ("sum(var(X, 1)**2)", {"X": M}),
+            ("var(x, 0, 0)", {"x": V}), ("sum(X/var(X, 1, keepdim=True))", {"X": M})],
+    "std": [("std(X)", {"X": M}), ("sum(std(X, 0))", {"X": M}), ("sum(std(X, 1)**3)", {"X": M})],
+    "norm": [("norm(x)", {"x": V}), ("norm(X)", {"X": M}), ("norm(x, 1)", {"x": V}),
+             ("norm(x, inf)", {"x": V}), ("norm(x, -inf)", {"x": V}), ("norm(x, 3)", {"x": V}),
+             ("norm(x, 4)", {"x": V}), ("norm(X, 1.5)", {"X": M}), ("norm(X, 'fro')", {"X": M}),
+             ("sum(norm(X, 2, 1))", {"X": M}), ("sum(norm(X, inf, 0))", {"X": M}),
+             ("sum(X/norm(X, 2, 1, True))", {"X": M})],
+    "amax": [("amax(x)", {"x": V}), ("amax(X)", {"X": M}), ("amax(X, 0)", {"X": M}),
+             ("sum(amax(X, 1)**2)", {"X": M}), ("X - amax(X, 1, True)", {"X": M}),
+             ("max(x)", {"x": V}), ("x.max()", {"x": V})],
+    "amin": [("amin(x)", {"x": V}), ("amin(X, 1)", {"X": M}), ("min(X)", {"X": M})],
+    "prod": [("prod(x)", {"x": V}), ("prod(X, 0)", {"X": M}), ("sum(prod(X, 1)**2)", {"X": M})],
+    "logsumexp": [("logsumexp(x)", {"x": V}), ("logsumexp(X)", {"X": M}),
+                  ("logsumexp(X, 0)", {"X": M}), ("sum(logsumexp(X, 1))", {"X": M})],
+    "softmax": [("softmax(x)", {"x": V}), ("softmax(X, 0)", {"X": M}), ("sum(softmax(X, 1)**2)",
+                {"X": M}), ("softmax(X, 1) @ x", {"X": M, "x": W})],
+    "log_softmax": [("log_softmax(x)", {"x": V}), ("sum(log_softmax(X, 1)*X)", {"X": M}),
+                    ("log_softmax(X, 0)", {"X": M})],
+    "cumsum": [("cumsum(x, 0)", {"x": V}), ("sum(cumsum(X, 0)**2)", {"X": M}),
+               ("cumsum(X, 1) @ x", {"X": M, "x": W})],
+    "getitem": [("x[0]", {"x": V}), ("x[-1]**2", {"x": V}), ("x[1:]", {"x": V}),
+                ("x[:-1]", {"x": V}), ("x[::2]", {"x": V}), ("X[0]", {"X": M}),
+                ("X[:, 1]", {"X": M}), ("X[1, 2]**2", {"X": M}), ("X[:2, :2]", {"X": M}),
+                ("X[1:, :-1]", {"X": M}), ("X.T[0]", {"X": M}), ("x[None] @ X", {"x": V, "X": M}),
+                ("x[1:3] @ x[:2]", {"x": "vector:4"}), ("X[..., 0]", {"X": M})],
+    "cat": [("cat([x, y])", {"x": V, "y": W}), ("sum(cat([X, Y], 1)**2)", {"X": M, "Y": Q}),
+            ("cat([x, x]) @ y", {"x": V, "y": "vector:2*n"})],
+    "stack": [("stack([x[1], x[0]])", {"x": V}), ("stack([x, 2*x]) @ y", {"x": V, "y": V}),
+              ("sum(stack([x, y], 1)**2)", {"x": V, "y": V})],
+    "pad": [("pad(x, (1, 2))", {"x": V}), ("sum(pad(X, (1, 0, 0, 1))**2)", {"X": M})],
+    "flip": [("flip(x, 0)", {"x": V}), ("flip(X, 1) @ x", {"X": M, "x": W})],
+    "roll": [("roll(x, 1)", {"x": V}), ("sum(roll(X, 1, 0)*X)", {"X": M})],
+    "tril": [("tril(X)", {"X": M}), ("sum(tril(X, -1) @ x)", {"X": M, "x": W})],
+    "triu": [("triu(X)", {"X": M}), ("trace(triu(X, 1) @ X)", {"X": Q})],
+    "transpose": [("transpose(X, 0, 1) @ y", {"X": M, "y": V})],
+    "permute": [("permute(X, (1, 0)) @ y", {"X": M, "y": V})],
+    "reverse_dims": [("X.T @ y", {"X": M, "y": V})], "mT": [("X.mT @ y", {"X": M, "y": V})],
+    "squeeze": [("squeeze(unsqueeze(x, 0))", {"x": V})],
+    "unsqueeze": [("sum(unsqueeze(x, 1)*X)", {"x": V, "X": M})],
+    "expand": [("sum(expand(x, (3, 4))*X)", {"x": "vector:4", "X": "matrix:3,4"})],
+    "sum_to": [("sum_to(X, (3,)) @ y", {"X": "matrix:2,3", "y": "vector:3"})],
+    "diagonal": [("diagonal(X)", {"X": Q}), ("diag(X) @ x", {"X": Q, "x": V})],
+    "undiagonal": [("sum(diag(x) @ X)", {"x": V, "X": M}), ("diag(x)", {"x": V})],
+    "trace": [("trace(X)", {"X": Q}), ("trace(X @ X.T)", {"X": M})],
+    "matmul": [("X @ y", {"X": M, "y": W}), ("X @ X.T", {"X": M})],
+    "dot": [("dot(x, x)", {"x": V})], "outer": [("outer(x, y)", {"x": V, "y": W})],
+    "contract": [("einsum('ij,kj->ik', X, X)", {"X": M}), ("einsum('ij,i,j->', X, y, z)",
+                 {"X": M, "y": V, "z": W})],
+    "clone": [("clone(x) @ x", {"x": V})], "conj": [("conj(x) @ x", {"x": V})],
+    "real": [("real(x) @ x", {"x": V})],
+    "inv": [("inv(X)", {"X": Q}), ("trace(inv(X))", {"X": Q})],
+    "det": [("det(X)", {"X": Q})], "logdet": [("logdet(X)", {"X": Q})],
+    "logabsdet": [("slogdet(X)[1]", {"X": Q})], "detsign": [("slogdet(X)[0]*trace(X)", {"X": Q})],
+    "solve": [("solve(X, x)", {"X": Q, "x": V}), ("sum(solve(X, Y))", {"X": Q, "Y": M})],
+}  # fmt: skip
+
+REFUSED: dict[str, tuple[str, dict]] = {
+    "tile": ("tile(x, (2,))", {"x": V}), "reshape": ("reshape(x, (2, 2))", {"x": "vector:4"}),
+    "imag": ("imag(x)", {"x": V}), "cholesky": ("cholesky(X)", {"X": Q}),
+    "adjugate": ("adjugate(X)", {"X": Q}), "all": ("x*all(x)", {"x": V}),
+    "any": ("x*any(x)", {"x": V}), "count_nonzero": ("x*count_nonzero(x)", {"x": V}),
+    "argmax": ("x*argmax(x)", {"x": V}), "argmin": ("x*argmin(x)", {"x": V}),
+    "argsort": ("x*argsort(x)", {"x": V}), "isclose": ("where(isclose(x, 1), x, 0)", {"x": V}),
+}  # fmt: skip
+ELSEWHERE = {
+    "put": "an assignment to entries, in programs (test_paths)",
+    "scatter": "the transpose of getitem", "prod_others": "in the rule of prod",
+    "gather": "takes an array of numbers", "ungather": "the transpose of gather",
+    "cast": "a change of type, in programs", "adjugate_along": "in the rule of adjugate",
+    "adjugate_along_two": "in the rule of adjugate",
+}  # fmt: skip
+SPECIAL = {"where": "where({0} > 0, {0}**2, 3*{0})", "clamp": "clamp({0}, -1, 1)"}
+ENTRYWISE = [
+    name for name, op in OPERATORS.items()
+    if op.kind in ("elementwise", "constant") and name not in REFUSED and name not in FORMS
+]  # fmt: skip
+
+
+def test_every_operator_has_an_entry() -> None:
+    entries = {*FORMS, *REFUSED, *ELSEWHERE, *ENTRYWISE}
+    assert set(OPERATORS) - entries == set(), "add a closed form, or a refusal that names it"
+    assert entries - set(OPERATORS) == set()
+
+
+@pytest.mark.parametrize("name", ENTRYWISE)
+def test_entry_by_entry(name: str) -> None:
+    """Gradients, Jacobians and Hessians, of numbers, vectors and matrices."""
+    call = SPECIAL.get(name) or f"{name}({', '.join(['{0}', 'y', 'z'][: OPERATORS[name].arity])})"
+    call = call.format("x")
+    for text, kind, order in (
+        (call, S, 1), (call, S, 2), (call, V, 1), (f"sum({call})", V, 2), (f"sum({call})", M, 1),
+    ):  # fmt: skip
+        declared = {k: kind for k in "xy" if re.search(rf"\b{k}\b", text)}
+        found = diff(text, "x", order=order, declared=declared)
+        assert found.checked["max_rel_error"] <= 1e-8
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"), [form for forms in FORMS.values() for form in forms],
+    ids=lambda x: x if isinstance(x, str) else "",
+)  # fmt: skip
+def test_closed_forms(text: str, declared: dict) -> None:
+    """By every variable; of what is not a number already, the derivative of its squares too."""
+    for name in declared:
+        found = diff(text, name, declared=declared)
+        assert found.checked["max_rel_error"] <= 1e-8
+    first = next(iter(declared))
+    if declared[first].startswith("vector"):
+        diff(f"sum(({text})**2)", first, order=2, declared=declared)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_by_name(name: str) -> None:
+    text, declared = REFUSED[name]
+    with pytest.raises(Fault) as caught:
+        diff(text, declared=declared)
+    assert caught.value.code == "E0701"
+    assert name in caught.value.message and "gradcli jac" in (caught.value.help or "")
