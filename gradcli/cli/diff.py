@@ -161,14 +161,12 @@ class _Job:
     ) -> Any:
         """The derivative that is asked for."""
         if along or structured:
-            if order != 1:
-                raise ValueFault("E0907", "--along and --structured are of order 1")
             from gradcli.symbolic import variants
 
             if structured:
-                return variants.structured(self.program, wrt, self.declared)
+                return variants.structured(self.program, wrt, self.declared, order)
             self.along = self.named(along)
-            return variants.directional(self.program, self.along, self.declared)
+            return variants.directional(self.program, self.along, self.declared, order)
         from gradcli.symbolic import diff as closed_form
 
         if of is None:
@@ -208,7 +206,8 @@ class _Job:
 
         if not self.along:
             return label(name, order)
-        return "along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
+        often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
+        return f"{often}along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
 
     def evaluated(self, result: Any) -> Any:
         """The derivatives at the given values, where all that they need is given."""
@@ -305,6 +304,7 @@ def _notes(result: Any) -> list[str]:
         notes.append(conditions_text(result.conditions))
     for name, array in result.constants.items():
         notes.append(f"{name} = {show_value(array, None)}".replace("\n", " "))
+    notes += result.kinks
     if result.assumed:
         assumed = ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())
         notes.append(f"assumed: {assumed}")
@@ -341,6 +341,8 @@ def _json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: _Job) 
         record["values"] = {name: tensor_record(value) for name, value in values.items()}
     if looked is not None:
         record["zeros"] = {name: z.record() for name, z in looked.items()}
+    if result.kinks:
+        record["kinks"] = result.kinks
     record["warnings"] = []
     output.write(dump_json(record) + "\n")
 

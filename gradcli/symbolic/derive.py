@@ -14,6 +14,7 @@ from gradcli.language.source import Source
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
+from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program import steps_of
 from gradcli.symbolic.shapes import Declaration, Shapes, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
@@ -37,11 +38,12 @@ class Result:
     declared     the shape of every variable
     conditions   for a traced program: what has to hold on the way (see ``path``)
     constants    its arrays that have no short formula, by the names that stand for them
+    kinks        where what was differentiated has no derivative, and what was chosen there
     """
 
     __slots__ = (
         "_sizes", "assumed", "checked", "conditions", "constants", "costs", "declared",
-        "derivatives", "order", "program",
+        "derivatives", "kinks", "order", "program",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +60,7 @@ class Result:
         self.order = order
         self.conditions: list[Any] = []
         self.constants: dict[str, Any] = {}
+        self.kinks: list[str] = []
         self._sizes = {k: d.dims for k, d in declared.items()}
 
     @property
@@ -181,7 +184,7 @@ def diff(
         answers[_key(path)] = text
         error = max(error, off)
     v.reset()
-    return Result(
+    result = Result(
         {k: t.key for k, t in answers.items()},
         {k: t.cost for k, t in answers.items()},
         shapes.assumed,
@@ -190,6 +193,8 @@ def diff(
         program,
         order,
     )
+    result.kinks = kinks(steps, names)
+    return result
 
 
 def label(name: str, order: int) -> str:

@@ -13,6 +13,7 @@ from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.check import TOLERANCE, double, draw, worst
 from gradcli.symbolic.derive import Result, withheld
+from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.path import Condition, Tape, follow, needs_values, result_of, up_to_backward
 from gradcli.symbolic.program import Step, steps_of
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
@@ -130,6 +131,7 @@ class _Path:
             {k: str(self.declared[k]) for k in self.open},
             {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
         )  # fmt: skip
+        result.kinks = kinks(steps, by)
         result.conditions = list(conditions)
         result.constants = dict(tape.constants)
         return result

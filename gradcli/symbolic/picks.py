@@ -96,8 +96,6 @@ def _entry(
     x[j]*y[j]*e[j] is x[k]*y[k], with e[j] in front where j is not summed over.
     """
     b, (label,) = key
-    if label[0] == "1" and label not in bound:
-        return _without(merged, key), True  # there is no other entry
     others = [u for u in users if u != key]
     for other in others:
         if other[0].kind == "entry":

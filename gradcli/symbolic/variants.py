@@ -7,6 +7,7 @@ the engine's derivative, contracted with a direction or folded as the formula wa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from gradcli.language.run import Program, prepare
 from gradcli.ops.errors import ValueFault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.check import TOLERANCE, Draws, Points, worst
-from gradcli.symbolic.derive import Result, _names, withheld
+from gradcli.symbolic.derive import MOST_ORDER, Result, _names, withheld
+from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program import steps_of
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
@@ -28,8 +30,12 @@ class _Job:
     """What both need: steps, shapes, points."""
 
     def __init__(
-        self, expression: str | Program, declared: Mapping[str, str | Declaration] | None
-    ) -> None:
+        self, expression: str | Program, declared: Mapping[str, str | Declaration] | None,
+        order: int = 1,
+    ) -> None:  # fmt: skip
+        if not 1 <= order <= MOST_ORDER:
+            raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+        self.order = order
         v.reset()
         self.program = prepare(expression) if isinstance(expression, str) else expression
         given = {
@@ -41,10 +47,26 @@ class _Job:
         known = {k: d for k, d in given.items() if self.program.takes(k)}
         self.shapes = infer(self.steps, known, self.source)
         self.points = Points(self.program, self.shapes)
+        self.now: Any = (self.steps, self.shapes, self.source)
+
+    def start(
+        self, text: Text | None = None, more: Mapping[str, Declaration] | None = None
+    ) -> None:
+        """Begin with a formula, the derivative so far; without one, with the expression itself."""
+        v.reset()
+        self.now = (self.steps, self.shapes, self.source)
+        if text is not None:
+            here = prepare(text.key)
+            steps = steps_of(here.checked)
+            known = {**self.shapes.declarations, **(more or {})}
+            shapes = infer(steps, known, here.source, self.shapes.sizes)
+            shapes.declarations = known | shapes.declarations
+            self.now = (steps, shapes, here.source)
 
     def derivative(self, name: str) -> tuple[v.Tensor, tuple]:
         """The derivative by a variable, not simplified."""
-        return derivative(self.steps, self.shapes, name, self.source)
+        steps, shapes, source = self.now
+        return derivative(steps, shapes, name, source)
 
     def confirmed(
         self, t: v.Tensor, dims: Sequence[str], known: Sequence[tuple[dict, np.ndarray]], name: str
@@ -82,54 +104,75 @@ class _Job:
     ) -> Result:
         """The answer as ``diff`` gives it."""
         v.reset()
-        return Result(
+        result = Result(
             {k: t.key for k, t in texts.items()}, {k: t.cost for k, t in texts.items()},
             self.shapes.assumed, {"points": 3, "max_rel_error": error},
-            {**self.shapes.declarations, **more}, self.program, 1,
+            {**self.shapes.declarations, **more}, self.program, self.order,
         )  # fmt: skip
+        result.kinks = kinks(self.steps, {k for key in texts for k in key.split(",")})
+        return result
 
 
 def directional(
     expression: str | Program, along: Mapping[str, str],
-    declared: Mapping[str, str | Declaration] | None = None,
+    declared: Mapping[str, str | Declaration] | None = None, order: int = 1,
 ) -> Result:  # fmt: skip
     """The derivative in a direction; ``along`` names the direction of each variable that moves.
 
-    The result's only key lists the variables. Raises as ``diff`` does.
+    ``order`` 2 is the second derivative along the same straight line, v.T @ H @ v, and so on. The
+    result's only key lists the variables. Raises as ``diff`` does.
 
     Example:
         >>> directional("x.T @ A @ x", {"x": "v"}, {"A": "matrix symmetric"}).text
         '2*dot(v, A @ x)'
     """
-    job = _Job(expression, declared)
+    job = _Job(expression, declared, order)
     names = _names(list(along), job.shapes, job.program)
-    total = v.ZERO
-    known: list[tuple[dict, np.ndarray]] = []
-    more: dict[str, Declaration] = {}
-    out: tuple = ()
+    more = {
+        along[k]: Declaration(len(d.dims), d.dims)
+        for k, d in job.shapes.declarations.items() if k in names
+    }  # fmt: skip
+    text: Text | None = None
+    error = 0.0
+    for depth in range(1, order + 1):
+        if text is not None:
+            job.start(text, more)
+        moved, out = v.ZERO, ()
+        for name in names:
+            whole, dims = job.derivative(name)
+            own = job.shapes.declarations[name].dims
+            out = dims[: len(dims) - len(own)]
+            labels = tuple((d, len(out) + i) for i, d in enumerate(own))
+            direction = v.factor(v.base("name", along[name], (), own), labels)
+            moved = v.add(moved, v.contract(v.mul(whole, direction), labels))
+        known = _contracted(job.points, names, along, depth)
+        text, error = job.confirmed(moved, out, known, ",".join(names))
+    assert text is not None
+    return job.result({",".join(names): text}, error, more)
+
+
+def _contracted(
+    points: Points, names: Sequence[str], along: Mapping[str, str], order: int
+) -> list[tuple[dict, np.ndarray]]:
+    """Points with random directions, and the engine's derivatives contracted with them."""
     rng = Draws(7)
-    for position, name in enumerate(names):
-        whole, dims = job.derivative(name)
-        own = job.shapes.declarations[name].dims
-        out = dims[: len(dims) - len(own)]
-        labels = tuple((d, len(out) + i) for i, d in enumerate(own))
-        direction = v.factor(v.base("name", along[name], (), own), labels)
-        total = v.add(total, v.contract(v.mul(whole, direction), labels))
-        more[along[name]] = Declaration(len(own), own)
-        found = job.points.at((name,))
-        if not position:
-            known = [(point, np.zeros(np.shape(exact)[: len(out)])) for point, exact in found]
+    known: list[tuple[dict, Any]] | None = None
+    for path in product(names, repeat=order):
+        found = points.at(path)
+        if known is None:
+            known = [
+                ({**p, **{along[k]: rng.uniform(-1, 1, np.shape(p[k])) for k in names}}, 0.0)
+                for p, _ in found
+            ]
         kept = []
         for point, sofar in known:
             exact = next((e for q, e in found if _equal(point, q)), None)
             if exact is not None:
-                step = point.get(along[name])
-                step = rng.uniform(-1, 1, np.shape(point[name])) if step is None else step
-                moved = sofar + np.tensordot(exact, step, np.ndim(step))
-                kept.append(({**point, along[name]: step}, moved))
+                for name in reversed(path):
+                    exact = np.tensordot(exact, point[along[name]], np.ndim(point[along[name]]))
+                kept.append((point, sofar + exact))
         known = kept
-    text, error = job.confirmed(total, out, known, ",".join(names))
-    return job.result({",".join(names): text}, error, more)
+    return known or []
 
 
 def _equal(point: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -138,18 +181,19 @@ def _equal(point: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def structured(
     expression: str | Program, wrt: str | Sequence[str] | None = None,
-    declared: Mapping[str, str | Declaration] | None = None,
+    declared: Mapping[str, str | Declaration] | None = None, order: int = 1,
 ) -> Result:  # fmt: skip
     """The derivative of a scalar by symmetric matrices as such: G + G.T - diag(G).
 
     An entry off the diagonal stands for two that move together. Variables that are not declared
-    symmetric get their ordinary derivative. Raises as ``diff`` does; E0907 where none is symmetric.
+    symmetric get their ordinary derivative. With ``order`` 2 each of them twice. Raises as ``diff``
+    does; E0907 where none is symmetric.
 
     Example:
         >>> structured("logdet(S)", "S", {"S": "matrix:n,n spd"}).text
         '2*inv(S) - eye(n)*inv(S)'
     """
-    job = _Job(expression, declared)
+    job = _Job(expression, declared, order)
     names = _names(wrt, job.shapes, job.program)
     declarations = job.shapes.declarations
     if not any("symmetric" in declarations[k].traits for k in names):
@@ -160,19 +204,50 @@ def structured(
     texts: dict[str, Text] = {}
     error = 0.0
     for name in names:
-        t, dims = job.derivative(name)
-        known = job.points.at((name,))
-        if "symmetric" in declarations[name].traits:
-            if len(dims) != 2:
-                raise no_closed_form("a structured derivative of more than a scalar")
-            a, b = (dims[0], 0), (dims[1], 1)
-            turned = v.relabel(t, {a: b, b: a})
-            on_diagonal = v.distribute(v.delta(a, b), v.as_factor(t))
-            known = [(p, g + g.T - np.diag(np.diag(g))) for p, g in known]
-            even = all(np.allclose(g, g.T, 1e-12, 1e-12) for _, g in job.points.at((name,)))
-            twice = v.scale(t, 2) if even or t == turned else v.add(t, turned)
-            texts[name], off = job.textbook(twice, on_diagonal, dims, known, name)
-        else:
-            texts[name], off = job.confirmed(t, dims, known, name)
+        own = len(declarations[name].dims)
+        symmetric = "symmetric" in declarations[name].traits
+        job.start()
+        for depth in range(1, order + 1):
+            if depth > 1:
+                job.start(texts[name])
+            t, dims = job.derivative(name)
+            known = job.points.at((name,) * depth)
+            if symmetric:
+                if len(dims) != own * depth:
+                    raise no_closed_form("a structured derivative of more than a scalar")
+                known = [(p, _folded(g, depth)) for p, g in known]
+                texts[name], off = _both(job, t, dims, known, name)
+            else:
+                texts[name], off = job.confirmed(t, dims, known, name)
         error = max(error, off)
     return job.result(texts, error, {})
+
+
+def _both(
+    job: _Job, t: v.Tensor, dims: Sequence[str], known: Sequence[tuple[dict, np.ndarray]], name: str
+) -> tuple[Text, float]:
+    """A derivative by a symmetric matrix, its last two labels, as of a symmetric one."""
+    k = len(dims) - 2
+    a, b = (dims[k], k), (dims[k + 1], k + 1)
+    turned = v.relabel(t, {a: b, b: a})
+    if not t.terms:
+        return job.confirmed(t, dims, known, name)
+    on_diagonal = v.distribute(v.delta(a, b), t if k else v.as_factor(t))
+    if k:
+        return job.confirmed(
+            v.add(t, turned, v.scale(on_diagonal, -1)), dims, known, name
+        )  # fmt: skip
+    even = all(np.allclose(g, g.T, 1e-12, 1e-12) for _, g in job.points.at((name,)))
+    twice = v.scale(t, 2) if even or t == turned else v.add(t, turned)
+    return job.textbook(twice, on_diagonal, dims, known, name)
+
+
+def _folded(g: np.ndarray, depth: int) -> np.ndarray:
+    """A derivative with both entries of every pair added, for each pair of its axes."""
+    eye = np.eye(g.shape[-1])
+    for i in range(depth):
+        pair = (2 * i, 2 * i + 1)
+        moved = np.moveaxis(g, pair, (-2, -1))
+        moved = moved + np.swapaxes(moved, -1, -2) - moved * eye
+        g = np.moveaxis(moved, (-2, -1), pair)
+    return g

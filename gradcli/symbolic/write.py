@@ -215,6 +215,13 @@ class Writer:
         """The factors of a product as texts, entries and slices written into what they meet."""
         found = []
         for b, idx, e in factors:
+            if (
+                not isinstance(b, Text)
+                and b.kind == "entry"
+                and b.dims == ("1",)
+                and idx[0][1] >= 0
+            ):
+                continue  # there is no other entry
             text, exponent = (b, e) if isinstance(b, Text) else self.raised(b, e)
             found.append(Operand(text, exponent, idx, None if isinstance(b, Text) else b))
         if any(f.kind in ("entry", "slice") for f in found):
@@ -474,7 +481,7 @@ class Writer:
         """Terms that are entries of a known dimension as a stack, where that is shorter."""
         first = labels[0]
         size = self.resized(first[0])
-        if not size.isdigit() or int(size) > MOST_STACKED or len(labels) > 2:
+        if not size.isdigit() or not 1 < int(size) <= MOST_STACKED or len(labels) > 2:
             return None
         t = _entries_opened(t, first)
         rows: list[dict] = [{} for _ in range(int(size))]

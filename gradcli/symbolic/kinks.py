@@ -1,0 +1,79 @@
+"""Where a function has no derivative: what a closed form says there, in words.
+
+Either the formula takes a value there, the numeric engine's, or it holds elsewhere only; then the
+engine's choice is told too. Places are named by the user's own expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+
+from gradcli.language import nodes as n
+from gradcli.language.printer import unparse
+from gradcli.symbolic.program import Step
+
+LONGEST = 40
+_TAKEN = "at {0} = 0: derivative of {op} taken as 0"
+_JUMPS = "where {op} of {0} jumps: derivative taken as 0"
+_TIES = "where {0} = {1}: the formula leaves ties of {op} out (gradcli grad {choice})"
+_SHARED = (
+    "where largest entries of {0} tie: the formula leaves them out (gradcli grad shares evenly)"
+)
+_LENGTH = "at {0} = 0: {op} has no derivative (gradcli grad takes 0)"
+
+KINKS = {
+    "abs": _TAKEN, "relu": _TAKEN,
+    "leaky_relu": "at {0} = 0: derivative of leaky_relu taken as the negative slope",
+    "hardtanh": "at {0} = -1 and 1: derivative of hardtanh taken as 0",
+    "clamp": "where {0} meets a bound: derivative of clamp taken as 1",
+    "maximum": _TIES.replace("{choice}", "splits them in half"),
+    "minimum": _TIES.replace("{choice}", "splits them in half"),
+    "fmax": _TIES.replace("{choice}", "takes the first"),
+    "fmin": _TIES.replace("{choice}", "takes the first"),
+    "amax": _SHARED, "amin": _SHARED.replace("largest", "smallest"),
+    "where": "where {0} changes: derivative of the side that is taken",
+    "std": "where {0} is constant: std has no derivative (gradcli grad takes 0)",
+    "prod": "where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
+    "sign": _JUMPS, "floor": _JUMPS, "ceil": _JUMPS, "round": _JUMPS, "trunc": _JUMPS,
+    "heaviside": _JUMPS, "floor_divide": _JUMPS,
+    "frac": "where {0} is whole: derivative of frac taken as 1",
+    "remainder": "where remainder of {0} jumps: derivative of its smooth pieces",
+    "hypot": "at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",
+    "atan2": "at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
+}  # fmt: skip
+_NORMS = {1: "where an entry of {0} is 0: derivative of abs taken as 0"}
+
+
+def kinks(steps: Sequence[Step], wrt: Container[str]) -> list[str]:
+    """What is to be known of the kinks of a formula by these variables, each once."""
+    moving: list[bool] = []
+    found: dict[str, None] = {}
+    for s in steps:
+        moving.append(
+            s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs)
+        )  # fmt: skip
+        words = _words(s) if moving[-1] else None
+        if words is not None:
+            places = [_place(steps[i].node) for i in s.inputs]
+            found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
+    return list(found)
+
+
+_NAMES = {"maximum": "max", "minimum": "min"}
+
+
+def _words(s: Step) -> str | None:
+    if s.op != "norm":
+        return KINKS.get(s.op)
+    p = s.params.get("p", 2)
+    if p in (float("inf"), float("-inf")):
+        return _SHARED
+    return _NORMS.get(p, _LENGTH)
+
+
+def _place(node: n.Node) -> str:
+    """An expression in the user's words; where it is long or none, what it is."""
+    text = unparse(node) if isinstance(node, n.Expr) else ""
+    if isinstance(node, n.Binary | n.Compare) and len(text) <= LONGEST:
+        return f"({text})" if isinstance(node, n.Binary) and node.op in "+-" else text
+    return text if 0 < len(text) <= LONGEST else "its argument"

@@ -1,0 +1,85 @@
+"""What is said of kinks, and that the formula does there what is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.engine import dtypes
+from gradcli.language.run import prepare
+from gradcli.symbolic import diff, diff_program, directional, structured
+
+AT_A_KINK = [
+    ("abs(x)", 0.0, "at x = 0: derivative of abs taken as 0"),
+    ("relu(x - 1)", 1.0, "at (x - 1) = 0: derivative of relu taken as 0"),
+    ("leaky_relu(x)", 0.0, "at x = 0: derivative of leaky_relu taken as the negative slope"),
+    ("hardtanh(x)", 1.0, "at x = -1 and 1: derivative of hardtanh taken as 0"),
+    ("clamp(x, -1, 1)", 1.0, "where x meets a bound: derivative of clamp taken as 1"),
+    ("where(x > 2, x**2, 3*x)", 2.0, "where x > 2 changes: derivative of the side that is taken"),
+]
+
+
+@pytest.mark.parametrize(("text", "x", "words"), AT_A_KINK)
+def test_the_formula_takes_the_engines_choice(text: str, x: float, words: str) -> None:
+    found = diff(text, "x")
+    assert found.kinks == [words]
+    t = gradcli.tensor(x, dtype=dtypes.float64, requires_grad=True)
+    prepare(text).run({"x": t}).value.backward()
+    assert float(found.evaluate(x=x)) == pytest.approx(float(t.grad.item()))
+
+
+def test_norm_1_at_zero_entries() -> None:
+    found = diff("norm(x, 1)", "x")
+    assert found.kinks == ["where an entry of x is 0: derivative of abs taken as 0"]
+    assert np.array_equal(found.evaluate(x=[0.0, -2, 3]), [0, -1, 1])
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("max(x, y)", "the formula leaves ties of max out (gradcli grad splits them in half)"),
+    ("amax(x)", "tie: the formula leaves them out"), ("norm(x, inf)", "largest entries of x tie"),
+    ("norm(x)", "at x = 0: norm has no derivative"), ("prod(x)", "the formula divides by it"),
+    ("std(x)", "where x is constant"), ("x*floor(x)", "where floor of x jumps"),
+])  # fmt: skip
+def test_told_where_the_formula_stops(text: str, words: str) -> None:
+    declared = {"x": "vector:n", "y": "vector:n"} if "y" in text else {"x": "vector:n"}
+    assert any(words in said for said in diff(text, "x", declared=declared).kinks)
+
+
+def test_nothing_is_said_of_smooth_functions_and_of_other_variables() -> None:
+    assert diff("sin(x)*abs(y)", "x").kinks == []
+    assert diff("exp(x)/x", "x").kinks == []
+
+
+def test_kinks_of_programs_and_variants() -> None:
+    path = diff_program("y = abs(x)\nfor i in range(2):\n    y = y*x\ny", values={"x": 2.0})
+    assert path.kinks and "derivative of abs taken as 0" in path.kinks[0]
+    assert directional("abs(x)", {"x": "v"}).kinks == ["at x = 0: derivative of abs taken as 0"]
+
+
+SECOND = [
+    ("x.T @ A @ x", {"x": "v"}, {}, "dot(v, (A + A.T) @ v)"),
+    ("logdet(X)", {"X": "V"}, {"X": "matrix"}, "-trace(inv(X) @ V @ inv(X) @ V)"),
+    ("x**3", {"x": "v"}, {}, "6*v**2*x"),
+]
+
+
+@pytest.mark.parametrize(("text", "along", "declared", "answer"), SECOND)
+def test_second_directional(text: str, along: dict, declared: dict, answer: str) -> None:
+    found = directional(text, along, declared, 2)
+    assert found.text == answer and found.checked["max_rel_error"] <= 1e-8
+
+
+def test_directional_in_several_variables_at_order_two() -> None:
+    found = directional("sum(x*y)", {"x": "v", "y": "w"}, {"x": "vector:n", "y": "vector:n"}, 2)
+    assert found.text == "2*dot(v, w)"
+
+
+def test_structured_hessians() -> None:
+    found = structured("trace(S @ S)", "S", {"S": "matrix:n,n symmetric"}, 2)
+    hessian = found.evaluate(S=np.eye(2))
+    # trace(S @ S) is a**2 + 2*b**2 + c**2 of the three entries
+    assert hessian[0, 0, 0, 0] == 2 and hessian[0, 1, 0, 1] == 4 and hessian[0, 1, 1, 0] == 4
+    assert hessian[0, 0, 1, 1] == 0
+    flat = structured("x.T @ S @ x", "S", {"S": "matrix:n,n symmetric"}, 2)
+    assert flat.text == "zeros(n, n, n, n)"
