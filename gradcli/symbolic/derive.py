@@ -193,7 +193,7 @@ def diff(
         program,
         order,
     )
-    result.kinks = kinks(steps, names)
+    result.kinks = kinks(steps, names, result.derivatives.values())
     return result
 
 

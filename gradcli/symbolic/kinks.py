@@ -6,7 +6,8 @@ engine's choice is told too. Places are named by the user's own expressions.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 
 from gradcli.language import nodes as n
 from gradcli.language.printer import unparse
@@ -44,15 +45,26 @@ KINKS = {
 _NORMS = {1: "where an entry of {0} is 0: derivative of abs taken as 0"}
 
 
-def kinks(steps: Sequence[Step], wrt: Container[str]) -> list[str]:
-    """What is to be known of the kinks of a formula by these variables, each once."""
+_CANCELS = frozenset(("abs", "norm", "std", "hypot"))
+_ROUGH = re.compile(
+    r"\b(abs|sign|norm|std|hypot|sqrt|rsqrt|where|heaviside)\(|[<>]|/ *[^\d. ]|\*\*-"
+)
+
+
+def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) -> list[str]:
+    """What is to be known of the kinks of a formula by these variables, each once.
+
+    ``answers`` are its derivatives: a length whose square alone matters leaves nothing there that
+    could have a kink.
+    """
     moving: list[bool] = []
     found: dict[str, None] = {}
+    rough = any(_ROUGH.search(answer) for answer in answers)
     for s in steps:
         moving.append(
             s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs)
         )  # fmt: skip
-        words = _words(s) if moving[-1] else None
+        words = _words(s) if moving[-1] and (rough or s.op not in _CANCELS) else None
         if words is not None:
             places = [_place(steps[i].node) for i in s.inputs]
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None

@@ -109,7 +109,8 @@ class _Job:
             self.shapes.assumed, {"points": 3, "max_rel_error": error},
             {**self.shapes.declarations, **more}, self.program, self.order,
         )  # fmt: skip
-        result.kinks = kinks(self.steps, {k for key in texts for k in key.split(",")})
+        by = {k for key in texts for k in key.split(",")}
+        result.kinks = kinks(self.steps, by, result.derivatives.values())
         return result
 
 

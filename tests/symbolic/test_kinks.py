@@ -51,6 +51,12 @@ def test_nothing_is_said_of_smooth_functions_and_of_other_variables() -> None:
     assert diff("exp(x)/x", "x").kinks == []
 
 
+@pytest.mark.parametrize("text", ["norm(A @ x - b)**2", "abs(x)**2*y", "norm(x)**4", "abs(x)**4/2"])
+def test_what_cancels_is_not_told(text: str) -> None:
+    assert diff(text, "x").kinks == []
+    assert diff(text.partition("**")[0], "x").kinks != []
+
+
 def test_kinks_of_programs_and_variants() -> None:
     path = diff_program("y = abs(x)\nfor i in range(2):\n    y = y*x\ny", values={"x": 2.0})
     assert path.kinks and "derivative of abs taken as 0" in path.kinks[0]
