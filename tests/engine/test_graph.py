@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import re
-import time
 import tracemalloc
 import weakref
 
@@ -87,7 +86,6 @@ def test_metadata_is_room_for_notes():
 def test_a_chain_of_a_million_nodes_is_built_run_and_freed():
     count = 1_000_000
     x = torch.tensor(1.0, dtype=torch.double, requires_grad=True)
-    start = time.perf_counter()
     y = x
     for _ in range(count // 2):
         y = y * 0.5 + 0.5
@@ -97,7 +95,6 @@ def test_a_chain_of_a_million_nodes_is_built_run_and_freed():
     assert x.grad.item() == 0.0
     del y
     assert end() is None
-    assert time.perf_counter() - start < 30
 
 
 def test_what_a_node_of_a_chain_weighs():

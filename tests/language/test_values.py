@@ -304,10 +304,10 @@ def test_long_and_deep_texts_are_no_trouble():
     ],
 )
 def test_time_grows_with_the_length_only(text):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(Fault):
         read_value(text)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_the_everyday_list_is_fast():
