@@ -10,6 +10,7 @@ so the usual small operation costs two attribute reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gradcli.ops.errors import LimitFault
 
@@ -73,6 +74,13 @@ def charge_shape(shape: Sequence[int], itemsize: int = 8) -> None:
             count *= int(n)
         if count > LARGE:
             charge(count * itemsize)
+
+
+def charge_copies(*arrays: Any) -> None:
+    """Account for the copies that NumPy makes of expanded arrays before it multiplies them."""
+    for array in arrays:
+        if 0 in getattr(array, "strides", ()) and array.size > LARGE:
+            charge(array.nbytes)
 
 
 def charge_broadcast(*shapes: Sequence[int], itemsize: int = 8) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.core import bilinear, linear
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import LARGE, budget, charge_shape
+from gradcli.ops.limits import LARGE, budget, charge_copies, charge_shape
 from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
 
 
@@ -26,6 +26,7 @@ def _matmul(x: Any, y: Any) -> Any:
         raise _mismatch(a, b)
     if budget.on and np.size(x) * np.size(y) > LARGE:
         charge_shape((*a[:-1], b[-1]) if len(b) > 1 else a[:-1])
+        charge_copies(x, y)
     try:
         return np.matmul(x, y)
     except ValueError:
@@ -107,6 +108,8 @@ def _dot(x: Any, y: Any) -> Any:
             f"dot needs vectors of one length, got {a[0]} and {b[0]}",
             operands=((0, f"shape {a}"), (1, f"shape {b}")),
         )
+    if budget.on and a[0] > LARGE:
+        charge_copies(x, y)
     return np.dot(x, y)
 
 
