@@ -1,5 +1,5 @@
 """What is said of sentences that the grammar takes and the language does not: the checks of
-``reductions`` that failed. Loaded only when one does."""
+the reductions that failed. Loaded only when one does."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def bad_number(work: Any, start: int, end: int) -> SyntaxFault:
 
 def bad_import(work: Any, path: str, start: int, end: int) -> SyntaxFault:
     """The import of a module that the language does not know."""
-    from .reductions import MODULES
+    from .reduce_statements import MODULES
 
     root = path.partition(".")[0]
     near = closest(root, MODULES)

@@ -155,33 +155,37 @@ class _Scan:
                 continue
             if pos >= stop:
                 return
-
-            sign = text[pos]
-            if sign in "'\"":
+            if text[pos] in "'\"":
                 pos = self.string(pos, pos, stop, field)
                 continue
-            if sign in OPENERS:
-                brackets.append(pos)
-                if len(brackets) > NESTING_LIMIT:
-                    raise self.limit(f"brackets nest deeper than {NESTING_LIMIT:,}", pos)
-            elif sign in CLOSERS:
-                if not brackets or text[brackets[-1]] != CLOSERS[sign]:
-                    raise self.refuse("closer", pos, pos + 1)
-                brackets.pop()
-            elif text[pos : pos + 2] in FORBIDDEN_SIGNS:
-                raise self.refuse("sign", pos, pos + 2)
-            elif sign == "^" and self.mode == "file":
-                raise self.refuse("caret", pos, pos + 1)
-            length = min(3, stop - pos)
-            while length and text[pos : pos + length] not in literals:
-                length -= 1
-            if not length:
-                raise self.refuse("character", pos, pos + 1)
-            kind = literals[text[pos : pos + length]]
+            kind, length = self.sign(pos, stop)
             kinds.append(kind)
             starts.append(pos)
             pos += length
             ends.append(pos)
+
+    def sign(self, pos: int, stop: int) -> tuple[int, int]:
+        """The kind and the length of the sign at ``pos``; opens and closes brackets."""
+        text, brackets, literals = self.text, self.brackets, self.lexer.literals
+        sign = text[pos]
+        if sign in OPENERS:
+            brackets.append(pos)
+            if len(brackets) > NESTING_LIMIT:
+                raise self.limit(f"brackets nest deeper than {NESTING_LIMIT:,}", pos)
+        elif sign in CLOSERS:
+            if not brackets or text[brackets[-1]] != CLOSERS[sign]:
+                raise self.refuse("closer", pos, pos + 1)
+            brackets.pop()
+        elif text[pos : pos + 2] in FORBIDDEN_SIGNS:
+            raise self.refuse("sign", pos, pos + 2)
+        elif sign == "^" and self.mode == "file":
+            raise self.refuse("caret", pos, pos + 1)
+        length = min(3, stop - pos)
+        while length and text[pos : pos + length] not in literals:
+            length -= 1
+        if not length:
+            raise self.refuse("character", pos, pos + 1)
+        return literals[text[pos : pos + length]], length
 
     def indentation(self, pos: int, stop: int) -> int:
         """Reads the white space that begins a line, past empty lines; returns where the line's text

@@ -11,649 +11,100 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-_put = object.__setattr__
-
-
-class Node:
-    """What all nodes share: a place in the source, and that nothing can be assigned."""
-
-    __slots__ = ("end", "start")
-    fields: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-
-    start: int
-    end: int
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable: cannot delete {name!r}")
-
-    def __repr__(self) -> str:
-        shown = "".join(f" {getattr(self, name)!r}" for name in self.data)
-        return f"<{type(self).__name__}{shown} {self.start}:{self.end}>"
-
-
-class Statement(Node):
-    """A step of a program."""
-
-    __slots__ = ()
-
-
-class Expr(Node):
-    """Something that has a value."""
-
-    __slots__ = ()
-
-
-# ---- The whole text ------------------------------------------------------------------------------
-
-
-class Module(Node):
-    """A program, or one line of input."""
-
-    __slots__ = ("body",)
-    fields = ("body",)
-
-    def __init__(self, body: tuple[Statement, ...], start: int = 0, end: int = 0) -> None:
-        _put(self, "body", body)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-# ---- Statements ----------------------------------------------------------------------------------
-
-
-class Def(Statement):
-    """``def name(params): body``."""
-
-    __slots__ = ("body", "name", "params")
-    fields = ("params", "body")
-    data = ("name",)
-
-    def __init__(
-        self,
-        name: str,
-        params: tuple[Param, ...],
-        body: tuple[Statement, ...],
-        start: int = 0,
-        end: int = 0,
-    ) -> None:
-        _put(self, "name", name)
-        _put(self, "params", params)
-        _put(self, "body", body)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Return(Statement):
-    """``return value``; value is None where nothing follows."""
-
-    __slots__ = ("value",)
-    fields = ("value",)
-
-    def __init__(self, value: Expr | None, start: int = 0, end: int = 0) -> None:
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class If(Statement):
-    """``if test: body else: orelse``; an ``elif`` is an If that is all of ``orelse``."""
-
-    __slots__ = ("body", "orelse", "test")
-    fields = ("test", "body", "orelse")
-
-    def __init__(
-        self,
-        test: Expr,
-        body: tuple[Statement, ...],
-        orelse: tuple[Statement, ...],
-        start: int = 0,
-        end: int = 0,
-    ) -> None:
-        _put(self, "test", test)
-        _put(self, "body", body)
-        _put(self, "orelse", orelse)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class While(Statement):
-    """``while test: body``."""
-
-    __slots__ = ("body", "test")
-    fields = ("test", "body")
-
-    def __init__(
-        self, test: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "test", test)
-        _put(self, "body", body)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class For(Statement):
-    """``for target in iter: body``."""
-
-    __slots__ = ("body", "iter", "target")
-    fields = ("target", "iter", "body")
-
-    def __init__(
-        self, target: Expr, iter: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "target", target)
-        _put(self, "iter", iter)
-        _put(self, "body", body)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Break(Statement):
-    """``break``."""
-
-    __slots__ = ()
-
-    def __init__(self, start: int = 0, end: int = 0) -> None:
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Continue(Statement):
-    """``continue``."""
-
-    __slots__ = ()
-
-    def __init__(self, start: int = 0, end: int = 0) -> None:
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Pass(Statement):
-    """``pass``."""
-
-    __slots__ = ()
-
-    def __init__(self, start: int = 0, end: int = 0) -> None:
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Assert(Statement):
-    """``assert test, message``; message may be None."""
-
-    __slots__ = ("message", "test")
-    fields = ("test", "message")
-
-    def __init__(self, test: Expr, message: Expr | None, start: int = 0, end: int = 0) -> None:
-        _put(self, "test", test)
-        _put(self, "message", message)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class With(Statement):
-    """``with items: body``."""
-
-    __slots__ = ("body", "items")
-    fields = ("items", "body")
-
-    def __init__(
-        self, items: tuple[WithItem, ...], body: tuple[Statement, ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "items", items)
-        _put(self, "body", body)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Assign(Statement):
-    """``a = b = value``: targets from left to right."""
-
-    __slots__ = ("targets", "value")
-    fields = ("targets", "value")
-
-    def __init__(
-        self, targets: tuple[Expr, ...], value: Expr, start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "targets", targets)
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class AugAssign(Statement):
-    """``target op= value``; ``op`` is the operator's sign without the ``=``."""
-
-    __slots__ = ("op", "target", "value")
-    fields = ("target", "value")
-    data = ("op",)
-
-    def __init__(self, target: Expr, op: str, value: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "target", target)
-        _put(self, "op", op)
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class ExprStmt(Statement):
-    """An expression that stands alone."""
-
-    __slots__ = ("value",)
-    fields = ("value",)
-
-    def __init__(self, value: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Import(Statement):
-    """``import module as alias``; module is dotted, alias may be None."""
-
-    __slots__ = ("alias", "module")
-    data = ("module", "alias")
-
-    def __init__(self, module: str, alias: str | None, start: int = 0, end: int = 0) -> None:
-        _put(self, "module", module)
-        _put(self, "alias", alias)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class FromImport(Statement):
-    """``from module import names``: pairs of a name and its alias or None."""
-
-    __slots__ = ("module", "names")
-    data = ("module", "names")
-
-    def __init__(
-        self, module: str, names: tuple[tuple[str, str | None], ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "module", module)
-        _put(self, "names", names)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class FunctionClass(Statement):
-    """``class name(base)`` with static ``forward`` and ``backward``; base is dotted text."""
-
-    __slots__ = ("backward", "base", "forward", "name")
-    fields = ("forward", "backward")
-    data = ("name", "base")
-
-    def __init__(
-        self, name: str, base: str, forward: Def, backward: Def, start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "name", name)
-        _put(self, "base", base)
-        _put(self, "forward", forward)
-        _put(self, "backward", backward)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-# ---- Parts of statements -------------------------------------------------------------------------
-
-
-class Param(Node):
-    """A parameter; default is None where there is none."""
-
-    __slots__ = ("default", "name")
-    fields = ("default",)
-    data = ("name",)
-
-    def __init__(self, name: str, default: Expr | None, start: int = 0, end: int = 0) -> None:
-        _put(self, "name", name)
-        _put(self, "default", default)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class WithItem(Node):
-    """``expr as target``; target is a Name or None."""
-
-    __slots__ = ("expr", "target")
-    fields = ("expr", "target")
-
-    def __init__(self, expr: Expr, target: Name | None, start: int = 0, end: int = 0) -> None:
-        _put(self, "expr", expr)
-        _put(self, "target", target)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-# ---- Expressions ---------------------------------------------------------------------------------
-
-
-class Name(Expr):
-    """A name."""
-
-    __slots__ = ("id",)
-    data = ("id",)
-
-    def __init__(self, id: str, start: int = 0, end: int = 0) -> None:
-        _put(self, "id", id)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Number(Expr):
-    """A number: its value (int, float or complex) and how it was written."""
-
-    __slots__ = ("text", "value")
-    data = ("value",)
-
-    def __init__(
-        self, value: int | float | complex, text: str, start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "value", value)
-        _put(self, "text", text)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class String(Expr):
-    """A string, or the text between the fields of an f-string."""
-
-    __slots__ = ("value",)
-    data = ("value",)
-
-    def __init__(self, value: str, start: int = 0, end: int = 0) -> None:
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Literal(Expr):
-    """``True``, ``False``, ``None`` or ``...``."""
-
-    __slots__ = ("value",)
-    data = ("value",)
-
-    def __init__(self, value: object, start: int = 0, end: int = 0) -> None:
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Binary(Expr):
-    """``left op right``; ``op_start`` and ``op_end`` are the place of the operator's sign."""
-
-    __slots__ = ("left", "op", "op_end", "op_start", "right")
-    fields = ("left", "right")
-    data = ("op",)
-
-    def __init__(
-        self,
-        op: str,
-        left: Expr,
-        right: Expr,
-        op_start: int = 0,
-        op_end: int = 0,
-        start: int = 0,
-        end: int = 0,
-    ) -> None:
-        _put(self, "op", op)
-        _put(self, "left", left)
-        _put(self, "right", right)
-        _put(self, "op_start", op_start)
-        _put(self, "op_end", op_end)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Unary(Expr):
-    """``op operand``, where op is ``-``, ``+`` or ``not``."""
-
-    __slots__ = ("op", "operand")
-    fields = ("operand",)
-    data = ("op",)
-
-    def __init__(self, op: str, operand: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "op", op)
-        _put(self, "operand", operand)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Compare(Expr):
-    """``left < a <= b``: ``ops`` and ``rights`` are equally long."""
-
-    __slots__ = ("left", "ops", "rights")
-    fields = ("left", "rights")
-    data = ("ops",)
-
-    def __init__(
-        self,
-        left: Expr,
-        ops: tuple[str, ...],
-        rights: tuple[Expr, ...],
-        start: int = 0,
-        end: int = 0,
-    ) -> None:
-        _put(self, "left", left)
-        _put(self, "ops", ops)
-        _put(self, "rights", rights)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class BoolOp(Expr):
-    """``a and b and c``, two or more values."""
-
-    __slots__ = ("op", "values")
-    fields = ("values",)
-    data = ("op",)
-
-    def __init__(self, op: str, values: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
-        _put(self, "op", op)
-        _put(self, "values", values)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Conditional(Expr):
-    """``body if test else orelse``."""
-
-    __slots__ = ("body", "orelse", "test")
-    fields = ("body", "test", "orelse")
-
-    def __init__(self, test: Expr, body: Expr, orelse: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "test", test)
-        _put(self, "body", body)
-        _put(self, "orelse", orelse)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Call(Expr):
-    """``func(args, keywords)``."""
-
-    __slots__ = ("args", "func", "keywords")
-    fields = ("func", "args", "keywords")
-
-    def __init__(
-        self,
-        func: Expr,
-        args: tuple[Expr, ...],
-        keywords: tuple[Keyword, ...],
-        start: int = 0,
-        end: int = 0,
-    ) -> None:
-        _put(self, "func", func)
-        _put(self, "args", args)
-        _put(self, "keywords", keywords)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Keyword(Node):
-    """``name=value`` in a call."""
-
-    __slots__ = ("name", "value")
-    fields = ("value",)
-    data = ("name",)
-
-    def __init__(self, name: str, value: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "name", name)
-        _put(self, "value", value)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Attribute(Expr):
-    """``value.name``."""
-
-    __slots__ = ("name", "value")
-    fields = ("value",)
-    data = ("name",)
-
-    def __init__(self, value: Expr, name: str, start: int = 0, end: int = 0) -> None:
-        _put(self, "value", value)
-        _put(self, "name", name)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Subscript(Expr):
-    """``value[index]``; several indices are a Tuple."""
-
-    __slots__ = ("index", "value")
-    fields = ("value", "index")
-
-    def __init__(self, value: Expr, index: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "value", value)
-        _put(self, "index", index)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Slice(Expr):
-    """``lower:upper:step`` inside a subscript; each may be None."""
-
-    __slots__ = ("lower", "step", "upper")
-    fields = ("lower", "upper", "step")
-
-    def __init__(
-        self,
-        lower: Expr | None,
-        upper: Expr | None,
-        step: Expr | None,
-        start: int = 0,
-        end: int = 0,
-    ) -> None:
-        _put(self, "lower", lower)
-        _put(self, "upper", upper)
-        _put(self, "step", step)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Tuple(Expr):
-    """``a, b`` or ``(a, b)``."""
-
-    __slots__ = ("items",)
-    fields = ("items",)
-
-    def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
-        _put(self, "items", items)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class List(Expr):
-    """``[a, b]``."""
-
-    __slots__ = ("items",)
-    fields = ("items",)
-
-    def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
-        _put(self, "items", items)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Lambda(Expr):
-    """``lambda params: body``."""
-
-    __slots__ = ("body", "params")
-    fields = ("params", "body")
-
-    def __init__(self, params: tuple[Param, ...], body: Expr, start: int = 0, end: int = 0) -> None:
-        _put(self, "params", params)
-        _put(self, "body", body)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class ListComp(Expr):
-    """``[element for ... in ... if ...]``."""
-
-    __slots__ = ("clauses", "element")
-    fields = ("element", "clauses")
-
-    def __init__(
-        self, element: Expr, clauses: tuple[Clause, ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "element", element)
-        _put(self, "clauses", clauses)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class Clause(Node):
-    """``for target in iter if condition if condition``."""
-
-    __slots__ = ("conditions", "iter", "target")
-    fields = ("target", "iter", "conditions")
-
-    def __init__(
-        self, target: Expr, iter: Expr, conditions: tuple[Expr, ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "target", target)
-        _put(self, "iter", iter)
-        _put(self, "conditions", conditions)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class FString(Expr):
-    """An f-string: Strings and FormatParts in order."""
-
-    __slots__ = ("parts",)
-    fields = ("parts",)
-
-    def __init__(
-        self, parts: tuple[String | FormatPart, ...], start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "parts", parts)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-class FormatPart(Node):
-    """``{value:spec}``; ``text`` is what ``{value=}`` prints before the value, or None."""
-
-    __slots__ = ("spec", "text", "value")
-    fields = ("value",)
-    data = ("spec", "text")
-
-    def __init__(
-        self, value: Expr, spec: str, text: str | None, start: int = 0, end: int = 0
-    ) -> None:
-        _put(self, "value", value)
-        _put(self, "spec", spec)
-        _put(self, "text", text)
-        _put(self, "start", start)
-        _put(self, "end", end)
-
-
-# ---- What works on any tree ----------------------------------------------------------------------
+from .node_base import Expr, Node, Statement
+from .node_expressions import (
+    Attribute,
+    Binary,
+    BoolOp,
+    Call,
+    Clause,
+    Compare,
+    Conditional,
+    FormatPart,
+    FString,
+    Keyword,
+    Lambda,
+    List,
+    ListComp,
+    Literal,
+    Name,
+    Number,
+    Slice,
+    String,
+    Subscript,
+    Tuple,
+    Unary,
+)
+from .node_statements import (
+    Assert,
+    Assign,
+    AugAssign,
+    Break,
+    Continue,
+    Def,
+    ExprStmt,
+    For,
+    FromImport,
+    FunctionClass,
+    If,
+    Import,
+    Module,
+    Param,
+    Pass,
+    Return,
+    While,
+    With,
+    WithItem,
+)
+
+__all__ = [
+    "Assert",
+    "Assign",
+    "Attribute",
+    "AugAssign",
+    "Binary",
+    "BoolOp",
+    "Break",
+    "Call",
+    "Clause",
+    "Compare",
+    "Conditional",
+    "Continue",
+    "Def",
+    "Expr",
+    "ExprStmt",
+    "FString",
+    "For",
+    "FormatPart",
+    "FromImport",
+    "FunctionClass",
+    "If",
+    "Import",
+    "Keyword",
+    "Lambda",
+    "List",
+    "ListComp",
+    "Literal",
+    "Module",
+    "Name",
+    "Node",
+    "Number",
+    "Param",
+    "Pass",
+    "Return",
+    "Slice",
+    "Statement",
+    "String",
+    "Subscript",
+    "Tuple",
+    "Unary",
+    "While",
+    "With",
+    "WithItem",
+    "children",
+    "same",
+    "walk",
+]
 
 
 def children(node: Node) -> list[Node]:

@@ -1,8 +1,9 @@
 """Tokens -> tree: the LALR driver.
 
 The tables say for each state and kind of token whether to shift or by which rule to reduce; a
-reduction calls the function in ``reductions`` that builds the node. Everything lies on lists, so a
-chain of 100,000 terms or signs needs no more of Python's stack than one term does.
+reduction calls the function in ``reduce_statements`` or ``reduce_expressions`` that builds the
+node. Everything lies on lists, so a chain of 100,000 terms or signs needs no more of Python's stack
+than one term does.
 
 Most reductions in an expression only rename (a factor is a product is a sum is ...). Where such a
 run ends depends only on the state below, the nonterminal and the next token; it is followed once
@@ -14,10 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.errors import Fault
-from . import reductions
+from . import reduce_expressions, reduce_statements
 from .grammar import load_tables
 from .lexer import Lexer, Tokens
 from .nodes import Expr, ExprStmt, Module
+from .parse_work import Work
 from .source import Source
 
 
@@ -115,7 +117,7 @@ class Parser:
     def parse(self, source: Source, mode: str) -> Module:
         """As the module's ``parse``, for a Source."""
         tokens = self.lexer.lex(source, mode)
-        work = reductions.Work(source, tokens)
+        work = Work(source, tokens)
         states = [self.tables["start"]]
         try:
             return self._run(tokens, work, states, mode)
@@ -201,7 +203,7 @@ def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]
             return extend
         return lambda _work, _start, _end, symbols: [symbols[place] for place in places]
 
-    build = getattr(reductions, action)
+    build = getattr(reduce_statements, action, None) or getattr(reduce_expressions, action)
     if not any(lists):
         if len(places) == length:
             return build

@@ -7,152 +7,30 @@ people make at such a place.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from .check_faults import class_refused, decorator_refused
-from .diagnostics import SyntaxFault, closest
-from .source import Source
+from .diagnostics import SyntaxFault
+from .syntax_foreign import (
+    DECLARATIONS,
+    OPERATORS,
+    SIGN_OPERATORS,
+    choices,
+    foreign_forms,
+    loops,
+    misspelled,
+    stars,
+)
+from .syntax_place import BLOCK_WORDS, Place, is_function
 
 OPERAND = 'expected a number, a name or "("'
-OPERATORS = frozenset(
-    "+ - * / // % ** ^ @ == != < > <= >= = += -= *= /= //= %= **= @= and or not in is".split()  # noqa: SIM905
-)
-SIGN_OPERATORS = OPERATORS - {"and", "or", "not", "in", "is"}
-BLOCK_WORDS = frozenset(("if", "elif", "else", "while", "for", "def", "with", "class"))
-LATE_WORDS = {
-    "elsif": "elif",
-    "elseif": "elif",
-    "elsIf": "elif",
-    "foreach": "for",
-    "function": "def",
-    "func": "def",
-    "fn": "def",
-    "fun": "def",
-    "until": "while not",
-    "repeat": "while",
-    "procedure": "def",
-    "sub": "def",
-    "using": "import",
-    "include": "import",
-    "require": "import",
-}
-KEYWORDS = (
-    "if", "elif", "else", "while", "for", "def", "return", "lambda", "import", "from", "with",
-    "assert", "class", "print",
-)  # fmt: skip
-JOINING = ("not", "and", "or", "in", "is", "if", "else", "for")
-DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local")
-
-
-class _Place:
-    """Where the parser stopped: the tokens around it, as words."""
-
-    def __init__(self, parser: Any, work: Any, states: list[int], at: int) -> None:
-        self.parser, self.work, self.states, self.at = parser, work, states, at
-        self.names = parser.tables["terminals"]
-        self.source: Source = work.source
-        self.start, self.end = work.starts[at], work.ends[at]
-        self.name = self.kind_of(at)
-        self.word = self.text_of(at)
-        self.before = self.text_of(at - 1) if at else ""
-        first = at
-        while first and self.kind_of(first - 1) not in ("_NEWLINE", "_INDENT", "_DEDENT", "`;`"):
-            first -= 1
-        self.first = first  # the first token of this statement
-        self.head = self.text_of(first)
-        self.opener = self._opener()
-
-    def kind_of(self, token: int) -> str:
-        """The terminal of a token: a name in capitals, or the sign or keyword between
-        backquotes."""
-        kind = self.work.kinds[token]
-        return self.names[kind] if kind >= 0 else "ERROR"
-
-    def text_of(self, token: int) -> str:
-        """The text of a token; empty for those that are only layout or that do not exist."""
-        if not 0 <= token < len(self.work.kinds):
-            return ""
-        layout = self.kind_of(token) in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")
-        return "" if layout else self.work.word(token)
-
-    def _opener(self) -> int:
-        """The token of the innermost open bracket of this statement, or -1."""
-        depth = 0
-        for token in range(self.at - 1, self.first - 1, -1):
-            text = self.text_of(token)
-            if text in (")", "]"):
-                depth += 1
-            elif text in ("(", "["):
-                if not depth:
-                    return token
-                depth -= 1
-        return -1
-
-    def accepts(self, name: str) -> bool:
-        """Whether a token of this kind could stand here: follows the reductions it would cause on a
-        copy of the top of the stack."""
-        if name not in self.names:
-            return False
-        kind = self.names.index(name)
-        parser, left, fresh = self.parser, len(self.states), []
-        for _ in range(500):
-            step = parser.row(fresh[-1] if fresh else self.states[left - 1]).get(kind)
-            if step is None:
-                return False
-            if step >= 0:
-                return True
-            nonterminal, length, _ = parser.rules[~step]
-            used = min(length, len(fresh))
-            del fresh[len(fresh) - used :]
-            left -= length - used
-            fresh.append(parser.goto(fresh[-1] if fresh else self.states[left - 1], nonterminal))
-        return True
-
-    @property
-    def wants_operand(self) -> bool:
-        """Whether an expression may begin here."""
-        return self.accepts("NUMBER")
-
-    @property
-    def at_line_end(self) -> bool:
-        return self.name in ("_NEWLINE", "$END")
-
-    @property
-    def starts_operand(self) -> bool:
-        """Whether the token found is one that an expression begins with."""
-        return self.name in ("NAME", "NUMBER", "STRING", "FSTRING_START") or self.word in (
-            "True", "False", "None", "lambda", "not", "...", "(", "[",
-        )  # fmt: skip
-
-    def found(self) -> str:
-        """The token in words."""
-        if self.name == "_NEWLINE":
-            return "the end of the line"
-        if self.name in ("$END", "_DEDENT"):
-            return "the end of the " + ("text" if self.name == "$END" else "block")
-        if self.name == "_INDENT":
-            return "an indented line"
-        if self.name in ("STRING", "FSTRING_START"):
-            return "a string"
-        if self.name.startswith(("FIELD", "FSTRING")):
-            return "the end of the field"
-        return f"`{self.word}`"
-
-    def fault(self, code: str, message: str, label: str = "", **more: Any) -> SyntaxFault:
-        """A fault at the token found; an empty place is marked one column wide."""
-        end = self.end
-        if self.name in ("_NEWLINE", "$END", "_DEDENT"):
-            end = self.start + 1
-        return SyntaxFault(code, message, self.source, self.start, end, label, **more)
 
 
 def unexpected(parser: Any, work: Any, states: list[int], at: int) -> SyntaxFault:
     """The fault for the token ``at``, which no rule accepts where the parser stands."""
-    place = _Place(parser, work, states, at)
+    place = Place(parser, work, states, at)
     for look in (
-        _layout, _foreign_forms, _loops, _choices, _stars, _equals, _missing_colon, _keywords,
-        _misspelled, _missing_operand, _missing_operator, _other,
+        _layout, foreign_forms, loops, choices, stars, _equals, _missing_colon, _keywords,
+        misspelled, _missing_operand, _missing_operator, _other,
     ):  # fmt: skip
         fault = look(place)
         if fault is not None:
@@ -160,10 +38,7 @@ def unexpected(parser: Any, work: Any, states: list[int], at: int) -> SyntaxFaul
     raise AssertionError("the last look always finds a fault")
 
 
-# ---- Mistakes, each a function that returns a fault or None --------------------------------------
-
-
-def _layout(p: _Place) -> SyntaxFault | None:
+def _layout(p: Place) -> SyntaxFault | None:
     """A block without a body, or a body without a block."""
     if p.accepts("_INDENT"):
         header = p.first - 1
@@ -194,218 +69,7 @@ def _layout(p: _Place) -> SyntaxFault | None:
     return None
 
 
-def _foreign_forms(p: _Place) -> SyntaxFault | None:
-    """Forms of Python that the language leaves out, and words of other languages."""
-    at_start = p.at == p.first
-    if p.word == "@" and at_start:
-        return decorator_refused(p.work, p.start, _line_end(p))
-    if p.word in ("else", "elif") and at_start:
-        owner = _statement_before(p)
-        if owner in ("for", "while") and p.word == "else":
-            return p.fault(
-                "E0142",
-                "`else` after a loop is not part of the language",
-                help="set a flag in the loop and test it after",
-            )
-        return p.fault(
-            "E0108",
-            f"`{p.word}` without an `if`",
-            help="line it up with the `if` that it belongs to",
-        )
-    if p.head == "class" and p.first < p.at:
-        return class_refused(p.work, p.work.starts[p.first], p.end)
-    if p.word == "if" and p.before == "else":
-        return SyntaxFault(
-            "E0125",
-            "`else if` is written `elif`",
-            p.source,
-            p.work.starts[p.at - 1],
-            p.end,
-            help="write `elif`",
-        )
-    juxtaposed = p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first
-    if juxtaposed:
-        begin, stop = p.work.starts[p.first], p.work.ends[p.first]
-        if p.head in LATE_WORDS:
-            wanted = LATE_WORDS[p.head]
-            return SyntaxFault(
-                "E0125",
-                f"`{p.head}` is written `{wanted}`",
-                p.source,
-                begin,
-                stop,
-                help=f"write `{wanted}`",
-            )
-        if p.head in ("match", "switch", "case"):
-            return SyntaxFault(
-                "E0136",
-                f"`{p.head}` is not part of the language",
-                p.source,
-                begin,
-                stop,
-                help="write if ... elif ... else",
-            )
-        if p.head == "print":
-            return SyntaxFault(
-                "E0102",
-                "`print` is a function",
-                p.source,
-                begin,
-                stop,
-                help=f"write print({p.source.text[p.start : _line_end(p)]})",
-            )
-        if p.head in DECLARATIONS and p.name == "NAME":
-            return SyntaxFault(
-                "E0102",
-                "variables are not declared",
-                p.source,
-                begin,
-                stop,
-                help=f"leave out `{p.head}`: {p.word} = ...",
-            )
-    if p.word == "for" and p.opener >= 0 and p.text_of(p.opener) == "(" and not p.wants_operand:
-        return p.fault(
-            "E0135",
-            "generators are not part of the language",
-            "in round brackets this is a generator",
-            others=[(p.work.starts[p.opener], p.work.ends[p.opener], "")],
-            help="write a list: [ ... for ... in ... ]",
-        )
-    if p.word == ":" and not p.wants_operand:
-        parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
-        variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
-        if variable and (slip := _misspelled(p)) is not None:
-            return slip
-        if parameter or variable:
-            return p.fault(
-                "E0141",
-                "type annotations are not part of the language",
-                help=f"leave out `:` and the type of `{p.before}`",
-            )
-    return None
-
-
-def _loops(p: _Place) -> SyntaxFault | None:
-    """Counting loops of other languages."""
-    if p.head != "for":
-        return None
-    if (p.word == "=" and p.opener < 0) or (p.word in ("=", ";") and p.text_of(p.first + 1) == "("):
-        name = next((w for w in map(p.text_of, range(p.first + 1, p.at)) if w.isalpha()), "i")
-        return p.fault(
-            "E0125", "a loop counts over a range", help=f"write for {name} in range(start, stop):"
-        )
-    line = p.source.text[p.work.starts[p.first] : _line_end(p)]
-    bounds = _RANGE.match(line) if len(line) < 200 else None
-    if p.word == ":" and bounds:
-        within = ", ".join(part.strip() for part in bounds[2].split(":"))
-        return p.fault(
-            "E0125", "a range is not written with `:`",
-            help=f"write {bounds[1]} in range({within}):",
-        )  # fmt: skip
-    return None
-
-
-_RANGE = re.compile(r"(for .+?) in ([^:\[\]()]+(?::[^:\[\]()]+){1,2}):")
-
-
-def _choices(p: _Place) -> SyntaxFault | None:
-    """``if`` and ``else`` where an expression stands, and statements in a lambda."""
-    text = p.source.text
-    if p.word == "if" and p.before in ("=", "return", "(", ","):
-        return p.fault(
-            "E0108", "`if` cannot begin a value", help="a choice is written `a if test else b`"
-        )
-    if p.word == "else" and p.opener >= 0 and not p.wants_operand:
-        return p.fault(
-            "E0108",
-            "a test at the end of a list has no `else`",
-            help="put the choice first: [a if test else b for x in items]",
-        )
-    if p.word == "else" and p.head in ("if", "elif") and not p.wants_operand:
-        return p.fault(
-            "E0123", "`else` stands on a line of its own", help="or write y = a if test else b"
-        )
-    words = range(p.first, p.at)
-    if p.before == ":" and any(p.text_of(t) == "lambda" for t in words):
-        if p.word in ("return", "print", "assert", "pass", "if", "for", "while"):
-            body = text[p.end : _line_end(p)].strip()
-            mend = f"leave out `return`: lambda ...: {body}" if p.word == "return" else (
-                "a function of several steps is written with def"
-            )  # fmt: skip
-            return p.fault("E0108", "a lambda holds one expression", help=mend)
-        if p.at_line_end:
-            return p.fault(
-                "E0108", "a lambda holds one expression, on its line",
-                help="a function of several lines is written with def",
-            )  # fmt: skip
-    return None
-
-
-def _misspelled(p: _Place) -> SyntaxFault | None:
-    """A keyword with a slip of the finger: ``retrun x``, ``esle:``, ``x nto in y``."""
-    near = None
-    token = p.at - 1
-    if token == p.first and p.kind_of(token) == "NAME":
-        known: tuple[str, ...] = ()
-        if p.starts_operand:
-            known = KEYWORDS
-        elif p.word == ":":
-            known = ("else",)
-        near = closest(p.before, known) if len(p.before) > 1 else None
-    elif p.kind_of(token) == p.name == "NAME" and p.text_of(p.at + 1) in (":", ","):
-        near = closest(p.before, ("lambda",))
-    if near is None:
-        token = p.at
-        if p.name != "NAME" or p.wants_operand or len(p.word) < 2 or p.at == p.first:
-            return None
-        after = p.kind_of(p.at + 1)  # between two values stands an operator
-        if after not in ("NAME", "NUMBER", "`in`", "`not`") or _is_function(p.word):
-            return None
-        near = closest(p.word, JOINING)
-    if near is None:
-        return None
-    return SyntaxFault(
-        "E0125",
-        f"`{p.text_of(token)}` is no word of the language",
-        p.source,
-        p.work.starts[token],
-        p.work.ends[token],
-        help=f"did you mean `{near}`?",
-    )
-
-
-def _stars(p: _Place) -> SyntaxFault | None:
-    """``*args``, ``**options`` and ``import *``."""
-    alone = p.text_of(p.at + 1) in (",", ")")
-    if p.word in ("*", "/") and p.head in ("def", "lambda") and p.accepts("NAME") and alone:
-        return p.fault(
-            "E0137",
-            f"`{p.word}` in a list of parameters is not part of the language",
-            help="leave it out: every argument may be given by position or by name",
-        )
-    if p.word not in ("*", "**") or p.before in SIGN_OPERATORS - {"="}:
-        return None
-    if p.before == "import":
-        return p.fault(
-            "E0137",
-            "`import *` is not part of the language",
-            help="import the module and write its prefix: import torch",
-        )
-    if p.before in ("", "(", "[", ",", "=", "lambda") and (p.wants_operand or p.accepts("NAME")):
-        after = p.kind_of(p.at + 1) in ("NAME", "`[`", "`(`")
-        first_of_all = (
-            p.at == p.first and p.opener < 0 and "," not in p.source.text[p.start : _line_end(p)]
-        )
-        if after and not first_of_all:
-            return p.fault(
-                "E0137",
-                "star forms are not part of the language",
-                help="write the arguments one by one, or pass a list",
-            )
-    return None
-
-
-def _equals(p: _Place) -> SyntaxFault | None:
+def _equals(p: Place) -> SyntaxFault | None:
     """``=`` where a comparison is meant, or inside an expression."""
     if p.word != "=":
         return None
@@ -422,7 +86,7 @@ def _equals(p: _Place) -> SyntaxFault | None:
     return p.fault("E0104", "`=` assigns and cannot stand here", help=help)
 
 
-def _missing_colon(p: _Place) -> SyntaxFault | None:
+def _missing_colon(p: Place) -> SyntaxFault | None:
     """The line of an ``if``, a loop or a ``def`` that ends without its colon."""
     if p.head not in BLOCK_WORDS or not p.accepts("`:`") or p.opener >= 0:
         return None
@@ -443,7 +107,7 @@ def _missing_colon(p: _Place) -> SyntaxFault | None:
     )
 
 
-def _keywords(p: _Place) -> SyntaxFault | None:
+def _keywords(p: Place) -> SyntaxFault | None:
     """A word of the language used as a name."""
     if not (p.name.startswith("`") and p.word.isalpha()):
         return None
@@ -454,7 +118,7 @@ def _keywords(p: _Place) -> SyntaxFault | None:
     return None
 
 
-def _reserved(p: _Place, token: int) -> SyntaxFault:
+def _reserved(p: Place, token: int) -> SyntaxFault:
     word = p.text_of(token)
     better = {"lambda": "lam", "in": "inputs", "is": "index", "as": "a", "pass": "passed"}
     return SyntaxFault(
@@ -467,7 +131,7 @@ def _reserved(p: _Place, token: int) -> SyntaxFault:
     )
 
 
-def _missing_operand(p: _Place) -> SyntaxFault | None:
+def _missing_operand(p: Place) -> SyntaxFault | None:
     """An operator without a value beside it."""
     if not p.wants_operand or p.starts_operand:
         return None
@@ -505,7 +169,7 @@ def _missing_operand(p: _Place) -> SyntaxFault | None:
     return p.fault("E0108", f"did not expect {p.found()}", OPERAND)
 
 
-def _missing_operator(p: _Place) -> SyntaxFault | None:
+def _missing_operator(p: Place) -> SyntaxFault | None:
     """Two values side by side."""
     if not p.starts_operand or not p.accepts("`*`") or p.at == p.first:
         return None
@@ -522,7 +186,7 @@ def _missing_operator(p: _Place) -> SyntaxFault | None:
             "E0102", f"an operator or a line end is missing before {p.found()}",
             help=f"begin a new line before {p.found()}",
         )  # fmt: skip
-    if p.kind_of(p.at - 1) == "NAME" and p.name in ("NAME", "NUMBER") and _is_function(p.before):
+    if p.kind_of(p.at - 1) == "NAME" and p.name in ("NAME", "NUMBER") and is_function(p.before):
         return p.fault(
             "E0102", f"the argument of `{p.before}` stands in brackets", "expected an operator",
             others=[(begin, p.work.ends[p.at - 1], "")], help=f"write {p.before}({p.word})",
@@ -552,21 +216,14 @@ def _missing_operator(p: _Place) -> SyntaxFault | None:
     )
 
 
-def _new_statement(p: _Place) -> bool:
+def _new_statement(p: Place) -> bool:
     """Whether what follows looks like a statement of its own: ``y = 4``, ``print(y)``."""
     if p.name != "NAME":
         return False
     return p.text_of(p.at + 1) == "=" or (p.word == "print" and p.text_of(p.at + 1) == "(")
 
 
-def _is_function(word: str) -> bool:
-    """Whether the language has a function of this name."""
-    from .names import CONSTANTS, NAMES
-
-    return word in NAMES and word not in CONSTANTS
-
-
-def _other(p: _Place) -> SyntaxFault:
+def _other(p: Place) -> SyntaxFault:
     """Anything else: what was found, and what could have stood there."""
     if p.at_line_end and p.accepts("`else`") and not p.accepts("NUMBER") and not p.accepts("`:`"):
         return p.fault(
@@ -595,28 +252,3 @@ def _other(p: _Place) -> SyntaxFault:
         " or ".join((", ".join(wanted[:-1]), wanted[-1])) if len(wanted) > 1 else "".join(wanted)
     )
     return p.fault("E0108", f"did not expect {p.found()}", label if wanted else "")
-
-
-def _line_end(p: _Place) -> int:
-    """The end of the source line on which the token stands, without trailing spaces."""
-    first, last = p.source.line_bounds(p.start)
-    return first + len(p.source.text[first:last].rstrip())
-
-
-def _statement_before(p: _Place) -> str:
-    """The first word of the statement before this one, in the same block."""
-    depth, token = 0, p.at - 1
-    while token >= 0:
-        kind = p.kind_of(token)
-        if kind == "_DEDENT":
-            depth += 1
-        elif kind == "_INDENT":
-            depth -= 1
-            if depth < 0:
-                return ""
-        elif not depth and p.text_of(token) in BLOCK_WORDS:
-            before = p.kind_of(token - 1) if token else "_NEWLINE"
-            if before in ("_NEWLINE", "_INDENT", "_DEDENT"):
-                return p.text_of(token)
-        token -= 1
-    return ""
