@@ -122,7 +122,13 @@ _NESTED = frozenset((list, tuple))
 
 
 def weigh(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> Any:
-    """``value`` itself, once its nested lists are known to hold few items in all.
+    """``value`` itself, once its nested lists are known to hold few items in all."""
+    weight(value, limit, cycles)
+    return value
+
+
+def weight(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> int:
+    """How many items nested lists hold in all.
 
     A list that holds one list twice, which holds one list twice and so on costs nothing to build
     and forever to compare or convert; each list is looked at once here. ``cycles``: a list that
@@ -158,7 +164,7 @@ def weigh(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> Any:
                 "E0605", f"nested lists of more than {limit:,} items in all",
                 help="work on tensors instead of nested lists",
             )  # fmt: skip
-    return value
+    return max(0, known[id(value)])
 
 
 _OPEN = -1
@@ -175,7 +181,9 @@ def index_of(target: Any, index: Any) -> Any:
     for part in parts:
         kind = part.__class__
         if kind is list or kind is tuple or kind is range:
-            weigh(part, LIST_LIMIT if index is part else SHORT)
+            items = weight(part, LIST_LIMIT if index is part else SHORT)
+            if items > SHORT and target.__class__ is Tensor and target.array.ndim:
+                charge(8 * items * (target.array.size // max(1, target.array.shape[0])))
         elif kind is Tensor and part.array.ndim and target.__class__ is Tensor:
             row = target.array.size // max(1, target.array.shape[0]) if target.array.ndim else 1
             charge(8 * part.array.size * (row if len(parts) == 1 else 1))
@@ -184,9 +192,9 @@ def index_of(target: Any, index: Any) -> Any:
 
 def item(target: Any, index: Any) -> Any:
     """``target[index]`` where the index may be anything."""
-    if index.__class__ is not int:
-        index = index_of(target, index)
-    return target[index]
+    if index.__class__ is int:
+        return target[index]
+    return target[index_of(target, index)]
 
 
 def _length(items: Any) -> int:

@@ -27,7 +27,7 @@ from gradcli.language.bounds import (
     weigh,
 )
 from gradcli.ops.core import OPERATORS
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
 
 def add(a: Any, b: Any) -> Any:
@@ -120,6 +120,9 @@ def modulo(a: Any, b: Any) -> Any:
 
 def set_item(target: Any, index: Any, value: Any) -> None:
     """``target[a:b] = value``: a slice of a list may grow it."""
+    if index.__class__ is int and target.__class__ is list:
+        target[index] = value
+        return
     if isinstance(target, list) and isinstance(index, slice):
         value = listed(value)
         grown(len(target) + len(value))
@@ -184,7 +187,13 @@ def _length(value: Any) -> int:
 
 
 def _range(*bounds: Any) -> range:
-    return range(*(b.item() if isinstance(b, Tensor) else b for b in bounds))
+    made = range(*(b.item() if isinstance(b, Tensor) else b for b in bounds))
+    for bound in (made.start, made.stop, made.step):
+        if bound.bit_length() > 63:  # loops count on it: see Checked.counters
+            raise LimitFault(
+                "E0605", "a range ends at 2**63", help="loop over fewer numbers, or use while"
+            )
+    return made
 
 
 def _list(values: Any = ()) -> list:

@@ -20,20 +20,25 @@ from gradcli.ops.errors import LimitFault
 class _Scope:
     """The names that one function body (or the whole text) binds."""
 
-    __slots__ = ("function", "names", "parent")
+    __slots__ = ("counters", "function", "names", "parent")
 
-    def __init__(self, names: set[str], parent: _Scope | None, function: bool = True) -> None:
+    def __init__(
+        self, names: set[str], parent: _Scope | None, function: bool = True,
+        counters: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         self.names = names
         self.parent = parent
         self.function = function
+        self.counters = frozenset(counters)
 
-    def binds(self, name: str) -> bool:
+    def binds(self, name: str) -> _Scope | None:
+        """The scope that binds a name, from this one outwards."""
         scope: _Scope | None = self
         while scope is not None:
             if name in scope.names:
-                return True
+                return scope
             scope = scope.parent
-        return False
+        return None
 
 
 class Checked:
@@ -47,11 +52,14 @@ class Checked:
     modules    what each imported prefix stands for
     imported   objects that ``from torch import ...`` brought in, by name
     bound      names that the top level binds, with the place of the last binding
+    counters   ids of the Name nodes that are surely a whole number of at most 64 bits: variables
+               that nothing but ``for i in range(...)`` binds
+    functions  how many functions, lambdas and comprehensions there are
     """
 
     __slots__ = (
-        "bound", "called", "functions", "imported", "module", "modules", "outer", "source",
-        "variables",
+        "bound", "called", "counters", "functions", "imported", "module", "modules", "outer",
+        "source", "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -63,6 +71,7 @@ class Checked:
         self.modules: dict[str, str] = {}
         self.imported: dict[str, Any] = {}
         self.bound: dict[str, n.Node] = {}
+        self.counters: set[int] = set()
         self.functions = 0
 
     @property
@@ -100,7 +109,8 @@ def check(source: Source, module: n.Module) -> Checked:
     """Sort the names of a parsed text. Raises SyntaxFault for what stands in the wrong place."""
     checked = Checked(source, module)
     _imports(checked)
-    top = _Scope(_assigned(module.body), None, function=False)
+    names = _assigned(module.body)
+    top = _Scope(names, None, False, _counting(module.body, names))
     for statement in n.walk(module):
         for target in _targets(statement):
             if isinstance(target, n.Name):
@@ -126,8 +136,11 @@ def check(source: Source, module: n.Module) -> Checked:
 def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list) -> None:
     kind = node.__class__
     if kind is n.Name:
-        if scope.binds(node.id):
+        binding = scope.binds(node.id)
+        if binding is not None:
             checked.variables.add(id(node))
+            if node.id in binding.counters and not scope.binds("range"):
+                checked.counters.add(id(node))
         elif node.id not in checked.modules and node.id not in checked.imported:
             checked.outer.setdefault(node.id, node)
         return
@@ -147,10 +160,10 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
     if kind in (n.Def, n.Lambda, n.ListComp):
         _count(checked, node)
     if kind in (n.Def, n.Lambda):
-        inner = {p.name for p in node.params}
-        if kind is n.Def:
-            inner |= _assigned(node.body)
-        body_scope = _Scope(inner, scope)
+        params = {p.name for p in node.params}
+        own = _assigned(node.body) if kind is n.Def else set()
+        counters = _counting(node.body, own - params) if kind is n.Def else ()
+        body_scope = _Scope(params | own, scope, True, counters)
         work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
         body = node.body if kind is n.Def else (node.body,)
         work += [(s, body_scope, False) for s in reversed(body)]
@@ -158,7 +171,7 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
     if kind is n.ListComp:
         inner = _Scope(
             {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)}, scope,
-            scope.function,
+            scope.function, _counted_by(node.clauses),
         )  # fmt: skip
         work.append((node.element, inner, False))
         for i, clause in enumerate(node.clauses):
@@ -234,6 +247,41 @@ def _assigned(body: Iterable[n.Statement]) -> set[str]:
         elif isinstance(node, n.If | n.While | n.For | n.With):
             work += [c for c in n.children(node) if isinstance(c, n.Statement)]
     return names
+
+
+def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
+    """Those of ``names`` that nothing but ``for name in range(...)`` binds in a body."""
+    found = set(names)
+    work: list[n.Node] = list(body)
+    while work and found:
+        node = work.pop()
+        if isinstance(node, n.Def | n.FunctionClass):
+            found.discard(node.name)
+            continue
+        if not (isinstance(node, n.For) and _over_range(node)):
+            found -= {t.id for t in _targets(node) if isinstance(t, n.Name)}
+        if isinstance(node, n.If | n.While | n.For | n.With):
+            work += [c for c in n.children(node) if isinstance(c, n.Statement)]
+    return found
+
+
+def _counted_by(clauses: Iterable[n.Clause]) -> list[str]:
+    """The names that clauses of a comprehension bind to numbers of a range, each once."""
+    clauses = list(clauses)
+    targets = [t.id for c in clauses for t in n.walk(c.target) if isinstance(t, n.Name)]
+    ranged = [c.target.id for c in clauses if _over_range(c)]
+    return [name for name in ranged if targets.count(name) == 1]
+
+
+def _over_range(loop: Any) -> bool:
+    """Whether a loop or a clause has one name that goes over a call of ``range``."""
+    over = loop.iter
+    return (
+        isinstance(loop.target, n.Name)
+        and isinstance(over, n.Call)
+        and isinstance(over.func, n.Name)
+        and over.func.id == "range"
+    )
 
 
 def _targets(node: n.Node) -> list[n.Node]:

@@ -35,14 +35,21 @@ GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "
 
 
 class Value:
-    """A lowered expression: its code, how deep it is, whether it is surely no int, str or list."""
+    """A lowered expression.
 
-    __slots__ = ("code", "depth", "inexact")
+    code     what computes it
+    depth    how deep that is
+    inexact  whether it is surely no int, str or list
+    bits     where it is surely an int or a float, the most bits that it has; else 0
+    """
 
-    def __init__(self, code: ast.expr, depth: int, inexact: bool = False) -> None:
+    __slots__ = ("bits", "code", "depth", "inexact")
+
+    def __init__(self, code: ast.expr, depth: int, inexact: bool = False, bits: int = 0) -> None:
         self.code = code
         self.depth = depth
         self.inexact = inexact
+        self.bits = bits
 
 
 def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
@@ -76,6 +83,8 @@ class Emitter:
         self.temporaries = 0
         self.nesting = 0  # of functions
         self.line = 1
+        counted = "range" not in inputs and "range" not in checked.imported
+        self.counters = checked.counters if counted else frozenset()
 
     # -- the driver ----------------------------------------------------------------------------
 
@@ -140,7 +149,7 @@ class Emitter:
         """Compute ``value`` into a temporary, now or at an earlier place in the block."""
         name = self.fresh()
         self.out.insert(len(self.out) if at is None else at, self.assign(name, value.code))
-        return Value(self.name(name), 1, value.inexact)
+        return Value(self.name(name), 1, value.inexact, value.bits)
 
     def sequence(self, children: Sequence[n.Node]) -> Generator:
         """Lower expressions that are evaluated one after the other, keeping that order."""

@@ -15,6 +15,7 @@ from collections.abc import Generator
 
 from gradcli.language import names
 from gradcli.language import nodes as n
+from gradcli.language.bounds import INT_BITS
 from gradcli.language.diagnostics import SyntaxFault, closest
 from gradcli.language.emit import (
     COMPARED,
@@ -38,6 +39,20 @@ def plain_index(code: ast.expr) -> bool:
     return isinstance(code, ast.Constant)
 
 
+COUNTER = 64
+"""The most bits of a number that a range gives."""
+
+
+def _bits(op: str, left: int, right: int) -> int:
+    """The most bits of ``left op right`` for whole numbers of so many bits; 0 where that is unknown
+    or too many."""
+    if not left or not right:
+        return 0
+    bits = {"+": max(left, right) + 1, "-": max(left, right) + 1, "*": left + right,
+            "%": max(left, right), "//": left + 1}.get(op, 0)  # fmt: skip
+    return bits if bits <= INT_BITS else 0
+
+
 LONGEST_PATH = 8
 """No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
 
@@ -50,7 +65,7 @@ def _compares_inline(op: str, left: Value, right: Value) -> bool:
     """Whether a comparison looks at no list: one side is surely a number or a text."""
     if op in ("is", "is not"):
         return True
-    sure = (v.inexact or isinstance(v.code, ast.Constant) for v in (left, right))
+    sure = (v.inexact or v.bits or isinstance(v.code, ast.Constant) for v in (left, right))
     return "in" not in op and any(sure)
 
 
@@ -59,7 +74,9 @@ class Expressions(Emitter):
 
     def Name(self, node: n.Name) -> Generator:
         if id(node) in self.checked.variables or node.id in self.inputs:
-            return Value(ast.Name(f"v_{node.id}", LOAD, **self.at(node)), 1)
+            counter = id(node) in self.counters and node.id not in self.inputs
+            bits = COUNTER if counter else 0
+            return Value(ast.Name(f"v_{node.id}", LOAD, **self.at(node)), 1, bits=bits)
         if node.id in self.checked.imported:
             name = self.constant("k_", self.checked.imported[node.id])
             return Value(ast.Name(name, LOAD, **self.at(node)), 1)
@@ -73,7 +90,9 @@ class Expressions(Emitter):
         yield
 
     def Number(self, node: n.Number) -> Generator:
-        return Value(ast.Constant(node.value, **self.at(node)), 1, not isinstance(node.value, int))
+        exact = isinstance(node.value, int)
+        bits = node.value.bit_length() + 1 if exact else 0
+        return Value(ast.Constant(node.value, **self.at(node)), 1, not exact, bits)
         yield
 
     def String(self, node: n.String) -> Generator:
@@ -88,20 +107,25 @@ class Expressions(Emitter):
         left, right = yield from self.sequence((node.left, node.right))
         where = self.at(node)
         inexact = left.inexact or right.inexact
-        if node.op in GUARDED and not inexact:
-            code: ast.expr = self.call(GUARDED[node.op], left.code, right.code, at=where)
+        bits = _bits(node.op, left.bits, right.bits)
+        if bits:
+            code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
+        elif node.op in GUARDED and not inexact:
+            code = self.call(GUARDED[node.op], left.code, right.code, at=where)
         elif node.op == "%" and not left.inexact:
             code = self.call("h_modulo", left.code, right.code, at=where)
         else:
             code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
-        return Value(code, max(left.depth, right.depth) + 1, inexact or node.op == "/")
+        depth = max(left.depth, right.depth) + 1
+        return Value(code, depth, inexact or node.op == "/", bits if node.op != "/" else 0)
 
     def Unary(self, node: n.Unary) -> Generator:
         (operand,) = yield from self.sequence((node.operand,))
         op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
         where = self.at(node)
         inexact = operand.inexact and node.op != "not"
-        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact)
+        bits = operand.bits if node.op != "not" else 0
+        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact, bits)
 
     def Compare(self, node: n.Compare) -> Generator:
         left, right = yield from self.sequence((node.left, node.rights[0]))
@@ -227,7 +251,7 @@ class Expressions(Emitter):
         if isinstance(index.code, ast.Slice):
             cut = self.cut(index.code, where)
             code: ast.expr = self.call("h_cut", value.code, cut, at=where)
-        elif plain_index(index.code):
+        elif index.bits or plain_index(index.code):
             code = ast.Subscript(value.code, index.code, LOAD, **where)
         else:
             code = self.call("h_item", value.code, self.index(index.code, where), at=where)

@@ -109,9 +109,8 @@ class Statements(Expressions):
             elif isinstance(target, n.Subscript):
                 held, index = yield from self.sequence((target.value, target.index))
                 where = self.at(target)
-                if plain_index(index.code) and (
-                    value.inexact or isinstance(value.code, ast.Constant)
-                ):
+                plain = value.inexact or value.bits or isinstance(value.code, ast.Constant)
+                if plain and (index.bits or plain_index(index.code)):
                     place = ast.Subscript(held.code, index.code, STORE, **where)
                     self.out.append(ast.Assign([place], value.code, **where))
                 else:
@@ -164,8 +163,11 @@ class Statements(Expressions):
             held, index = yield from self.sequence((target.value, target.index))
             held = self.spill(held)
             where = self.at(node)
-            index = self.spill(Value(self.index(index.code, where), 2))
-            old = self.call("h_item", held.code, index.code, at=where)
+            index = self.spill(Value(self.index(index.code, where), 2, bits=index.bits))
+            if index.bits:
+                old: ast.expr = ast.Subscript(held.code, index.code, LOAD, **where)
+            else:
+                old = self.call("h_item", held.code, index.code, at=where)
             current = self.spill(Value(old, 2))
             (value,) = yield from self.sequence((node.value,))
             changed = self.spill(Value(self.in_place(op, current.code, value, where), 2))

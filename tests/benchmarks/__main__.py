@@ -97,6 +97,8 @@ def main() -> None:
             language.tensors(),
         ),
         ("1,000,000 turns over plain numbers, s", "CPython", language.numbers()),
+        ("20,000 entries of a tensor read, s", "the same calls from Python", language.reads()),
+        ("200,000 items of a list read and written, s", "CPython", language.items()),
         ("parsing an expression 100 times, s", "ast.parse", language.parsing()),
     ):
         show(what, peer, *measured)

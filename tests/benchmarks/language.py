@@ -22,6 +22,8 @@ for i in range(250):
 y.backward()
 """
 LOOP = "s = 0.0\nfor i in range(1000000): s = s + i*0.5\n"
+READS = "s = 0.0\nfor i in range(20000): s = s + x[i % 4].item()\n"
+ITEMS = "l = [0.0]*100\nfor i in range(200000): l[i % 100] = l[(i + 1) % 100] + 1.0\n"
 EXPRESSION = "sum(sigmoid(W @ x + b)**2)"
 
 
@@ -51,12 +53,29 @@ def tensors() -> tuple[float, float, float]:
 def numbers() -> tuple[float, float, float]:
     """A loop of 1,000,000 turns over plain numbers, limits on, against CPython."""
     program = prepare(LOOP, "file")
+    return ratio(lambda: program.run({}), _function(LOOP, ""), 7)
+
+
+def reads() -> tuple[float, float, float]:
+    """20,000 entries of a tensor read in a loop, against the same calls in Python."""
+    program = prepare(READS, "file")
+    x = gradcli.tensor([0.1, 0.2, 0.3, 0.4], dtype=gradcli.float64)
+    peer = _function(READS, "x")
+    return ratio(lambda: program.run({"x": x}), lambda: peer(x), 15)
+
+
+def items() -> tuple[float, float, float]:
+    """200,000 reads and writes of a list's items, limits on, against CPython."""
+    program = prepare(ITEMS, "file")
+    return ratio(lambda: program.run({}), _function(ITEMS, ""), 9)
+
+
+def _function(text: str, parameters: str) -> Callable[..., object]:
+    """A program's text as a function of CPython."""
     space: dict = {}
-    exec(
-        compile("def loop():\n s = 0.0\n for i in range(1000000): s = s + i*0.5\n", "loop", "exec"),
-        space,
-    )
-    return ratio(lambda: program.run({}), space["loop"], 7)
+    lines = "".join(f" {line}\n" for line in text.splitlines())
+    exec(compile(f"def work({parameters}):\n{lines}", "work", "exec"), space)
+    return space["work"]
 
 
 def parsing() -> tuple[float, float, float]:

@@ -80,3 +80,36 @@ def test_generated_code_has_no_builtins_and_no_attribute_access():
     assert all(
         name.startswith(("v_", "g_", "h_", "t_", "k_", "m_")) or name == "result" for name in names
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def range(n): return ['%999999999d']\nfor i in range(1): i % 1\n",
+        "def f(range):\n    for i in range(1): i % 1\nf(lambda n: ['%999999999d'])\n",
+        "range = lambda n: [[0]*1000]\nfor i in range(1): i*10**9\n",
+        "from torch import tensor as range\nfor i in range([[1.0, 2.0]]): i[[[0]*3000]*3000]\n",
+        "for i in range(3): pass\ni = '%999999999d'\ni % 1\n",
+        "def f(i):\n    for i in range(0): pass\n    return i % 1\nf('%999999999d')\n",
+        "for i in range(1):\n    for i in ['%999999999d']: i % 1\n",
+        "y = [i % 1 for i in range(1) for i in ['%999999999d']]\n",
+        "y = [(lambda i: i % 1)('%999999999d') for i in range(1)]\n",
+        "i = 0\nfor i in range(0): pass\ndef f(i): return i*10**9\nf([0])\n",
+        "for i in range(2**62, 2**62 + 1): j = " + "*".join(["i"] * 200) + "\n",
+        "for i in range(10**30, 10**30 + 1): i*i\n",
+    ],
+)
+def test_what_looks_like_a_counter_is_bounded(text):
+    with pytest.raises(Fault) as caught:
+        prepare(text, "file").run({}, limits=Limits(steps=10_000, memory=64 << 20))
+    assert caught.value.code in ("E0303", "E0605", "E0602", "E0307"), caught.value
+
+
+def test_a_value_given_for_a_counter_is_bounded():
+    program = prepare("y = i % 1\nfor i in range(3): pass\n", "file")
+    with pytest.raises(Fault) as caught:
+        program.run({"i": "%999999999d"}, limits=Limits(memory=64 << 20))
+    assert caught.value.code == "E0303"
+    program = prepare("for i in range(1): i % 1\n", "file")
+    with pytest.raises(Fault):
+        program.run({"range": lambda n: ["%999999999d"]}, limits=Limits(memory=64 << 20))
