@@ -136,7 +136,18 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
     )
 
 
-_NAMESPACES = ("autograd", "cuda", "func", "linalg", "nn", "optim", "symbolic", "transforms")
+_NAMESPACES = (
+    "autograd",
+    "cuda",
+    "fft",
+    "func",
+    "linalg",
+    "nn",
+    "optim",
+    "special",
+    "symbolic",
+    "transforms",
+)
 
 
 def __getattr__(name: str) -> object:

@@ -179,7 +179,8 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple:
     return tuple(_along(input, dim, slice(start, end)) for start, end in ends)
 
 
-def _at_least(tensors: Sequence[Any], rank: int) -> list:
+def at_least(tensors: Sequence[Any], rank: int) -> list:
+    """Tensors with dimensions of size 1 added until there are ``rank``."""
     out = []
     for t in tensors:
         if t.ndim < 1:
@@ -192,18 +193,18 @@ def _at_least(tensors: Sequence[Any], rank: int) -> list:
 
 def hstack(tensors: Sequence[Any]) -> Any:
     """Tensors joined side by side."""
-    tensors = _at_least(tensors, 1)
+    tensors = at_least(tensors, 1)
     return functions.cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Any]) -> Any:
     """Tensors joined one below the other; vectors are rows."""
-    return functions.cat(_at_least(tensors, 2), 0)
+    return functions.cat(at_least(tensors, 2), 0)
 
 
 def dstack(tensors: Sequence[Any]) -> Any:
     """Tensors joined along a third dimension."""
-    return functions.cat(_at_least(tensors, 3), 2)
+    return functions.cat(at_least(tensors, 3), 2)
 
 
 def column_stack(tensors: Sequence[Any]) -> Any:

@@ -150,6 +150,33 @@ def xlogy(input: Any, other: Any) -> Any:
     return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0")
 
 
+def xlog1py(input: Any, other: Any) -> Any:
+    """``input * log1p(other)``, 0 where ``input`` is 0."""
+    zero = input == 0
+    safe = O["where"](zero, 0.0, other)
+    return called(O["where"](zero, 0.0, input * O["log1p"](safe)), "SpecialXlog1PyBackward0")
+
+
+def polygamma(n: int, input: Any) -> Any:
+    """The derivative of order ``n`` of digamma. Raises RuntimeFault (E0304) for a negative n."""
+    if n < 0:
+        raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
+    return O["polygamma"](input, int(n))
+
+
+def mvlgamma(input: Any, p: int) -> Any:
+    """The logarithm of the Gamma function of ``p`` dimensions."""
+    total = builtins.sum(O["lgamma"](input - 0.5 * j) for j in range(p))
+    return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
+
+
+def logit(input: Any, eps: float | None = None) -> Any:
+    """``log(x/(1 - x))``; with ``eps``, x is first held within eps and 1 - eps."""
+    if eps is None:
+        return O["logit"](input)
+    return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0")
+
+
 def float_power(input: Any, exponent: Any) -> Any:
     """``input ** exponent`` in float64."""
     return _pow(input.double(), exponent)
@@ -414,6 +441,11 @@ def polar(abs: Any, angle: Any) -> Any:
     return abs * O["cos"](angle) + abs * O["sin"](angle) * 1j
 
 
+def resolve_conj(input: Any) -> Any:
+    """``input``: conjugates are computed at once here."""
+    return input
+
+
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
     return O["stack"](input.real, input.imag, dim=-1)
@@ -461,15 +493,16 @@ def bitwise_not(input: Any) -> Any:
 
 BOTH = (
     add, sub, rsub, div, pow, fmod, addcmul, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, copysign, xlogy, float_power, sum, mean, prod, nansum, var, std, norm,
+    round, deg2rad, rad2deg, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, mean,
+    prod, nansum, var, std, norm,
     dist, softmax, log_softmax, cumsum, cumprod, diff, cross, mm, mv, bmm, addmm, addmv, baddbmm,
-    vdot, inner,
+    vdot, inner, resolve_conj,
     kron, angle, bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift,
     bitwise_right_shift, gcd, lcm,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
-    var_mean, std_mean, trapezoid, cdist, chain_matmul, tensordot, polar, view_as_real,
+    polygamma, var_mean, std_mean, trapezoid, cdist, chain_matmul, tensordot, polar, view_as_real,
 )  # fmt: skip
 """Functions only."""
 ALIASES = {

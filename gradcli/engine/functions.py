@@ -20,7 +20,8 @@ from gradcli.ops.shape import normal_dim
 HIDDEN = frozenset(
     ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast",
      "mT", "cat", "stack", "tile", "adjugate_along", "adjugate_along_two", "contract", "detsign",
-     "logabsdet")
+     "logabsdet", "bessel_i", "bessel_ie", "bessel_j", "sinc_slope",
+     "fourier", "argcummax", "argcummin")
 )  # fmt: skip
 """Operators that are reached by syntax, by a method or through a function below."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import arranging, calls, creation, dtypes
+from gradcli.engine import arranging, calls, creation, dtypes, placing, statistics
 from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.inplace import set_item, write_result
 from gradcli.engine.methods import overlap, plain_index
@@ -22,11 +22,15 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 
+COMPOSED = (calls, arranging, statistics, placing)
+"""The modules of functions that are composed of operators."""
 _ADDED = ("addcmul", "addcdiv", "lerp")
 _REWRITTEN = (
     "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
     "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
-    "rad2deg", "floor_divide", "logical_not", "cumsum",
+    "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
+    "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
+    "baddbmm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "float_power",
 )  # fmt: skip
 _TURNED = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 
@@ -164,7 +168,7 @@ def _kin(op: str) -> Callable:
 
 def install() -> None:
     """Put everything on Tensor. Called once, when the engine is loaded."""
-    for module in (calls, arranging):
+    for module in COMPOSED:
         for function in module.BOTH:
             setattr(Tensor, function.__name__, function)
         for name, function in module.ALIASES.items():
@@ -200,8 +204,8 @@ def install() -> None:
         setattr(Tensor, f"__r{word}__", lambda self, other, f=function: f(self, other))
     Tensor.__invert__ = calls.bitwise_not
     Tensor.tile = Tensor.repeat
-    for name in ("logsumexp", "diagonal"):
-        setattr(Tensor, name, _kin(name))
+    Tensor.logsumexp = _kin("logsumexp")
+    Tensor.unfold = placing.unfold
 
 
 def _added(function: Callable) -> Callable:
@@ -222,7 +226,7 @@ def _added(function: Callable) -> Callable:
 def functions() -> dict[str, Any]:
     """What the module ``gradcli`` offers beside the operators."""
     table: dict[str, Any] = {}
-    for module in (calls, arranging):
+    for module in COMPOSED:
         for function in (*module.BOTH, *module.ALONE):
             table[function.__name__] = function
         table.update(module.ALIASES)

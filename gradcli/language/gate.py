@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from gradcli.engine import arranging, creation, dtypes, functions
+from gradcli.engine import arranging, creation, dtypes, functions, overlay
 from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins
 from gradcli.language.articles import a_value
@@ -24,7 +24,7 @@ from gradcli.ops.limits import charge
 
 _PLAIN = frozenset((Tensor, float))
 _HEAVY = frozenset((list, tuple, range, Lazy))
-_COMPOSED = frozenset(("gradcli.engine.calls", "gradcli.engine.arranging"))
+_COMPOSED = frozenset(module.__name__ for module in overlay.COMPOSED)
 _ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
 
 

@@ -168,6 +168,7 @@ def _higher(name: str) -> Callable[[], dict[str, Any]]:
 
 _TORCH = {
     "nn.functional": _public("nn.functional"), "linalg": _public("linalg"),
+    "special": _public("special"), "fft": _public("fft"),
     "autograd.functional": _higher("functional"), "autograd": _autograd, "func": _higher("func"),
     "optim": _higher("optim"),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
     comparison      ==, <, logic, tests, sign and other operators without a derivative
     exponential     exp, log and the sigmoid family
+    special         erf, gamma, Bessel functions, sinc
     piecewise       where, abs, minimum, maximum, clamp, rectifiers
     arithmetic      + - * / ** and rounding
     trigonometric   circular and hyperbolic functions and their inverses
@@ -12,6 +13,8 @@
     products        dot, matmul, outer, trace
     linalg          inv, det, logdet, solve, cholesky
     einsum          sums over products, by letters
+    running         where running extremes stand
+    fourier         the discrete Fourier transform
     conversion      other element types, clone, complex parts
 
 ``core`` says what an operator is and how its one rule is read. This package knows arrays only.
@@ -20,6 +23,7 @@
 from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
     comparison,
     exponential,
+    special,
     piecewise,
     arithmetic,
     trigonometric,
@@ -30,6 +34,8 @@ from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and o
     products,
     linalg,
     einsum,
+    running,
+    fourier,
     conversion,
 )
 from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
@@ -38,8 +44,8 @@ __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
 
 
 def _name_families() -> None:
-    for module in (comparison, exponential, piecewise, arithmetic, trigonometric,
-                   shape, indexing, joining, reduction, products, linalg, einsum,
+    for module in (comparison, exponential, special, piecewise, arithmetic, trigonometric,
+                   shape, indexing, joining, reduction, products, linalg, einsum, running, fourier,
                    conversion):  # fmt: skip
         family = module.__name__.rpartition(".")[2]
         for value in vars(module).values():

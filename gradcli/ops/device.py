@@ -36,3 +36,14 @@ def writable_copy(x: Any) -> Any:
     return (
         np.array(x) if isinstance(x, np.ndarray | np.generic | int | float | complex) else x.copy()
     )
+
+
+def special(name: str, like: Any, *args: Any) -> Any:
+    """A function of ``scipy.special``, or of CuPy's twin of it, in the precision of ``like``."""
+    if type(like).__module__.startswith("cupy"):
+        import cupyx.scipy.special as library
+    else:
+        import scipy.special as library
+    out = getattr(library, name)(*args)
+    dtype = getattr(like, "dtype", None)
+    return out if dtype is None or out.dtype == dtype or dtype.kind != "f" else out.astype(dtype)

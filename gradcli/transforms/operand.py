@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine import Tensor, arranging, calls, dtypes
+from gradcli.engine import Tensor, dtypes, overlay
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.functions import flatten
 from gradcli.engine.methods import extreme_method, plain_index, sizes_method
@@ -21,8 +21,8 @@ levels = itertools.count(2).__next__
 
 
 METHODS: dict[str, Callable] = {
-    **{f.__name__: f for module in (calls, arranging) for f in module.BOTH},
-    **calls.ALIASES, **arranging.ALIASES,
+    **{f.__name__: f for module in overlay.COMPOSED for f in module.BOTH},
+    **{name: f for module in overlay.COMPOSED for name, f in module.ALIASES.items()},
 }  # fmt: skip
 """Methods that are composed of operators: what operators can do, they can."""
 

@@ -188,6 +188,59 @@ EXPONENTIAL = (
     )),
 )  # fmt: skip
 
+SPECIAL = (
+    unary("erf", "torch.erf(x)", saves=("x",)),
+    unary("erfc", "torch.erfc(x)", saves=("x",)),
+    unary("erfcx", "torch.special.erfcx(x)", saves=("x", "out")),
+    unary("erfinv", "torch.erfinv(x)", -0.8, 0.8, saves=("out",), kinks=(
+        Kink(([1.0, -1.0],), [inf, -inf], ([inf, inf],)),
+    )),
+    unary("ndtr", "torch.special.ndtr(x)", saves=("x",)),
+    unary("ndtri", "torch.special.ndtri(x)", 0.1, 0.9, saves=("out",)),
+    unary("log_ndtr", "torch.special.log_ndtr(x)", saves=("x",), kinks=(
+        Kink(([-1e10],), [-5e19], ([1e10],), torch="its slope is infinite there"),
+    )),
+    unary("entr", "torch.special.entr(x)", 0.3, 3, saves=("x",), kinks=(
+        Kink(([0.0, -1.0],), [0.0, -inf], ([inf, nan],)),
+    )),
+    # PyTorch's trigamma has ten digits only: its derivatives are not asked for. Its zeta is exact.
+    unary("gamma", "torch.exp(torch.lgamma(x))", 0.3, 3, saves=("x", "out"), order=1),
+    unary("lgamma", "torch.lgamma(x)", 0.3, 3, saves=("x",), order=1),
+    unary("digamma", "torch.digamma(x)", 0.3, 3, saves=("x",), order=0),
+    unary("polygamma", f"(-1.0)**(n + 1) * n * torch.special.zeta({DOUBLE % '(n + 1)'}, x)",
+        0.3, 3, saves=("x",), params=({"n": 1}, {"n": 2})),
+    binary("zeta", f"torch.special.zeta({DOUBLE % 'x'}, y)", 1.5, 4, second=(0.5, 3),
+        numbers="left", wrt=(1,), saves=("x", "y")),
+    binary("gammainc", f"torch.special.gammainc({DOUBLE % 'x'}, y)", 0.5, 3, second=(0.3, 3),
+        numbers="left", wrt=(1,), saves=("x", "y")),
+    binary("gammaincc", f"torch.special.gammaincc({DOUBLE % 'x'}, y)", 0.5, 3, second=(0.3, 3),
+        numbers="left", wrt=(1,), saves=("x", "y")),
+    unary("bessel_i", "torch.special.i0(x) if n == 0 else torch.special.i1(x)", saves=("x",),
+        params=({"n": 0}, {"n": 1}), avoid=(0.0,)),
+    unary("bessel_ie", "torch.special.i0e(x) if n == 0 else torch.special.i1e(x)",
+        saves=("x", "out"), params=({"n": 0}, {"n": 1}), avoid=(0.0,)),
+    unary("bessel_j", "torch.special.bessel_j0(x) if n == 0 else torch.special.bessel_j1(x)",
+        saves=("x",), params=({"n": 0}, {"n": 1}), order=0),
+    unary("i0", "torch.special.i0(x)", saves=("x",), avoid=(0.0,), kinks=(
+        Kink(([0.0],), [1.0], ([0.0],)),
+    )),
+    unary("i1", "torch.special.i1(x)", saves=("x",), avoid=(0.0,), kinks=(
+        Kink(([0.0],), [0.0], ([0.5],)),
+    )),
+    unary("i0e", "torch.special.i0e(x)", saves=("x", "out"), avoid=(0.0,), kinks=(
+        Kink(([0.0],), [1.0], ([0.0],)),
+    )),
+    unary("i1e", "torch.special.i1e(x)", saves=("x", "out"), avoid=(0.0,), kinks=(
+        Kink(([0.0],), [0.0], ([0.5],)),
+    )),
+    unary("bessel_j0", "torch.special.bessel_j0(x)", saves=("x",), order=0),
+    unary("bessel_j1", "torch.special.bessel_j1(x)", saves=("x",), order=0),
+    unary("sinc", "torch.sinc(x)", saves=("x",), avoid=(0.0,), kinks=(
+        Kink(([0.0],), [1.0], ([0.0],)),
+    )),
+    unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3})),
+)  # fmt: skip
+
 TIE = ([1.0, 2.0, 3.0], [1.0, 5.0, -1.0])
 NAN_LEFT, NAN_RIGHT = ([nan, 1.0], [1.0, nan])
 WHERE_PAIRS = (((4,), (4,), (4,)), ((2, 3), (3,), ()), ((2, 1), (1, 3), (2, 3)), ((), (), ()),
@@ -575,6 +628,24 @@ EINSUM = (
     ), "torch.einsum(labels, x, y)", saves=("x", "y"), wrt=(0, 1)),
 )  # fmt: skip
 
+RUN = ([[3.0, 1.0, 3.0, 5.0], [nan, 4.0, nan, 1.0]],)
+RUNNING = (
+    test_of("argcummax", "torch.cummax(x, dim)[1]", RUN, params=({"dim": 0}, {"dim": 1}),
+        result="int64", apart="0-d and empty: test_statistics.py"),
+    test_of("argcummin", "torch.cummin(x, dim)[1]", RUN, params=({"dim": 0}, {"dim": -1}),
+        result="int64", apart="0-d and empty: test_statistics.py"),
+)  # fmt: skip
+FOURIER = (
+    Row("fourier", tuple(
+        Case((Draw((2, 3), complex=True),), {"dim": dim, "inverse": inverse, "norm": norm})
+        for dim, inverse, norm in (
+            (-1, False, "backward"), (0, False, "ortho"), (1, True, "backward"),
+            (0, True, "forward"), (-1, False, "forward"),
+        )
+    ), "(torch.fft.ifft if inverse else torch.fft.fft)(x, dim=dim, norm=norm)",
+        apart="0-d and empty: PyTorch refuses them"),
+)  # fmt: skip
+
 COMPLEX = ((3,), (), (0,))
 CONVERSION = (
     Row("cast", (Case((Draw((3,)),), {"dtype": np.dtype("float64")}),
@@ -591,7 +662,8 @@ CONVERSION = (
 
 ROWS: dict[str, Row] = {
     row.name: row
-    for family in (COMPARISON, EXPONENTIAL, PIECEWISE, ARITHMETIC, TRIGONOMETRIC, SHAPE, INDEXING,
-                   JOINING, REDUCTION, PRODUCTS, LINALG, EINSUM, CONVERSION)
+    for family in (COMPARISON, EXPONENTIAL, SPECIAL, PIECEWISE, ARITHMETIC, TRIGONOMETRIC, SHAPE,
+                   INDEXING, JOINING, REDUCTION, PRODUCTS, LINALG, EINSUM, RUNNING, FOURIER,
+                   CONVERSION)
     for row in family
 }  # fmt: skip

@@ -1,0 +1,269 @@
+"""Special functions: error functions, the Gamma family, Bessel functions, sinc.
+
+SciPy computes them and is loaded at the first call. Derivatives stay within the family, so that
+every order is exact: formulas as in Abramowitz and Stegun, chapters 6, 7 and 9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.comparison import sign
+from gradcli.ops.core import elementwise
+from gradcli.ops.device import special
+from gradcli.ops.exponential import exp, log
+
+_ROOT_PI = math.sqrt(math.pi)
+_ROOT_2 = math.sqrt(2.0)
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
+
+
+def _one(name: str) -> Callable[[Any], Any]:
+    """SciPy's function of one argument, in the argument's own precision."""
+    return lambda x: special(name, x, x)
+
+
+erf = elementwise(
+    "erf",
+    _one("erf"),
+    lambda x: exp(-x * x) * (2.0 / _ROOT_PI),
+    doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
+)
+erfc = elementwise(
+    "erfc",
+    _one("erfc"),
+    lambda x: exp(-x * x) * (-2.0 / _ROOT_PI),
+    doc="1 - erf(x), exact where erf is near 1.",
+)
+erfcx = elementwise(
+    "erfcx",
+    _one("erfcx"),
+    lambda x, out: 2.0 * x * out - 2.0 / _ROOT_PI,
+    doc="exp(x**2)*erfc(x), without overflow.",
+    grad_name="SpecialErfcxBackward0",
+)
+erfinv = elementwise(
+    "erfinv",
+    _one("erfinv"),
+    lambda out: exp(out * out) * (0.5 * _ROOT_PI),
+    doc="The inverse of erf.",
+    domain="-1 < x < 1",
+    example="erfinv(x) --x 0.3",
+)
+ndtr = elementwise(
+    "ndtr",
+    _one("ndtr"),
+    lambda x: exp(-0.5 * (x * x)) / _ROOT_2PI,
+    doc="The distribution function of the standard normal.",
+)
+ndtri = elementwise(
+    "ndtri",
+    _one("ndtri"),
+    lambda out: exp(0.5 * (out * out)) * _ROOT_2PI,
+    doc="The inverse of ndtr: quantiles of the standard normal.",
+    domain="0 < x < 1",
+    grad_name="SpecialNdtriBackward0",
+    example="ndtri(x) --x 0.3",
+)
+log_ndtr = elementwise(
+    "log_ndtr",
+    _one("log_ndtr"),
+    lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
+    doc="log(ndtr(x)), without underflow.",
+    grad_name="SpecialLogNdtrBackward0",
+)
+
+
+def _entr(x: Any) -> Any:
+    return special("entr", x, x)
+
+
+entr = elementwise(
+    "entr",
+    _entr,
+    lambda x: -(log(x) + 1.0),
+    doc="-x*log(x), 0 at 0: a term of the entropy.",
+    domain="x > 0",
+    grad_name="SpecialEntrBackward0",
+    example="entr(x) --x 0.3",
+)
+
+
+def _polygamma(x: Any, n: int) -> Any:
+    if n == 0:
+        return special("psi", x, x)
+    factor = math.factorial(n) * (-1.0) ** (n + 1)
+    return factor * special("zeta", x, n + 1, x)
+
+
+gamma = elementwise(
+    "gamma",
+    _one("gamma"),
+    lambda x, out: out * digamma(x),
+    doc="The Gamma function: (x - 1)! for whole numbers.",
+    domain="x > 0",
+    example="gamma(x) --x 4.5",
+)
+lgamma = elementwise(
+    "lgamma",
+    _one("gammaln"),
+    lambda x: digamma(x),
+    aliases=("gammaln",),
+    doc="The logarithm of abs(gamma(x)).",
+    domain="x > 0",
+    example="lgamma(x) --x 4.5",
+)
+digamma = elementwise(
+    "digamma",
+    _one("psi"),
+    lambda x: polygamma(x, 1),
+    aliases=("psi",),
+    doc="The slope of lgamma.",
+    domain="x > 0",
+    example="digamma(x) --x 4.5",
+)
+polygamma = elementwise(
+    "polygamma",
+    lambda x, n: _polygamma(x, n),
+    lambda x, n: polygamma(x, n + 1),
+    params={"n": 1},
+    doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
+    domain="x > 0",
+)
+zeta = elementwise(
+    "zeta",
+    lambda x, y: special("zeta", y, x, y),
+    None,
+    lambda x, y: -x * zeta(x + 1.0, y),
+    doc="Hurwitz's zeta function, the sum of (k + y)**-x; differentiable by y.",
+    domain="x > 1, y > 0",
+    grad_name="SpecialZetaBackward0",
+    example="zeta(3, y) --y 2",
+)
+gammainc = elementwise(
+    "gammainc",
+    lambda x, y: special("gammainc", y, x, y),
+    None,
+    lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
+    aliases=("igamma",),
+    doc="The lower incomplete Gamma function over gamma(x); differentiable by y.",
+    domain="x > 0, y > 0",
+    grad_name="IgammaBackward0",
+    example="gammainc(2, y) --y 1.5",
+)
+gammaincc = elementwise(
+    "gammaincc",
+    lambda x, y: special("gammaincc", y, x, y),
+    None,
+    lambda x, y: -exp((x - 1.0) * log(y) - y - lgamma(x)),
+    aliases=("igammac",),
+    doc="1 - gammainc(x, y); differentiable by y.",
+    domain="x > 0, y > 0",
+    grad_name="IgammacBackward0",
+    example="gammaincc(2, y) --y 1.5",
+)
+
+
+def _bessel_i(x: Any, n: int) -> Any:
+    return special(("i0", "i1")[n], x, x) if n < 2 else special("iv", x, float(n), x)
+
+
+def _bessel_ie(x: Any, n: int) -> Any:
+    return special(("i0e", "i1e")[n], x, x) if n < 2 else special("ive", x, float(n), x)
+
+
+def _bessel_j(x: Any, n: int) -> Any:
+    return special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x)
+
+
+bessel_i = elementwise(
+    "bessel_i",
+    lambda x, n: _bessel_i(x, n),
+    lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
+    params={"n": 0},
+    doc="The modified Bessel function of the first kind, of whole order.",
+)
+bessel_ie = elementwise(
+    "bessel_ie",
+    lambda x, n: _bessel_ie(x, n),
+    lambda x, n, out: 0.5 * (bessel_ie(x, abs(n - 1)) + bessel_ie(x, n + 1)) - sign(x) * out,
+    params={"n": 0},
+    doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
+    edges="slope at 0 as if exp(-abs(x)) were flat there",
+)
+bessel_j = elementwise(
+    "bessel_j",
+    lambda x, n: _bessel_j(x, n),
+    lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
+    params={"n": 0},
+    doc="The Bessel function of the first kind, of whole order.",
+)
+i0 = elementwise("i0", _one("i0"), lambda x: i1(x), doc="The modified Bessel function of order 0.")
+i1 = elementwise(
+    "i1",
+    _one("i1"),
+    lambda x: 0.5 * (i0(x) + bessel_i(x, 2)),
+    doc="The modified Bessel function of order 1.",
+    grad_name="SpecialI1Backward0",
+)
+i0e = elementwise(
+    "i0e",
+    _one("i0e"),
+    lambda x, out: i1e(x) - sign(x) * out,
+    doc="exp(-abs(x))*i0(x), without overflow.",
+    grad_name="SpecialI0EBackward0",
+)
+i1e = elementwise(
+    "i1e",
+    _one("i1e"),
+    lambda x, out: 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * out,
+    doc="exp(-abs(x))*i1(x), without overflow.",
+    grad_name="SpecialI1EBackward0",
+)
+bessel_j0 = elementwise(
+    "bessel_j0", _one("j0"), lambda x: -bessel_j1(x), doc="The Bessel function of order 0."
+)
+bessel_j1 = elementwise(
+    "bessel_j1",
+    _one("j1"),
+    lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
+    doc="The Bessel function of order 1.",
+)
+
+
+def _sinc_slope(x: Any, n: int) -> Any:
+    """The derivative of order n of sin(z)/z at z = pi*x, times pi**n.
+
+    Near 0 by its series, the sum of (-1)**k z**(2k - n)/((2k + 1)(2k - n)!); elsewhere by the
+    recurrence of (z f)^(n) = z f^(n) + n f^(n - 1) = sin(z + n pi/2), which loses digits only below
+    n/2.
+    """
+    z = np.pi * x
+    near = np.abs(z) < 1.0 + 0.5 * n
+    safe = np.where(near, 1.0, z)
+    far = np.sin(safe) / safe
+    for m in range(1, n + 1):
+        far = (np.sin(safe + m * (np.pi / 2)) - m * far) / safe
+    small = np.where(near, z, 0.0)
+    series = 0.0 * small
+    for k in range((n + 1) // 2, 18 + n):
+        term = (-1.0) ** k / ((2 * k + 1) * math.factorial(2 * k - n))
+        series = series + term * small ** (2 * k - n)
+    out = np.where(near, series, far) * np.pi**n
+    return out.astype(x.dtype) if hasattr(x, "dtype") else out
+
+
+sinc = elementwise(
+    "sinc", lambda x: _sinc_slope(x, 0), lambda x: sinc_slope(x, 1), doc="sin(pi*x)/(pi*x), 1 at 0."
+)
+sinc_slope = elementwise(
+    "sinc_slope",
+    lambda x, n: _sinc_slope(x, n),
+    lambda x, n: sinc_slope(x, n + 1),
+    params={"n": 1},
+    doc="The derivative of order n of sinc.",
+)

@@ -1,0 +1,37 @@
+"""``gradcli.special``: special functions under PyTorch's names."""
+
+from __future__ import annotations
+
+from gradcli.engine import calls, statistics
+from gradcli.engine.functions import public_operators
+
+__all__ = [
+    "bessel_j0", "bessel_j1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit",
+    "expm1", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "log1p", "log_ndtr",
+    "log_softmax", "logcumsumexp", "logit", "logsumexp", "modified_bessel_i0",
+    "modified_bessel_i1", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round", "sinc",
+    "softmax", "xlog1py", "xlogy", "zeta",
+]  # fmt: skip
+
+_names = public_operators()
+bessel_j0, bessel_j1, i0, i0e, i1, i1e = (
+    _names[name] for name in ("bessel_j0", "bessel_j1", "i0", "i0e", "i1", "i1e")
+)
+digamma = psi = _names["digamma"]
+entr, erf, erfc, erfcx, erfinv = (
+    _names[name] for name in ("entr", "erf", "erfc", "erfcx", "erfinv")
+)
+exp2, expit, expm1, log1p, sinc = (
+    _names[name] for name in ("exp2", "expit", "expm1", "log1p", "sinc")
+)
+gammainc, gammaincc, gammaln, zeta = (
+    _names[name] for name in ("gammainc", "gammaincc", "gammaln", "zeta")
+)
+log_ndtr, logsumexp, ndtr, ndtri = (
+    _names[name] for name in ("log_ndtr", "logsumexp", "ndtr", "ndtri")
+)
+modified_bessel_i0, modified_bessel_i1 = i0, i1
+log_softmax, round, softmax, xlogy = calls.log_softmax, calls.round, calls.softmax, calls.xlogy
+xlog1py, logcumsumexp, polygamma = calls.xlog1py, statistics.logcumsumexp, calls.polygamma
+
+logit, multigammaln = calls.logit, calls.mvlgamma

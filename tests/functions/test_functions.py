@@ -1,0 +1,108 @@
+"""Composed functions: value, gradients and second derivatives as recorded from PyTorch."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "ops")]
+
+from function_table import CALLS  # noqa: E402
+from rows import derivatives, differences, weights  # noqa: E402
+
+import gradcli  # noqa: E402
+
+RECORD = json.loads((HERE.parent / "oracles" / "functions.json").read_text("utf-8"))
+CASES = RECORD["cases"]
+RTOL = (1e-12, 1e-11, 1e-10)
+
+
+@pytest.fixture(autouse=True)
+def double():
+    gradcli.set_default_dtype(gradcli.float64)
+    with np.errstate(all="ignore"):
+        yield
+    gradcli.set_default_dtype(gradcli.float32)
+
+
+def recorded(entry):
+    return np.array([float(v) for v in entry["data"]]).reshape(entry["shape"])
+
+
+def close(got, want, rtol):
+    assert got.shape == want.shape
+    size = np.max(np.abs(want[np.isfinite(want)]), initial=1e-3)
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol * size)
+
+
+def test_the_recording_is_of_these_calls():
+    assert RECORD["made_with"]["torch"] == "2.13.0"
+    assert list(CASES) == list(CALLS)
+    assert len(CALLS) > 200
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_value_and_derivatives_are_pytorchs(name):
+    call = CALLS[name]
+    arrays = call.arrays()
+    levels = derivatives(
+        gradcli, call.function(gradcli), arrays, range(len(arrays)), len(CASES[name]) - 1
+    )
+    for order, (level, wanted) in enumerate(zip(levels, CASES[name], strict=True)):
+        for got, entry in zip(level, wanted, strict=True):
+            close(got, recorded(entry), RTOL[order])
+
+
+@pytest.mark.parametrize("name", [n for n, c in CALLS.items() if c.order < 2 and not c.convention])
+def test_second_derivatives_where_pytorch_has_none(name):
+    call = CALLS[name]
+    arrays, function = call.arrays(), call.function(gradcli)
+    wrt = range(len(arrays))
+    levels = derivatives(gradcli, function, arrays, wrt, 2)
+
+    def first(*shifted):
+        found = derivatives(gradcli, function, shifted, wrt, 1)[-1]
+        return float(sum(np.sum(weights(f.shape, 1) * f) for f in found))
+
+    for i, got in zip(wrt, levels[2], strict=True):
+        close(got, differences(first, arrays, i, 2e-3), 2e-6)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_forward_mode_is_reverse_mode(name):
+    call = CALLS[name]
+    if call.convention:
+        pytest.skip("the gradient is a convention")
+    leaves = [gradcli.tensor(a, requires_grad=True) for a in call.arrays()]
+    along = [gradcli.tensor(weights(a.shape, 5 + i)) for i, a in enumerate(call.arrays())]
+    function = call.function(gradcli)
+    out = function(*leaves)
+    value, tangent = gradcli.func.jvp(function, tuple(leaves), tuple(along))
+    np.testing.assert_array_equal(value.detach().numpy(), out.detach().numpy())
+    w = gradcli.tensor(weights(out.shape, 0))
+    pulled = gradcli.autograd.grad(
+        out, leaves, w, allow_unused=True, materialize_grads=True
+    )
+    total = sum((g * t).sum() for g, t in zip(pulled, along, strict=True))
+    assert (tangent * w).sum().item() == pytest.approx(total.item(), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_vmap_is_a_stack_of_single_calls(name):
+    call = CALLS[name]
+    function = call.function(gradcli)
+    arrays = call.arrays()
+    if not arrays:
+        pytest.skip("no tensor to map over")
+    stacks = [gradcli.tensor(np.stack([a, a[::-1], 0.9 * a])) if a.ndim else
+              gradcli.tensor(np.stack([a, a, 0.9 * a])) for a in arrays]  # fmt: skip
+    singles = [function(*(s[i] for s in stacks)) for i in range(3)]
+    mapped = gradcli.func.vmap(function)(*stacks)
+    np.testing.assert_allclose(
+        mapped.numpy(), gradcli.stack(singles).numpy(), rtol=1e-12, atol=1e-12
+    )
