@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes, functions
-from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.naming import by_element, called, of_its_own
 from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -61,6 +61,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return called(_along(input, dim, index), "IndexSelectBackward0")
 
 
+@by_element
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
     input, mask = broadcast_tensors(input, mask)
@@ -332,6 +333,7 @@ def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: s
     return Extremes((values, order), name)
 
 
+@by_element
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
     if dim is None:
@@ -360,6 +362,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any
     return Range((O["amin"](input, dim, kept), O["amax"](input, dim, kept)), "aminmax")
 
 
+@by_element
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
     charge_shape((input.ndim or 1, *input.shape))
@@ -369,6 +372,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     return wrap(np.stack(found, axis=-1)[:, : input.ndim], dtypes.int64)
 
 
+@by_element
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> Any:
@@ -383,6 +387,7 @@ def unique(
     return out[0] if len(out) == 1 else tuple(out)
 
 
+@by_element
 def bincount(input: Any, *, minlength: int = 0) -> Any:
     """How often each whole number occurs."""
     numbers = _whole(input)

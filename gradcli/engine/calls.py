@@ -318,7 +318,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
 
 def _shapes(name: str, *checks: tuple[Any, int]) -> None:
     for value, rank in checks:
-        if not isinstance(value, Tensor):
+        if not getattr(value, "__gradcli_rank__", 0):
             raise TypeFault("E0303", f"{name} needs tensors, got {type(value).__name__}")
         if value.ndim != rank:
             raise RuntimeFault(

@@ -379,11 +379,12 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
     given["g"] = given["t"] = g
     if node.saved:
         for i, (n, value) in enumerate(zip(op.inputs, node.saved, strict=False)):
-            if value is not None and not is_number(value):
-                if value.meta is not None:
+            if value is not None:
+                number = is_number(value)
+                if not number and value.meta is not None:
                     verify(node, i, value)
                 if is_complex and op.kind == "bilinear":
-                    value = value.conj()
+                    value = value.conjugate() if number else value.conj()
             given[n] = value
         if any("out" in names for names in op.reads):
             if node.extra is not None and node.extra.out_meta is not None:
@@ -401,7 +402,9 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         else:
             term = rule(*(given[n] for n in op.reads[i]))
             if op.kind == "elementwise" and not op.scaled[i]:
-                term = g * (term.conj() if is_complex and not is_number(term) else term)
+                if is_complex:
+                    term = term.conjugate() if is_number(term) else term.conj()
+                term = g * term
         pulled.append(term)
     return tuple(pulled)
 

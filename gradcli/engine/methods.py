@@ -43,6 +43,14 @@ def plain_index(index: Any) -> Any:
     return _plain_part(index)
 
 
+def _from_stand_in(index: Any) -> Any:
+    """The part of an index that stands for a tensor inside a transform, or None."""
+    for part in index if isinstance(index, tuple) else (index,):
+        if getattr(part, "__gradcli_rank__", 0) > 1:
+            return part
+    return None
+
+
 def _plain_part(part: Any) -> Any:
     if part is None or part is Ellipsis or part.__class__ is int:
         return part
@@ -85,7 +93,12 @@ def _no_index(what: str) -> IndexFault:
     )
 
 
-def _getitem(self: Tensor, index: Any) -> Tensor:
+def _getitem(self: Tensor, index: Any) -> Any:
+    kind = index.__class__
+    if kind is not int and kind is not Tensor and kind is not slice:
+        part = _from_stand_in(index)
+        if part is not None:
+            return part.pick_from(self, index)
     return apply(OPERATORS["getitem"], (self,), {"index": plain_index(index)})
 
 

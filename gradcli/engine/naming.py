@@ -19,6 +19,24 @@ def called(value: Any, name: str) -> Any:
     return value
 
 
+def by_element(function: Any) -> Any:
+    """A function that looks at numbers: in a batch it runs once for each element."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        each = getattr(args[0], "each_of", None) if args else None
+        if each is not None:
+            found = each(call, args, options)
+            if found is not NotImplemented:
+                return found
+        return function(*args, **options)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    call.__module__ = function.__module__
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
 def of_its_own(value: Any) -> Any:
     """``value``, no longer counted as a view: the tensor whose memory it has is not kept."""
     if isinstance(value, Tensor):

@@ -14,7 +14,7 @@ from gradcli.engine.arranging import at_least, movedim, scatter, scatter_add, te
 from gradcli.engine.creation import eye
 from gradcli.engine.naming import called, of_its_own
 from gradcli.engine.tensor import Tensor
-from gradcli.ops.core import OPERATORS
+from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
@@ -32,7 +32,7 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     if not accumulate:
         return called(O["put"](input, values, index), "IndexPutBackward0")
     shape = np.empty(tuple(input.shape), bool)[index].shape
-    values = values if isinstance(values, Tensor) else input.new_full((), values)
+    values = input.new_full((), values) if is_number(values) else values
     added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
     return called(input + added, "IndexPutBackward0")
 

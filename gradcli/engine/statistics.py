@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.arranging import movedim
 from gradcli.engine.creation import as_tensor
-from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.naming import by_element, called, of_its_own
 from gradcli.engine.results import Extremes
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
@@ -55,6 +55,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
 _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@by_element
 def quantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -66,6 +67,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
+@by_element
 def nanquantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
     interpolation: str = "linear",
@@ -134,6 +136,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return total / O["sum"](there, dim, keepdim)
 
 
+@by_element
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
     line = O["reshape"](input, (-1,)) if dim is None or not len(input.shape) else input
@@ -150,6 +153,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     return Extremes((called(values, "NanmedianBackward1"), pick), "nanmedian")
 
 
+@by_element
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along a dimension, the smallest of several, and its last place."""
     if not len(input.shape):
@@ -182,6 +186,7 @@ def isreal(input: Any) -> Any:
     return O["imag"](input) == 0 if input.dtype.is_complex else O["ones_like"](input) == 1
 
 
+@by_element
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -190,6 +195,7 @@ def isin(
     return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
 
 
+@by_element
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
     side: str | None = None,
@@ -215,6 +221,7 @@ def searchsorted(
     return wrap(np.asarray(found).astype(dtype.numpy)[()], dtype)
 
 
+@by_element
 def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -222,6 +229,7 @@ def bucketize(
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+@by_element
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of ``bins`` equal parts of ``min`` to ``max``."""
     raw = np.asarray(input.array).ravel()
@@ -234,6 +242,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     return wrap(counts.astype(input.dtype.numpy), input.dtype)
 
 
+@by_element
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: None = None
 ) -> Any:

@@ -158,6 +158,10 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
 _NUMBERS = frozenset((float, int, complex, bool))
 
 
+def _code(function: Any) -> Any:
+    return getattr(function, "__wrapped__", function).__code__
+
+
 def gated_method(name: str, method: Callable, count: int | None) -> Callable:
     """A method of Tensor with its arguments looked at."""
     if count == 0:
@@ -165,7 +169,7 @@ def gated_method(name: str, method: Callable, count: int | None) -> Callable:
     special = _SPECIAL.get(method)
     if special is not None:
         return special
-    if method.__module__ in _COMPOSED and method.__code__.co_varnames[:1] != ("self",):
+    if method.__module__ in _COMPOSED and _code(method).co_varnames[:1] != ("self",):
         return gated(method)
     op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
     inputs = op.arity - 1 if op is not None and not op.variadic else 0

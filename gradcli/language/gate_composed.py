@@ -32,7 +32,7 @@ _VARIADIC = 0x04
 
 def composed(function: Callable) -> Callable:
     """``function`` with its arguments looked at."""
-    code = function.__code__
+    code = getattr(function, "__wrapped__", function).__code__
     order = code.co_varnames[: code.co_argcount]
     rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if (
         code.co_flags & _VARIADIC

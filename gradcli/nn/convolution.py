@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.naming import called
+from gradcli.engine.naming import by_element, called
 from gradcli.engine.results import Extremes
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault
@@ -248,14 +248,21 @@ def conv_transpose2d(
     return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
-def _extra(sizes: Sequence[int], kernel: tuple, stride: tuple, dilation: tuple) -> list[int]:
+def _extra(
+    sizes: Sequence[int], kernel: tuple, stride: tuple, dilation: tuple, sides: list[int]
+) -> list[int]:
     """How much the last window of ``ceil_mode`` reaches past the end, the last dimension first."""
-    sides = []
-    for n, k, s, d in reversed(list(zip(sizes, kernel, stride, dilation, strict=True))):
+    edges = sides[::2][::-1]
+    out = []
+    for n, k, s, d, edge in reversed(
+        list(zip(sizes, kernel, stride, dilation, edges, strict=True))
+    ):
         reach = d * (k - 1) + 1
         count = -(-(n - reach) // s) + 1
-        sides += [0, max(0, (count - 1) * s + reach - n)]
-    return sides
+        if (count - 1) * s >= n - edge:  # the last window begins within the input or its left edge
+            count -= 1
+        out += [0, max(0, (count - 1) * s + reach - n)]
+    return out
 
 
 def _pooled(input: Any, kernel: Any, stride: Any, padding: Any, rank: int, ceil: bool) -> tuple:
@@ -280,7 +287,7 @@ def _max_pool(
     outer = tuple(input.shape[-rank:])
     padded = pad(input, sides, value=-float("inf")) if any(sides) else input
     if ceil:
-        more = _extra(padded.shape[-rank:], sizes, steps, spread)
+        more = _extra(padded.shape[-rank:], sizes, steps, spread, sides)
         padded = pad(padded, more, value=-float("inf")) if any(more) else padded
     found, out = _windows(padded, sizes, steps, spread)
     flat = _O["reshape"](found, (*input.shape[:-rank], *out, -1))
@@ -293,6 +300,7 @@ def _max_pool(
                     f"max_pool{rank}d")  # fmt: skip
 
 
+@by_element
 def _flat_places(
     where: Any, kernel: tuple, stride: tuple, dilation: tuple, sides: list, outer: tuple, rank: int
 ) -> Any:
@@ -336,7 +344,7 @@ def _avg_pool(
     if not count_pad and any(sides):
         counted = pad(counted, sides)
     if ceil:
-        more = _extra(padded.shape[-rank:], sizes, steps, one)
+        more = _extra(padded.shape[-rank:], sizes, steps, one, sides)
         padded, counted = (pad(v, more) if any(more) else v for v in (padded, counted))
     dims = tuple(range(-rank, 0))
     total = _O["sum"](_windows(padded, sizes, steps, one)[0], dims)

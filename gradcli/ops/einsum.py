@@ -132,8 +132,42 @@ _WHY = {False: "in no operand", True: "there twice"}
 _HELP = "write einsum('ij,jk->ik', A, B): letters for dimensions, the result's behind the arrow"
 
 
+def _spelt_out(equation: str, operands: list) -> tuple[str, list]:
+    """The equation with letters for ``...``, and the operands without sizes 1 that broadcast."""
+    left, arrow, out = equation.replace(" ", "").partition("->")
+    parts = left.split(",")
+    free = [c for c in _LETTERS if c not in left + out]
+    if len(parts) != len(operands):
+        return equation, operands
+    ranks = [len(x.shape) - len(p.replace("...", "")) for p, x in zip(parts, operands, strict=True)]
+    most = max([0, *(r for r, p in zip(ranks, parts, strict=True) if "..." in p)])
+    names = "".join(free[:most])
+    sizes: dict[str, int] = {}
+    for i, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
+        if "..." in part:
+            parts[i] = part.replace("...", names[most - max(0, rank) :])
+    for part, x in zip(parts, operands, strict=True):
+        for letter, size in zip(part, x.shape, strict=False):
+            if letter in names:
+                sizes[letter] = max(sizes.get(letter, 1), size)
+    for i, (part, x) in enumerate(zip(parts, operands, strict=True)):
+        dull = [k for k, c in enumerate(part) if c in names and x.shape[k] == 1 < sizes[c]]
+        if dull:
+            operands[i] = OPERATORS["squeeze"](x, dim=tuple(dull))
+            parts[i] = "".join(c for k, c in enumerate(part) if k not in dull)
+    if not arrow:
+        once = sorted(c for c in set(left) - set(".,") if left.count(c) == 1)
+        out = "..." + "".join(once)
+    return f"{','.join(parts)}->{out.replace('...', names)}", operands
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
 def einsum(equation: str, *operands: Any) -> Any:
     """The sum over a product of tensors, by letters, as NumPy's and PyTorch's.
+
+    ``...`` stands for further dimensions, which broadcast.
 
     ``operands`` are arrays or values of any other reading; a letter that the result does not have
     is summed over.
@@ -143,6 +177,9 @@ def einsum(equation: str, *operands: Any) -> Any:
         11.0
     """
     made = list(operands)
+    if isinstance(equation, str) and "..." in equation:
+        equation, made = _spelt_out(equation, made)
+        operands = tuple(made)
     for op, at, params in plan(equation, [len(x.shape) for x in operands]):
         made.append(OPERATORS[op](*(made[i] for i in at), **params))
     return made[-1]

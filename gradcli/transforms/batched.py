@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from gradcli.engine import Tensor
 from gradcli.engine.function import call
 from gradcli.engine.methods import plain_index
-from gradcli.engine.results import Extremes
+from gradcli.engine.results import Extremes, Results
 from gradcli.engine.tensor import Size
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms.batch_rules import rule_of
+from gradcli.transforms.forward import Dual
 from gradcli.transforms.operand import Operand, as_value
 
 
@@ -48,15 +52,22 @@ class Batched(Operand):
         level = self.__gradcli_rank__
         return self._each(lambda i: call(definition, pick(args, level, i)))
 
+    def each_of(self, function: Any, args: tuple, options: dict) -> Any:
+        """A function that looks at numbers, once for each element."""
+        level = self.__gradcli_rank__
+        return self._each(lambda i: function(*pick(args, level, i), **pick(options, level, i)))
+
     def _each(self, function: Any) -> Any:
         level = self.__gradcli_rank__
         results = [function(i) for i in range(self.count)]
-        if isinstance(results[0], tuple):
-            return tuple(
-                Batched(OPERATORS["stack"](*map(as_value, part)), level)
+        first = results[0]
+        if isinstance(first, tuple):
+            parts = (
+                _side_by_side(OPERATORS["stack"](*map(as_value, part)), level)
                 for part in zip(*results, strict=True)
             )
-        return Batched(OPERATORS["stack"](*map(as_value, results)), level)
+            return type(first)(parts, first.name) if isinstance(first, Results) else tuple(parts)
+        return _side_by_side(OPERATORS["stack"](*map(as_value, results)), level)
 
     def become(self, other: Any) -> Batched:
         """Take over another value's place: what a write in place does."""
@@ -107,10 +118,26 @@ class Batched(Operand):
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
     def __getitem__(self, index: Any) -> Any:
-        level = self.__gradcli_rank__
-        if holds(index, level):
-            return self._each(lambda i: self.value[i][pick(index, level, i)])
+        if holds(index, self.__gradcli_rank__):
+            return self.pick_from(self, index)
         return OPERATORS["getitem"](self, plain_index(index))
+
+    def pick_from(self, source: Any, index: Any) -> Any:
+        """``source[index]`` where the index differs along the batch: at once where it can be."""
+        level = self.__gradcli_rank__
+        parts = index if isinstance(index, tuple) else (index,)
+        at_once = all(is_batched(p, level) and isinstance(p.value, Tensor) and p.dtype.kind == 1
+                      for p in parts)  # fmt: skip
+        if not at_once or source.__class__ not in (Tensor, Batched):
+            return self._each(lambda i: pick(source, level, i)[pick(index, level, i)])
+        rank = max(p.ndim for p in parts)
+        arrays = tuple(
+            p.value.array.reshape((self.count, *(1,) * (rank - p.ndim), *p.shape)) for p in parts
+        )
+        if is_batched(source, level):
+            rows = np.arange(self.count).reshape((-1,) + (1,) * rank)
+            return Batched(OPERATORS["getitem"](source.value, index=(rows, *arrays)), level)
+        return Batched(OPERATORS["getitem"](source, index=arrays), level)
 
     def item(self) -> Any:
         raise _depends("you call .item() on")
@@ -127,6 +154,14 @@ class Batched(Operand):
 
     def __repr__(self) -> str:
         return f"Batched({self.value!r})"
+
+
+def _side_by_side(stack: Any, level: int) -> Any:
+    """Stacked results as a batch; one inside the tangents that were taken of them."""
+    if stack.__class__ is Dual and stack.__gradcli_rank__ > level:
+        parts = (_side_by_side(part, level) for part in (stack.primal, stack.tangent))
+        return Dual(*parts, stack.__gradcli_rank__)
+    return Batched(stack, level)
 
 
 def _depends(what: str) -> RuntimeFault:
@@ -155,6 +190,9 @@ def pick(tree: Any, level: int, i: int) -> Any:
         return tree.__class__(pick(part, level, i) for part in tree)
     if tree.__class__ is dict:
         return {name: pick(part, level, i) for name, part in tree.items()}
+    if tree.__class__ is Dual and tree.__gradcli_rank__ > level:
+        parts = (pick(part, level, i) for part in (tree.primal, tree.tangent))
+        return Dual(*parts, tree.__gradcli_rank__)
     return tree.value[i] if is_batched(tree, level) else tree
 
 

@@ -67,6 +67,16 @@ class Dual(Operand):
         return self.primal.dtype
 
     @property
+    def array(self) -> Any:
+        """The numbers, for what is decided by them and has no derivative."""
+        return self.primal.array
+
+    def each_of(self, function: Callable, args: tuple, options: dict) -> Any:
+        """``function``, for each element where there is a batch inside, else NotImplemented."""
+        inner = getattr(self.primal, "each_of", None)
+        return NotImplemented if inner is None else inner(function, args, options)
+
+    @property
     def requires_grad(self) -> bool:
         return self.primal.requires_grad
 

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine import Tensor, dtypes, overlay
+from gradcli.engine import Tensor, creation, dtypes, overlay, placing
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.functions import flatten
 from gradcli.engine.methods import extreme_method, plain_index, sizes_method
@@ -92,6 +92,24 @@ class Operand:
 
     def contiguous(self) -> Any:
         return self
+
+    def is_complex(self) -> bool:
+        return self.dtype.is_complex
+
+    def new_full(self, size: Any, fill_value: Any) -> Any:
+        return creation.full(size, fill_value, dtype=self.dtype)
+
+    def new_zeros(self, *size: Any) -> Any:
+        return creation.zeros(*size, dtype=self.dtype)
+
+    def new_ones(self, *size: Any) -> Any:
+        return creation.ones(*size, dtype=self.dtype)
+
+    def new_tensor(self, data: Any) -> Any:
+        return creation.tensor(data, dtype=self.dtype)
+
+    def unfold(self, dimension: int, size: int, step: int) -> Any:
+        return placing.unfold(self, dimension, size, step)
 
     def __len__(self) -> int:
         return self.shape[0]

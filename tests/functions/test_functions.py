@@ -55,7 +55,7 @@ def test_value_and_derivatives_are_pytorchs(name):
     )
     for order, (level, wanted) in enumerate(zip(levels, CASES[name], strict=True)):
         for got, entry in zip(level, wanted, strict=True):
-            close(got, recorded(entry), RTOL[order])
+            close(got, recorded(entry), 1e-7 if call.single else RTOL[order])
 
 
 @pytest.mark.parametrize("name", [n for n, c in CALLS.items() if c.order < 2 and not c.convention])
@@ -85,9 +85,7 @@ def test_forward_mode_is_reverse_mode(name):
     value, tangent = gradcli.func.jvp(function, tuple(leaves), tuple(along))
     np.testing.assert_array_equal(value.detach().numpy(), out.detach().numpy())
     w = gradcli.tensor(weights(out.shape, 0))
-    pulled = gradcli.autograd.grad(
-        out, leaves, w, allow_unused=True, materialize_grads=True
-    )
+    pulled = gradcli.autograd.grad(out, leaves, w, allow_unused=True, materialize_grads=True)
     total = sum((g * t).sum() for g, t in zip(pulled, along, strict=True))
     assert (tangent * w).sum().item() == pytest.approx(total.item(), rel=1e-10, abs=1e-10)
 

@@ -28,6 +28,15 @@ RECIPES = (
     ("RMSprop", {"lr": 0.05, "momentum": 0.7}), ("RMSprop", {"lr": 0.05, "centered": True}),
     ("RMSprop", {"lr": 0.05, "centered": True, "momentum": 0.7, "weight_decay": 0.2}),
     ("RMSprop", {"lr": 0.02, "maximize": True}),
+    ("Adagrad", {"lr": 0.3}), ("Adagrad", {"lr": 0.3, "lr_decay": 0.1, "weight_decay": 0.2}),
+    ("Adagrad", {"lr": 0.2, "initial_accumulator_value": 0.5, "eps": 1e-3, "maximize": True}),
+    ("Adadelta", {"lr": 1.0}), ("Adadelta", {"lr": 2.0, "rho": 0.7, "weight_decay": 0.2}),
+    ("Rprop", {"lr": 0.05}), ("Rprop", {"lr": 0.1, "etas": [0.4, 1.5], "step_sizes": [0.01, 0.2]}),
+    ("Adamax", {"lr": 0.1}), ("Adamax", {"lr": 0.1, "betas": [0.8, 0.9], "weight_decay": 0.2}),
+    ("NAdam", {"lr": 0.1}), ("NAdam", {"lr": 0.1, "momentum_decay": 0.1, "weight_decay": 0.2}),
+    ("NAdam", {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.2}),
+    ("RAdam", {"lr": 0.1}), ("RAdam", {"lr": 0.1, "betas": [0.8, 0.9], "weight_decay": 0.2}),
+    ("RAdam", {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.2}),
 )  # fmt: skip
 
 

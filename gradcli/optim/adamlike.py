@@ -1,0 +1,149 @@
+"""Relatives of Adam: Adamax (Kingma and Ba, 2014), NAdam (Dozat, 2016), RAdam (Liu, 2019).
+
+m = beta1*m + (1 - beta1)*g            v = beta2*v + (1 - beta2)*g*g
+Adamax   u = max(beta2*u, abs(g) + eps);  p -= lr/(1 - beta1**n) * m/u
+NAdam    mu = beta1*(1 - 0.96**(n*momentum_decay)/2), M the product of all mu so far
+         p -= lr*((1 - mu)*g/(1 - M) + mu'*m/(1 - M*mu')) / (sqrt(v/(1 - beta2**n)) + eps)
+RAdam    p -= lr*m/(1 - beta1**n) * r*sqrt(1 - beta2**n)/(sqrt(v) + eps), r once it is defined
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.ops import OPERATORS
+from gradcli.optim.optimizer import Optimizer
+
+Betas = tuple[float, float]
+
+
+def _decayed(p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
+    """The gradient with weight decay, or the parameter shrunk where that is decoupled."""
+    decay = group["weight_decay"]
+    if decay and group.get("decoupled_weight_decay"):
+        p.mul_(1.0 - group["lr"] * decay)
+    elif decay:
+        g = g + decay * p
+    return g
+
+
+class Adamax(Optimizer):
+    """Adam with the largest gradient in place of the root of the mean square.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 2e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        beta1, beta2 = group["betas"]
+        if not state:
+            zeros = OPERATORS["zeros_like"]
+            state.update(step=0, exp_avg=zeros(p), exp_inf=zeros(p))
+        state["step"] += 1
+        g = _decayed(p, g, group)
+        mean = state["exp_avg"].mul_(beta1).add_((1.0 - beta1) * g)
+        largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
+        state["exp_inf"] = largest
+        p.sub_(group["lr"] / (1.0 - beta1 ** state["step"]) * (mean / largest))
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's momentum. Raises ValueFault (E0304) for a number out of range."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 2e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        lr, (beta1, beta2), fall = group["lr"], group["betas"], group["momentum_decay"]
+        if not state:
+            zeros = OPERATORS["zeros_like"]
+            state.update(step=0, mu_product=1.0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
+        state["step"] += 1
+        n = state["step"]
+        g = _decayed(p, g, group)
+        mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
+        state["mu_product"] *= mu
+        mean = state["exp_avg"].mul_(beta1).add_((1.0 - beta1) * g)
+        square = state["exp_avg_sq"].mul_(beta2).add_((1.0 - beta2) * g * g)
+        size = (square / (1.0 - beta2**n)).sqrt() + group["eps"]
+        p.sub_(lr * (1.0 - mu) / (1.0 - state["mu_product"]) * (g / size))
+        p.sub_(lr * next_mu / (1.0 - state["mu_product"] * next_mu) * (mean / size))
+
+
+class RAdam(Optimizer):
+    """Adam that waits to trust the mean square until enough gradients were seen.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-3,
+        betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        decoupled_weight_decay: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
+            "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        beta1, beta2 = group["betas"]
+        if not state:
+            zeros = OPERATORS["zeros_like"]
+            state.update(step=0, exp_avg=zeros(p), exp_avg_sq=zeros(p))
+        state["step"] += 1
+        n = state["step"]
+        g = _decayed(p, g, group)
+        mean = state["exp_avg"].mul_(beta1).add_((1.0 - beta1) * g)
+        square = state["exp_avg_sq"].mul_(beta2).add_((1.0 - beta2) * g * g)
+        step = mean / (1.0 - beta1**n)
+        limit = 2.0 / (1.0 - beta2) - 1.0
+        rho = limit - 2.0 * n * beta2**n / (1.0 - beta2**n)
+        if rho > 5.0:
+            rest = (rho - 4.0) * (rho - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * rho)
+            step = step * math.sqrt(rest * (1.0 - beta2**n)) / (square.sqrt() + group["eps"])
+        p.sub_(group["lr"] * step)

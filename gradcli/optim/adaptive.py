@@ -1,0 +1,132 @@
+"""Optimizers that scale each number's step by its own past gradients.
+
+Adagrad   (Duchi and others, 2011)    s += g*g
+                                      p -= lr/(1 + (n - 1)*lr_decay) * g/(sqrt(s) + eps)
+Adadelta  (Zeiler, 2012)              v = rho*v + (1 - rho)*g*g
+                                      d = sqrt((a + eps)/(v + eps)) * g
+                                      a = rho*a + (1 - rho)*d*d;  p -= lr * d
+Rprop     (Riedmiller and Braun, 1993)  the step grows by etas[1] while the sign stays, shrinks
+                                      by etas[0] where it turns, and there g counts as 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import ValueFault
+from gradcli.optim.optimizer import Optimizer
+
+
+class Adagrad(Optimizer):
+    """Steps divided by the root of the sum of all squared gradients.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        lr_decay: float = 0.0,
+        weight_decay: float = 0.0,
+        initial_accumulator_value: float = 0.0,
+        eps: float = 1e-10,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        if not state:
+            start = OPERATORS["zeros_like"](p) + group["initial_accumulator_value"]
+            state.update(step=0, sum=start)
+        state["step"] += 1
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * p
+        rate = group["lr"] / (1.0 + (state["step"] - 1) * group["lr_decay"])
+        total = state["sum"].add_(g * g)
+        p.sub_(rate * (g / (total.sqrt() + group["eps"])))
+
+
+class Adadelta(Optimizer):
+    """Steps whose scale is the ratio of running roots: of past steps to past gradients.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        if not 0.0 <= rho <= 1.0:
+            raise ValueFault("E0304", f"rho must be between 0 and 1, got {rho}")
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        rho, eps = group["rho"], group["eps"]
+        if not state:
+            zeros = OPERATORS["zeros_like"]
+            state.update(step=0, square_avg=zeros(p), acc_delta=zeros(p))
+        state["step"] += 1
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * p
+        square, moved = state["square_avg"], state["acc_delta"]
+        square.mul_(rho).add_((1.0 - rho) * g * g)
+        step = (moved + eps).sqrt() / (square + eps).sqrt() * g
+        moved.mul_(rho).add_((1.0 - rho) * step * step)
+        p.sub_(group["lr"] * step)
+
+
+class Rprop(Optimizer):
+    """Steps by the sign of the gradient alone, each of a size that adapts.
+
+    Raises ValueFault (E0304) for a number out of range.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50.0),
+        *,
+        maximize: bool = False,
+    ) -> None:
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueFault("E0304", f"etas must be below and above 1, got {tuple(etas)}")
+        super().__init__(params, {
+            "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
+        })  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        if not state:
+            zeros = OPERATORS["zeros_like"](p)
+            state.update(step=0, prev=zeros, step_size=zeros + group["lr"])
+        state["step"] += 1
+        (less, more), (least, most) = group["etas"], group["step_sizes"]
+        where, same = OPERATORS["where"], g * state["prev"]
+        factor = where(same > 0, more, where(same < 0, less, OPERATORS["ones_like"](g)))
+        size = OPERATORS["clamp"](state["step_size"] * factor, min=least, max=most)
+        g = where(same < 0, 0.0, g)
+        state.update(prev=g, step_size=size)
+        p.sub_(OPERATORS["sign"](g) * size)
