@@ -73,8 +73,8 @@ from gradcli.engine.dtypes import (
 from gradcli.engine.dtypes import float32 as float
 from gradcli.engine.dtypes import int32 as int
 from gradcli.engine.functions import is_tensor, numel, public_operators
-from gradcli.engine.functions import torch_max as max
-from gradcli.engine.functions import torch_min as min
+from gradcli.engine.functions import torch_max as _torch_max
+from gradcli.engine.functions import torch_min as _torch_min
 from gradcli.engine.modes import (
     enable_grad,
     inference_mode,
@@ -83,6 +83,7 @@ from gradcli.engine.modes import (
     no_grad,
     set_grad_enabled,
 )
+from gradcli.engine.outputs import with_out as _with_out
 from gradcli.engine.overlay import functions as _functions
 
 __version__ = "0.1.0"
@@ -98,9 +99,13 @@ dtype = _dtypes.DType
 # PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
 # what is imported above keeps its name.
 _own = frozenset(globals())
-globals().update({n: v for n, v in public_operators().items() if n not in _own})
-globals().update(_functions())
+_table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_functions()}
+globals().update({name: _with_out(function) for name, function in _table.items()})
 globals().update(_creation.TYPED)
+globals().update(
+    {n: getattr(Tensor, n) for n in dir(Tensor) if n.endswith("_") and n[:-1] in _table}
+)
+max, min = _with_out(_torch_max), _with_out(_torch_min)
 
 # NumPy announces 1/0 and log(0); in the engine they are values like any other, as in PyTorch.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")

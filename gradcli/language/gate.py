@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any
 
 from gradcli.engine import arranging, creation, dtypes, functions, overlay
+from gradcli.engine.outputs import into
 from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins
 from gradcli.language.articles import a_value
@@ -140,7 +141,9 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
     name = op.name
     inputs = frozenset((*op.inputs, "input", "other"))
 
-    def call(*args: Any, **options: Any) -> Any:
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is not None:
+            return into(out, call, args, options)
         args = tuple([data(a, name) if i < arity else light(a) for i, a in enumerate(args)])
         for key, value in options.items():
             options[key] = data(value, name) if key in inputs else light(value)

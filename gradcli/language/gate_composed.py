@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import creation, dtypes
+from gradcli.engine.outputs import into
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.language import gate
 from gradcli.language.bounds import Lazy, listed, weigh
@@ -40,7 +41,9 @@ def composed(function: Callable) -> Callable:
     name = function.__name__
     leading = bool(order) and order[0] in DATA
 
-    def call(*args: Any, **options: Any) -> Any:
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is not None:
+            return into(out, call, args, options)
         given = [_seen(order[i] if i < len(order) else rest, a, name) for i, a in enumerate(args)]
         for key, value in options.items():
             options[key] = _seen(key, value, name)

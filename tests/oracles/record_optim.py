@@ -46,7 +46,18 @@ def loss(lib: Any, x: Any, y: Any) -> Any:
 
 
 def run(lib: Any, name: str, options: dict) -> list[list[float]]:
-    """Parameters after each step: three numbers a step; the second group has half the rate."""
+    """Parameters after each step: three numbers a step; the second group has half the rate.
+
+    In float64 by default too: PyTorch's NAdam keeps a product in the default dtype.
+    """
+    lib.set_default_dtype(lib.float64)
+    try:
+        return _path(lib, name, options)
+    finally:
+        lib.set_default_dtype(lib.float32)
+
+
+def _path(lib: Any, name: str, options: dict) -> list[list[float]]:
     x = lib.tensor([-0.7, 0.8], dtype=lib.float64, requires_grad=True)
     y = lib.tensor(0.4, dtype=lib.float64, requires_grad=True)
     groups = [{"params": [x]}, {"params": [y], "lr": options["lr"] / 2}]

@@ -1,0 +1,63 @@
+"""``out=``: any function's result in a tensor that is given, by PyTorch's rules."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+
+
+def test_the_result_is_the_tensor_given():
+    for function, args in (
+        (torch.sin, (torch.ones(2),)), (torch.add, (torch.ones(2), 1)),
+        (torch.clamp, (torch.ones(2), 0.0, 0.5)), (torch.matmul, (torch.eye(2), torch.ones(2))),
+        (torch.cumsum, (torch.ones(2), 0)), (torch.special.erf, (torch.ones(2),)),
+    ):  # fmt: skip
+        out = torch.zeros(2)
+        if function is torch.special.erf:
+            function = torch.erf
+        assert function(*args, out=out) is out
+        assert torch.equal(out, function(*args))
+
+
+def test_in_place_on_an_argument_shows_in_its_views():
+    x = torch.arange(4.0)
+    view = x[1:]
+    torch.mul(x, 2, out=x)
+    assert view.tolist() == [2, 4, 6]
+
+
+def test_several_results():
+    x = torch.tensor([[1.0, 3.0], [5.0, 2.0]])
+    values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    torch.max(x, 1, out=(values, indices))
+    assert values.tolist() == [3, 5] and indices.tolist() == [1, 0]
+
+
+def test_dtypes():
+    wide = torch.zeros(2, dtype=torch.float64)
+    assert torch.sqrt(torch.tensor([1.0, 4.0]), out=wide).dtype is torch.float64
+    with pytest.raises(RuntimeError, match="can't be cast to the desired output type int64"):
+        torch.sqrt(torch.ones(2), out=torch.zeros(2, dtype=torch.int64))
+
+
+def test_shapes():
+    assert torch.exp(torch.zeros(3), out=torch.empty(0)).tolist() == [1, 1, 1]
+    with pytest.warns(UserWarning, match="was resized since it had shape"):
+        assert torch.exp(torch.zeros(3), out=torch.zeros(2)).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("where", ["input", "out"])
+def test_nothing_may_require_a_gradient(where):
+    x = torch.ones(2, requires_grad=where == "input")
+    out = torch.ones(2, requires_grad=where == "out")
+    message = "sin.*: functions with out=... arguments don't support automatic differentiation"
+    with pytest.raises(RuntimeError, match=message):
+        torch.sin(x, out=out)
+    with torch.no_grad():
+        assert torch.sin(x, out=out) is out
+
+
+def test_out_is_a_tensor():
+    with pytest.raises(TypeError, match="out must be a tensor"):
+        torch.sin(torch.ones(1), out=[1.0])
