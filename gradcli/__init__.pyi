@@ -1,4 +1,4 @@
-"""What gradcli offers, for editors and type checkers; written by gradcli.engine.build_stubs."""
+"""What gradcli offers, for editors; written by gradcli.engine.build_stubs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,6 +1,6 @@
 """Write ``gradcli/__init__.pyi``: what an editor completes, made from the functions themselves.
 
-Run after an operator, a composed function or a method changed:  python -m gradcli.engine.build_stubs
+Run after a function or a method changed:  python -m gradcli.engine.build_stubs
 ``text()`` gives the file's text; a test compares it with the file.
 """
 
@@ -18,7 +18,7 @@ from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import Operator
 
 FILE = Path(gradcli.__file__).with_suffix(".pyi")
-HEAD = '''"""What gradcli offers, for editors and type checkers; written by gradcli.engine.build_stubs."""
+HEAD = '''"""What gradcli offers, for editors; written by gradcli.engine.build_stubs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -43,30 +43,11 @@ from gradcli.engine.tensor import Size as Size
 
 __version__: str
 '''
-_GIVEN = frozenset(
-    [
-        "autograd",
-        "cuda",
-        "fft",
-        "func",
-        "linalg",
-        "nn",
-        "optim",
-        "special",
-        "symbolic",
-        "transforms",
-        "dtype",
-        "device",
-        "Size",
-        "Tensor",
-        "enable_grad",
-        "inference_mode",
-        "no_grad",
-        "set_grad_enabled",
-        "annotations",
-        "public_operators",
-    ]
-)
+_GIVEN = frozenset((
+    "autograd", "cuda", "fft", "func", "linalg", "nn", "optim", "special", "symbolic",
+    "transforms", "dtype", "device", "Size", "Tensor", "enable_grad", "inference_mode", "no_grad",
+    "set_grad_enabled", "annotations", "public_operators",
+))  # fmt: skip
 _NUMBER = "Tensor | _float"
 _KINDS = {
     "dim": "Any", "dims": "Any", "keepdim": "_bool", "dtype": "Any", "requires_grad": "_bool",
@@ -77,24 +58,10 @@ _RESULTS = {
     "float": "_float", "None": "None", "Tensor": "Tensor", "dtype": "dtype", "str": "str",
     "tuple[int, ...]": "tuple[_int, ...]", "Size": "Size",
 }  # fmt: skip
-_SEVERAL = frozenset(
-    [
-        "aminmax",
-        "atleast_1d",
-        "broadcast_tensors",
-        "cummax",
-        "cummin",
-        "kthvalue",
-        "max",
-        "meshgrid",
-        "min",
-        "mode",
-        "nanmedian",
-        "sort",
-        "topk",
-        "unique",
-    ]
-)
+_SEVERAL = frozenset((
+    "aminmax", "atleast_1d", "broadcast_tensors", "cummax", "cummin", "kthvalue", "max",
+    "meshgrid", "min", "mode", "nanmedian", "sort", "topk", "unique",
+))  # fmt: skip
 
 
 def text() -> str:
