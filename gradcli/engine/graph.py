@@ -302,7 +302,11 @@ def _assemble_pull(op: Operator, numbers: tuple[bool, ...], is_complex: bool) ->
     lines = ["def pull(node, g):"]
     many = numbers.count(False) > 1
     if used:
-        lines.append(f"    {', '.join(f'v_{n}' for n in op.inputs)}, v_out = node.saved")
+        saved = "node.saved"
+        if any(not names for i, names in enumerate(op.saves) if op.rules[i] and not numbers[i]):
+            # Where only such an input needs a gradient nothing was saved.
+            saved, scope["nothing"] = "node.saved or nothing", (None,) * (len(op.inputs) + 1)
+        lines.append(f"    {', '.join(f'v_{n}' for n in op.inputs)}, v_out = {saved}")
     for i, n in enumerate(op.inputs):
         if n in used and not numbers[i]:
             guard = "" if not many else f"v_{n} is not None and "

@@ -109,18 +109,35 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
     return any(n.__class__ is AccumulateGrad and n not in own for n in collect(edges))
 
 
+def _batches(leaves: Sequence[Any]) -> set[int]:
+    """The levels of the batches around leaves."""
+    found = set()
+    for leaf in leaves[:1]:  # all are lifted to the same levels
+        while leaf.__class__ is not Tensor:
+            if leaf.__class__ is Batched:
+                found.add(leaf.__gradcli_rank__)
+            leaf = leaf.primal if leaf.__class__ is Dual else leaf.value
+    return found
+
+
 def pull_back(
-    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool
-) -> list:
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
+    passed: frozenset[int] = frozenset(),
+) -> list:  # fmt: skip
     """Cotangents of ``outputs`` to cotangents of ``leaves``, a level of the towers at a time.
 
     A tangent of the pulled-back value is the pull-back of the outputs' tangents, the primals'
     cotangents held, and that of the primals along the cotangents' own tangents.
     """
     ranks = [getattr(o, "__gradcli_rank__", 0) for o in (*outputs, *cotangents)]
-    top = max(ranks, default=0)
+    around = _batches(leaves) - passed
+    top = max([0, *ranks, *around])
     if top <= 1:
         return _pulled(outputs, leaves, cotangents, create_graph)
+    if top in around and top not in ranks:
+        # What does not differ along a batch of the leaves does not depend on them.
+        found = pull_back([], leaves, [], create_graph, passed | {top})
+        return [Batched(g, top) for g in found]
     at_top = [getattr(o, "__gradcli_rank__", 0) == top for o in outputs]
     sample = next(o for o in (*outputs, *cotangents) if getattr(o, "__gradcli_rank__", 0) == top)
     if sample.__class__ is Batched:
@@ -135,7 +152,8 @@ def pull_back(
                     c, (sample.count, *c.shape)
                 )  # fmt: skip
             weights.append(c)
-        return [Batched(g, top) for g in pull_back(inner, leaves, weights, create_graph)]
+        found = pull_back(inner, leaves, weights, create_graph, passed | {top})
+        return [Batched(g, top) for g in found]
     primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
     along = [o.tangent if mine else None for o, mine in zip(outputs, at_top, strict=True)]
     plain, turned = [], []
@@ -143,12 +161,12 @@ def pull_back(
         dual = c.__class__ is Dual and c.__gradcli_rank__ == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
-    found = pull_back(primals, leaves, plain, create_graph)
+    found = pull_back(primals, leaves, plain, create_graph, passed)
     moved = [(t, c) for t, c in zip(along, plain, strict=True) if t is not None]
     moved += [(p, t) for p, t in zip(primals, turned, strict=True) if t is not None]
     if not moved:
         return found
-    pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph)
+    pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
     return [Dual(g, t, top) for g, t in zip(found, pushed, strict=True)]
 
 

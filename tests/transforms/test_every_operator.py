@@ -1,0 +1,153 @@
+"""Every transform with every operator of the table: the ways to one derivative agree.
+
+jvp is the vjp read forwards        vmap is a stack of single calls
+jacfwd is jacrev                    hessian is jacfwd of jacrev, and jacrev of jacrev
+vmap(grad) is a stack of grads      grad through vmap is the grad of the sum of single calls
+jvp under vmap is a stack of jvps   vmap under jvp too
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path[:0] = [str(Path(__file__).parents[1] / "ops")]
+
+from rows import weights  # noqa: E402
+from table import ROWS  # noqa: E402
+
+import gradcli as torch  # noqa: E402
+from gradcli import func  # noqa: E402
+from gradcli.ops import OPERATORS  # noqa: E402
+
+
+def first_real(row):
+    """The first small case of real numbers, with its parameters; None where there is none."""
+    for place, case in enumerate(row.cases):
+        arrays = row.arguments(place)
+        shapes = [a.size for i, a in enumerate(arrays) if i in row.wrt and hasattr(a, "size")]
+        real = not any(np.iscomplexobj(a) for a in arrays) and "complex" not in str(case.params)
+        if real and shapes and 0 < max(shapes) <= 30 and min(shapes) > 0:
+            return place
+    return None
+
+
+NAMES = [name for name, row in ROWS.items() if row.wrt and first_real(row) is not None]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+class Setting:
+    """One operator at one point: ``whole`` of its inputs, and ``loss``, a number of them."""
+
+    def __init__(self, name):
+        row = ROWS[name]
+        place = first_real(row)
+        arrays = row.arguments(place)
+        params = row.cases[place].params
+        self.wrt = [i for i in row.wrt if isinstance(arrays[i], np.ndarray)]
+        self.points = tuple(torch.tensor(arrays[i]) for i in self.wrt)
+
+        def whole(*values):
+            full = [torch.tensor(a) if isinstance(a, np.ndarray) else a for a in arrays]
+            for i, value in zip(self.wrt, values, strict=True):
+                full[i] = value
+            return OPERATORS[name](*full, **params)
+
+        self.whole = whole
+        out = whole(*self.points)
+        self.weights = torch.tensor(weights(out.shape, 0).astype(out.dtype.numpy))
+        self.loss = lambda *values: (whole(*values) * self.weights).sum()
+        self.along = tuple(torch.tensor(weights(p.shape, 3 + i)) for i, p in enumerate(self.points))
+        self.stacks = tuple(torch.stack([p, p * 1.01, p * 0.99]) for p in self.points)
+        self.argnums = tuple(range(len(self.points)))
+
+    def at(self, i):
+        return tuple(s[i] for s in self.stacks)
+
+
+def flat(tree):
+    """The numbers of a nested result in one array."""
+    if isinstance(tree, tuple | list):
+        return np.concatenate([flat(t) for t in tree]) if tree else np.zeros(0)
+    return np.asarray(tree.detach().numpy()).reshape(-1)
+
+
+def agree(one, other, rtol=1e-9):
+    one, other = flat(one), flat(other)
+    size = np.max(np.abs(other[np.isfinite(other)]), initial=1e-3)
+    np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * size)
+
+
+def stacked(results):
+    return [flat(r) for r in results]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jvp_is_vjp_read_forwards(name):
+    s = Setting(name)
+    value, tangent = func.jvp(s.whole, s.points, s.along)
+    out, pull = func.vjp(s.whole, *s.points)
+    agree(value, out, 1e-14)
+    product = sum((g * t).sum() for g, t in zip(pull(s.weights), s.along, strict=True))
+    agree((tangent * s.weights).sum(), product)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jacobians_and_hessians_agree(name):
+    s = Setting(name)
+    agree(func.jacfwd(s.whole, s.argnums)(*s.points), func.jacrev(s.whole, s.argnums)(*s.points))
+    hessian = func.hessian(s.loss, s.argnums)(*s.points)
+    reverse = func.jacrev(func.jacrev(s.loss, s.argnums), s.argnums)(*s.points)
+    agree(hessian, reverse, 1e-8)
+    forward = func.jacfwd(func.jacfwd(s.loss, s.argnums), s.argnums)(*s.points)
+    agree(forward, reverse, 1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vmap_is_a_stack_of_single_calls(name):
+    s = Setting(name)
+    mapped = func.vmap(s.whole)(*s.stacks)
+    agree(mapped, [s.whole(*s.at(i)) for i in range(3)], 1e-12)
+    moved = func.vmap(s.whole, in_dims=-1, out_dims=-1)(*(x.movedim(0, -1) for x in s.stacks))
+    agree(moved.movedim(-1, 0), mapped, 1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_grad_and_vmap_go_in_any_order(name):
+    s = Setting(name)
+    grad = func.grad(s.loss, s.argnums)
+    inside = func.vmap(grad)(*s.stacks)
+    for k in range(len(s.points)):
+        agree(inside[k], [grad(*s.at(i))[k] for i in range(3)])
+    outside = func.grad(lambda *x: func.vmap(s.loss)(*x).sum(), s.argnums)(*s.stacks)
+    agree(outside, inside)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_jvp_and_vmap_go_in_any_order(name):
+    s = Setting(name)
+    along = tuple(torch.stack([t, t * 0.5, -t]) for t in s.along)
+
+    def pushed(*values):
+        half = len(values) // 2
+        return func.jvp(s.whole, values[:half], values[half:])[1]
+
+    single = [pushed(*s.at(i), *(t[i] for t in along)) for i in range(3)]
+    agree(func.vmap(pushed)(*s.stacks, *along), single)
+    agree(func.jvp(func.vmap(s.whole), s.stacks, along)[1], single)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_second_derivatives_under_vmap(name):
+    s = Setting(name)
+    hessian = func.hessian(s.loss)
+    mapped = func.vmap(lambda *x: hessian(*x))(*s.stacks)
+    agree(mapped, [hessian(*s.at(i)) for i in range(3)], 1e-8)
