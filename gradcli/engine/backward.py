@@ -19,11 +19,18 @@ from gradcli.engine.branches import CHOSEN, taken
 from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed, pull_recorded
 from gradcli.engine.modes import mode
 from gradcli.engine.naming import called
+from gradcli.engine.places import warn
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault
 
 _by_age = attrgetter("seq")
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
 
 
 def backward(
@@ -48,6 +55,9 @@ def backward(
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     gradients = _weights(grad_tensors, tensors)
+    if create_graph and not mode.warned_of_cycle:
+        mode.warned_of_cycle = True
+        warn(_CYCLE)
     if inputs is not None:
         targets = [inputs] if isinstance(inputs, Tensor) else list(inputs)
         found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)

@@ -12,7 +12,9 @@ from gradcli.ops.errors import TypeFault
 
 
 class _Mode:
-    __slots__ = ("annotate", "branches", "grad", "inference", "inspect", "watching")
+    __slots__ = (
+        "annotate", "branches", "grad", "inference", "inspect", "warned_of_cycle", "watching",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.grad = True
@@ -28,6 +30,8 @@ class _Mode:
         self.annotate = False
         # Who looks at every step of backward: anomaly mode, or the search for the first NaN.
         self.inspect: Any = None
+        # Whether backward(create_graph=True) has warned: once is enough.
+        self.warned_of_cycle = False
 
 
 mode = _Mode()

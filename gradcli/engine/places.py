@@ -60,6 +60,16 @@ def here() -> Place | None:
     return None if frame is None else Place(frame.f_code, frame.f_lasti)
 
 
+def warn(text: str) -> None:
+    """Warn the user of something, at the line of the user's program."""
+    import warnings
+
+    level, frame = 1, _getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level)
+
+
 def mark(node: Any) -> None:
     """Note on a node that saves tensors where the user's program is."""
     place = here()

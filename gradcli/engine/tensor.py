@@ -12,7 +12,6 @@ Four slots, because a tensor is made at every operation:
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,7 +21,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph import AccumulateGrad, Handle, Kept, Node, more
 from gradcli.engine.modes import mode
-from gradcli.engine.places import Place, here
+from gradcli.engine.places import Place, here, warn
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -168,7 +167,7 @@ class Tensor:
         if meta is not None and meta.kept is not None:
             return meta.kept.grad
         if edge is not None and (meta is None or meta.grad is None):
-            warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=2)
+            warn(_NOT_A_LEAF)
         return None if meta is None else meta.grad
 
     @grad.setter

@@ -14,6 +14,7 @@ import builtins
 import contextlib
 import io
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def cells() -> dict[str, str]:
 def printed(torch: Any, text: str) -> str:
     """What ``text`` prints when ``torch`` is the library it uses."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
             exec(compile(text, "<cell>", "exec"), {"torch": torch, "np": np, "__name__": "cell"})
         except Exception as fault:

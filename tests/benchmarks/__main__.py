@@ -31,11 +31,11 @@ def has_torch(python: str) -> bool:
     return subprocess.run([python, "-c", code], check=False).returncode == 0
 
 
-def worker(python: str, module: str, shape: str) -> float:
-    """One run of ``chain.py`` in a process of its own."""
+def worker(python: str, script: str, *arguments: str) -> float:
+    """One run of ``chain.py`` or ``memory.py`` in a process of its own."""
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [python, str(HERE / "chain.py"), module, shape],
+        [python, str(HERE / script), *arguments],
         check=True,
         capture_output=True,
         text=True,
@@ -48,12 +48,22 @@ def against_torch(python: str) -> None:
     """Cost per operation against PyTorch eager."""
     for shape in ("scalar", "vector"):
         pairs = [
-            (worker(sys.executable, "gradcli", shape), worker(python, "torch", shape))
+            (
+                worker(sys.executable, "chain.py", "gradcli", shape),
+                worker(python, "chain.py", "torch", shape),
+            )
             for _ in range(ROUNDS)
         ]
         own, peer = (statistics.median(p[i] for p in pairs) for i in (0, 1))
         show(f"chain of 1,000 {shape} operations, us an operation", "PyTorch eager", own, peer,
              statistics.median(a / b for a, b in pairs))  # fmt: skip
+
+
+def memory(python: str) -> None:
+    """Peak memory of 20 operations on 10 million float64, forward and backward, in arrays."""
+    own = worker(sys.executable, "memory.py", "gradcli")
+    peer = worker(python, "memory.py", "torch")
+    show("peak of 20 operations on 1e7 float64, arrays", "PyTorch eager", own, peer, own / peer)
 
 
 def startup(command: str) -> None:
@@ -74,7 +84,7 @@ def startup(command: str) -> None:
 
 def show(what: str, peer: str, own: float, other: float, ratio: float) -> None:
     """One line of the report."""
-    print(f"{what:<52} {ratio:6.2f} x {peer}   ({own:.3g} against {other:.3g})", flush=True)
+    print(f"{what:<52} {ratio:6.2f} x {peer}   ({own:.4g} against {other:.4g})", flush=True)
 
 
 def main() -> None:
@@ -88,6 +98,7 @@ def main() -> None:
     startup(asked.gradcli)
     if has_torch(asked.torch):
         against_torch(asked.torch)
+        memory(asked.torch)
     else:
         print("PyTorch is not installed here: give --torch PYTHON for the comparison")
     for what, peer, measured in (

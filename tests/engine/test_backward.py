@@ -220,6 +220,7 @@ def test_six_orders_of_exp_and_of_sin():
             (y,) = grad(y, x, create_graph=True)
 
 
+@pytest.mark.filterwarnings("ignore:Using backward")
 def test_backward_with_create_graph_leaves_a_gradient_with_a_graph():
     x = leaf(3.0)
     (x**3).backward(create_graph=True)
