@@ -1,6 +1,6 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
-from gradcli.autograd import function, functional
+from gradcli.autograd import function, functional, graph
 from gradcli.engine import backward, grad
 from gradcli.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcli.engine.function import Function
@@ -9,6 +9,6 @@ from gradcli.transforms.check import gradcheck, gradgradcheck
 
 __all__ = [
     "Function", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad",
-    "gradcheck", "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly",
+    "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
     "set_grad_enabled",
 ]  # fmt: skip

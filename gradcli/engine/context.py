@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.graph import Freed, changed, freed
+from gradcli.engine.modes import mode
 from gradcli.engine.record import saves_inference
-from gradcli.engine.tensor import Tensor, wrap
+from gradcli.engine.tensor import Tensor, Version, wrap
 from gradcli.ops.errors import TypeFault
 
 
@@ -97,6 +98,10 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
     if t.is_inference():
         raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
+    if mode.saving:
+        from gradcli.engine.saving import PackedTensor
+
+        return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0
     version = kept._meta().version
     value = kept if number is None else (kept.array, kept.dtype)
     return value, number, version, version.number
@@ -108,4 +113,7 @@ def _unpacked(entry: tuple, node: Any) -> Tensor:
         shape = list((value if number is None else value[0]).shape)
         what = "a tensor" if number is None else f"output {number}"
         raise changed(f"{what} of shape {shape}", node, version, then)
+    if not isinstance(value, Tensor | tuple):  # packed by a hook
+        value = value.tensor()
+        return value if number is None else wrap(value.array, value.dtype, node.port(number))
     return value if number is None else wrap(*value, node.port(number))

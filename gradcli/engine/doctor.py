@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.anomaly import detect_anomaly, place_of
-from gradcli.engine.backward import collect, run, start
+from gradcli.engine.backward import start
 from gradcli.engine.graph import AccumulateGrad, Cotangents, Node
 from gradcli.engine.modes import mode
 from gradcli.engine.tensor import Tensor
 from gradcli.engine.values import constant, values_of
+from gradcli.engine.walk import collect, run
 
 
 class Finding:

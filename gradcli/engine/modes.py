@@ -13,7 +13,8 @@ from gradcli.ops.errors import TypeFault
 
 class _Mode:
     __slots__ = (
-        "annotate", "branches", "grad", "inference", "inspect", "warned_of_cycle", "watching",
+        "annotate", "branches", "grad", "inference", "inspect", "passing", "saving",
+        "saving_off", "warned_of_cycle", "watching",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -30,6 +31,11 @@ class _Mode:
         self.annotate = False
         # Who looks at every step of backward: anomaly mode, or the search for the first NaN.
         self.inspect: Any = None
+        # The nodes that the backward pass under way runs, where anyone could look; one set a pass.
+        self.passing: Any = None
+        # The hooks on what graphs save, innermost last, and why there may be none.
+        self.saving: list = []
+        self.saving_off: str | None = None
         # Whether backward(create_graph=True) has warned: once is enough.
         self.warned_of_cycle = False
 

@@ -161,6 +161,10 @@ def _record(op: Operator, inputs: list, params: dict[str, Any], out: Tensor) -> 
             )
             stamp(node, inputs)
             mark(node)
+            if mode.saving:
+                from gradcli.engine.saving import Packed
+
+                node.saved = Packed(node)
     if op.params:
         more(node).params = params
     if op.variadic:

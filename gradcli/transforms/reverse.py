@@ -15,11 +15,11 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
-from gradcli.engine.backward import collect
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.modes import enable_grad, mode
+from gradcli.engine.walk import collect
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape

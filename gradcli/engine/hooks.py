@@ -1,0 +1,113 @@
+"""What happens to a cotangent besides the rule: hooks, kept gradients, arrival at a leaf."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.graph import AccumulateGrad, Cotangents, Node
+from gradcli.engine.naming import called
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault
+
+
+def _as_tensor(g: Any, node: Node) -> Tensor:
+    return g if isinstance(g, Tensor) else wrap(g, dtypes.dtype_of(g))
+
+
+def before(node: Node, g: Any, recorded: bool) -> Any:
+    """Tensor hooks, then node pre-hooks, then the kept gradient: PyTorch's order."""
+    extra = node.extra
+    for hook in list((extra.hooks or {}).values()):
+        g = _replaced(hook(_as_tensor(g, node)), g, node, recorded)
+    for hook in list((extra.pre_hooks or {}).values()):
+        result = hook(_shown(g, node))
+        if result is not None:
+            g = _replaced_all(result, g, node, recorded)
+    if extra.kept is not None:
+        kept = _as_tensor(g, node)
+        extra.kept.grad = kept if extra.kept.grad is None else extra.kept.grad + kept
+    return g
+
+
+def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
+    given = tuple(
+        None if r is None or e is None else _as_tensor(r, e)
+        for r, e in zip(pulled, node.edges, strict=True)
+    )
+    for hook in list(node.extra.post_hooks.values()):
+        result = hook(given, _shown(g, node))
+        if result is not None:
+            given = result if isinstance(result, tuple) else (result,)
+    return tuple(t if t is None or recorded else t.array for t in given)
+
+
+def _shown(g: Any, node: Node) -> tuple:
+    """The cotangents of all outputs, as hooks see them."""
+    if g.__class__ is not Cotangents:
+        return (_as_tensor(g, node),)
+    return tuple(None if part is None else _as_tensor(part, node) for part in g.parts)
+
+
+def _replaced_all(result: Any, g: Any, node: Node, recorded: bool) -> Any:
+    """What a node's pre-hook gave back, for one output or for several."""
+    if g.__class__ is not Cotangents:
+        return _replaced(result[0] if isinstance(result, tuple) else result, g, node, recorded)
+    return Cotangents([t if t is None or recorded else t.array for t in result])
+
+
+def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:
+    if result is None:
+        return g
+    if not isinstance(result, Tensor):
+        raise TypeFault(
+            "E0407",
+            f"a hook must return a Tensor or None, got {type(result).__name__}",
+            help="return the new gradient, or nothing",
+        )
+    if result.array.shape != node.shape:
+        raise RuntimeFault(
+            "E0407",
+            f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape "
+            f"{tuple(node.shape)}",
+        )
+    return result if recorded else result.array
+
+
+def arrive_at_leaf(leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict | None) -> None:
+    extra = leaf.extra
+    if extra is not None and extra.hooks:
+        for hook in list(extra.hooks.values()):
+            total = _replaced(hook(_as_tensor(total, leaf)), total, leaf, recorded)
+    if wanted is not None:
+        wanted[leaf] = total
+        return
+    accumulate(leaf, total, recorded)
+    if extra is not None and extra.post_hooks:
+        owner = leaf.variable
+        for hook in list(extra.post_hooks.values()):
+            hook(owner)
+
+
+def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
+    """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
+    have = leaf.grad
+    if recorded:
+        # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
+        leaf.grad = (
+            called(OPERATORS["clone"](total), "CopyBackwards") if have is None else have + total
+        )
+        return
+    if have is None:
+        if not isinstance(total, np.generic):
+            total = total.copy()
+        leaf.grad = wrap(total, leaf.dtype)
+    elif isinstance(have.array, np.ndarray):
+        have.array += total
+        if have.meta is not None:
+            have.meta.version.bump()
+    else:
+        have.array = have.array + total

@@ -1,0 +1,248 @@
+"""The walk over the graph that a backward pass is: once, from the youngest node, no recursion.
+
+Nodes run from the youngest to the oldest (PyTorch's order: a node has a higher sequence number than
+all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there. What every
+rule would otherwise repeat is done here: summing a broadcast cotangent back to the input's shape,
+expanding a too-small one, casting to the input's dtype, projecting complex to real.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.branches import CHOSEN, taken
+from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed, pull_recorded
+from gradcli.engine.hooks import accumulate, after, arrive_at_leaf, before
+from gradcli.engine.modes import mode
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import Fault
+
+_by_age = attrgetter("seq")
+
+
+def collect(roots: Sequence[Node]) -> list[Node]:
+    """All nodes and leaves behind ``roots``, youngest first."""
+    seen = set(roots)
+    stack = list(seen)
+    order: list[Node] = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+    order.sort(key=_by_age, reverse=True)
+    return order
+
+
+def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node]]:
+    """The nodes that a wanted input lies behind, and those that must run to reach it."""
+    runs: set[Node] = set()
+    for node in reversed(order):
+        if any(e in runs or e in wanted for e in node.edges if e is not None):
+            runs.add(node)
+    return [node for node in order if node in runs or node in wanted], runs
+
+
+def run(
+    roots: Sequence[Node],
+    cotangents: Sequence[Any],
+    keep: bool,
+    recorded: bool,
+    wanted: dict | None,
+) -> None:
+    """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone."""
+    order = collect(roots)
+    arrived: dict[Node, Any] = {}
+    for root, g in zip(roots, cotangents, strict=True):
+        have = arrived.get(root)
+        arrived[root] = g if have is None else have + g
+    gone = None if keep else Freed()  # what is put in the place of saved values
+    mode_before, pass_before = mode.grad, mode.passing
+    mode.grad = recorded
+    try:
+        with np.errstate(all="ignore"):
+            careful = mode.branches and any(node.masks for node in order)
+            if recorded or wanted is not None or careful or mode.watching or mode.inspect:
+                _walk(order, roots, arrived, gone, recorded, wanted, careful)
+            else:
+                _walk_plain(order, arrived, gone)
+    finally:
+        mode.grad, mode.passing = mode_before, pass_before
+
+
+def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None) -> None:
+    """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
+
+    The order in which leaves receive their sums cannot be seen then, so they simply come last.
+    """
+    pop = arrived.pop
+    get = arrived.get
+    for node in order:
+        g = pop(node, None)
+        if g is None:
+            continue
+        if node.__class__ is AccumulateGrad:
+            accumulate(node, g, False)
+            continue
+        saved = node.saved
+        if saved.__class__ is Freed:
+            _refuse_again(node)
+        only = node.only
+        if only is not None:
+            r = node.pull(node, g)
+            edge = node.edges[only]
+            if r.shape != edge.shape:
+                r = fit(r, edge.shape)
+            if node.dtype is not edge.dtype:
+                r = cast(r, edge.dtype)
+            have = get(edge)
+            arrived[edge] = r if have is None else have + r
+        else:
+            for edge, r in zip(node.edges, node.pull(node, g)):  # noqa: B905 (strict= costs)
+                if r is None:  # no edge there, or a custom Function that gave nothing
+                    continue
+                if r.shape != edge.shape:
+                    r = fit(r, edge.shape)
+                if node.dtype is not edge.dtype:
+                    r = cast(r, edge.dtype)
+                have = get(edge)
+                arrived[edge] = r if have is None else have + r
+        if gone is not None and saved:
+            node.saved = gone
+
+
+def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
+    """How many contributions each leaf has to wait for."""
+    waits: dict[Node, int] = {}
+    for edge in (*roots, *(e for node in order for e in node.edges)):
+        if edge.__class__ is AccumulateGrad and (wanted is None or edge in wanted):
+            waits[edge] = waits.get(edge, 0) + 1
+    return waits
+
+
+def _walk(
+    order: list[Node],
+    roots: Sequence[Node],
+    arrived: dict[Node, Any],
+    gone: Freed | None,
+    recorded: bool,
+    wanted: dict | None,
+    careful: bool,
+) -> None:
+    """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
+    runs = None
+    if wanted is not None:
+        order, runs = _only_towards(wanted, order)
+    waits = _waits(order, roots, wanted)
+    mode.passing = frozenset(order) if wanted is None else frozenset((*runs, *wanted))
+    for root in roots:
+        if root in waits:
+            waits[root] -= 1
+            if not waits[root]:
+                arrive_at_leaf(root, arrived.pop(root), recorded, wanted)
+    for node in order:
+        if node.__class__ is AccumulateGrad:
+            continue
+        g = arrived.pop(node, None)
+        pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
+        for edge, r in zip(node.edges, pulled, strict=True):
+            if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
+                continue
+            if r is not None:
+                if r.shape != edge.shape:
+                    r = fit(r, edge.shape)
+                if node.dtype is not edge.dtype:
+                    r = cast(r, edge.dtype)
+                have = arrived.get(edge)
+                arrived[edge] = r if have is None else have + r
+            if edge in waits:
+                waits[edge] -= 1
+                if not waits[edge]:
+                    total = arrived.pop(edge, None)
+                    if total is not None:
+                        arrive_at_leaf(edge, total, recorded, wanted)
+
+
+def _pull_watched(
+    node: Node,
+    g: Any,
+    gone: Freed | None,
+    recorded: bool,
+    wanted: dict | None,
+    runs: set[Node] | None,
+    careful: bool,
+) -> tuple:
+    """One node's cotangents, with its hooks run and its saved values released."""
+    nothing = (None,) * len(node.edges)
+    if g is None:
+        return nothing
+    extra = node.extra
+    if extra is not None and extra.watched:
+        g = before(node, g, recorded)
+    if wanted is not None:
+        if node in wanted:
+            wanted[node] = g
+        if node not in runs:
+            return nothing
+    inspect = mode.inspect
+    try:
+        if node.saved.__class__ is Freed:
+            _refuse_again(node)
+        if recorded:
+            pulled = pull_recorded(node, g, wrap)
+        elif node.only is not None:
+            one = (node.pull(node, g),)
+            pulled = (*nothing[: node.only], *one, *nothing[node.only + 1 :])
+        else:
+            pulled = node.pull(node, g)
+    except Fault as fault:
+        if inspect is not None:
+            inspect.explain(node, fault)
+        raise
+    if careful and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled)
+    if inspect is not None:
+        inspect.look(node, g, pulled)
+    if extra is not None and extra.post_hooks:
+        pulled = after(node, pulled, g, recorded)
+    if gone is not None and node.saved:
+        node.saved = gone
+    return pulled
+
+
+def fit(r: Any, shape: tuple[int, ...]) -> Any:
+    """A cotangent in its input's shape: sums undo broadcasting, a too-small one is expanded."""
+    if len(r.shape) > len(shape) or any(
+        n == 1 != m for n, m in zip(shape[::-1], r.shape[::-1], strict=False)
+    ):
+        r = OPERATORS["sum_to"](r, shape)
+    return r if r.shape == shape else OPERATORS["expand"](r, shape)
+
+
+def cast(r: Any, dtype: dtypes.DType) -> Any:
+    """A cotangent in its input's element type; a real input takes the real part."""
+    if r.__class__ is Cotangents:
+        return r
+    if isinstance(r, Tensor):
+        if r.dtype is dtype:
+            return r
+        if r.dtype.is_complex and not dtype.is_complex:
+            r = OPERATORS["real"](r)
+        return r.to(dtype)
+    if r.dtype.kind == "c" and not dtype.is_complex:
+        r = r.real
+    return r if r.dtype == dtype.numpy else r.astype(dtype.numpy)
+
+
+def _refuse_again(node: Node) -> None:
+    """Raise E0401, unless the node is a custom Function: that one looks at its saved tensors."""
+    if node.op.__class__ is not Part:
+        raise freed(node)
