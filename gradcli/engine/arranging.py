@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes, functions
-from gradcli.engine.naming import by_element, called, of_its_own
+from gradcli.engine.naming import by_element, called, of_its_own, one_of_several
 from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -154,17 +154,17 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
     sizes = isinstance(split_size_or_sections, list | tuple)
     pieces = functions.split(tensor, split_size_or_sections, dim)
     name = "SplitWithSizesBackward0" if sizes else "SplitBackward0"
-    return tuple(called(p, name) for p in pieces)
+    return tuple(one_of_several(p, name) for p in pieces)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
     """At most ``chunks`` pieces of equal size along a dimension."""
-    return tuple(called(p, "SplitBackward0") for p in functions.chunk(input, chunks, dim))
+    return tuple(one_of_several(p, "SplitBackward0") for p in functions.chunk(input, chunks, dim))
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
-    return tuple(called(p, "UnbindBackward0") for p in functions.unbind(input, dim))
+    return tuple(one_of_several(p, "UnbindBackward0") for p in functions.unbind(input, dim))
 
 
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple:

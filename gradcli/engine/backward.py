@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.edges import GradientEdge, edge_of
-from gradcli.engine.graph import Node
-from gradcli.engine.hooks import accumulate
+from gradcli.engine.graph import AccumulateGrad, Node
+from gradcli.engine.hooks import deliver
 from gradcli.engine.modes import mode
 from gradcli.engine.places import warn
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.engine.walk import run
 from gradcli.ops.core import OPERATORS
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 
 _CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
@@ -53,10 +53,15 @@ def backward(
         warn(_CYCLE)
     if inputs is not None:
         targets = _listed(inputs)
+        if not targets:
+            raise RuntimeFault(
+                "E0304", "`inputs` argument to `backward()` cannot be empty.",
+                help="leave it out to accumulate into every leaf",
+            )  # fmt: skip
         found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)
         for target, g in zip(targets, found, strict=True):
             if g is not None:
-                accumulate(target.edge, g if create_graph else g.array, create_graph)
+                _add_to(target, g, create_graph)
         return
     roots, cotangents = start(tensors, gradients, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
@@ -87,12 +92,19 @@ def grad(
         (tensor(6.),)
     """
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if materialize_grads and allow_unused is False:
+        raise ValueFault(
+            "E0304",
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False.",
+            help="leave allow_unused out",
+        )
     grad_outputs = _weights(grad_outputs, outputs)
     if is_grads_batched:
         keep = create_graph if retain_graph is None else retain_graph
         return _batched(
             outputs, inputs, grad_outputs, keep, create_graph,
-            bool(allow_unused), materialize_grads,
+            allow_unused, materialize_grads,
         )  # fmt: skip
     roots, cotangents = start(outputs, grad_outputs, create_graph)
     edges = [edge_of(t) for t in inputs]
@@ -126,6 +138,18 @@ def grad(
     return tuple(results)
 
 
+def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
+    """Add a gradient to what asked for it: a leaf, or a tensor that is none."""
+    edge = edge_of(target)
+    if edge.__class__ is AccumulateGrad:
+        deliver(edge, g if recorded else g.array, recorded)
+    elif isinstance(target, Tensor):
+        meta = target._meta()
+        have = meta.grad if meta.kept is None else None
+        if meta.kept is None:
+            meta.grad = g if have is None else have + g
+
+
 def _listed(values: Any) -> list:
     return [values] if isinstance(values, Tensor | GradientEdge) else list(values)
 
@@ -146,7 +170,7 @@ def _weights(given: Any, tensors: list) -> list:
 
 def _batched(
     outputs: list, inputs: list, weights: list, keep: bool, create_graph: bool,
-    allow_unused: bool, materialize_grads: bool,
+    allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""
     sizes = {

@@ -44,7 +44,7 @@ class Extra:
     """What few nodes have: parameters, hooks, kept gradients, versions, a place in the source."""
 
     __slots__ = (
-        "hooks", "kept", "out_meta", "params", "place", "post_hooks", "pre_hooks", "shapes",
+        "hooks", "kept", "node_hooks", "out_meta", "params", "post_hooks", "pre_hooks", "shapes",
         "versions",
     )  # fmt: skip
 
@@ -53,11 +53,11 @@ class Extra:
         self.shapes: tuple | None = None
         self.hooks: dict[int, Callable] | None = None  # tensor hooks on the output
         self.pre_hooks: dict[int, Callable] | None = None
-        self.post_hooks: dict[int, Callable] | None = None
+        self.post_hooks: dict[int, Callable] | None = None  # of a leaf: after accumulation
+        self.node_hooks: dict[int, Callable] | None = None  # those of a leaf's AccumulateGrad
         self.kept: Kept | None = None
         self.versions: tuple | None = None
         self.out_meta: Any = None
-        self.place: Any = None
 
     @property
     def watched(self) -> bool:
@@ -167,6 +167,12 @@ class AccumulateGrad(Node):
         self.saved = ()
         self.seq = next_number()
         self.extra: Extra | None = None
+
+    def register_hook(self, hook: Callable) -> Handle:
+        """Call ``hook((), grad_outputs)`` after the gradient was added."""
+        extra = more(self)
+        extra.node_hooks = extra.node_hooks or {}
+        return Handle(extra.node_hooks, hook)
 
     @property
     def variable(self) -> Any:

@@ -18,19 +18,29 @@ def _as_tensor(g: Any, node: Node) -> Tensor:
     return g if isinstance(g, Tensor) else wrap(g, dtypes.dtype_of(g))
 
 
-def before(node: Node, g: Any, recorded: bool) -> Any:
-    """Tensor hooks, then node pre-hooks, then the kept gradient: PyTorch's order."""
-    extra = node.extra
-    for hook in list((extra.hooks or {}).values()):
+def arriving(node: Node, g: Any, recorded: bool) -> Any:
+    """Tensor hooks: they see a gradient wherever it arrives, whether the node runs or not."""
+    for hook in list((node.extra.hooks or {}).values()):
         g = _replaced(hook(_as_tensor(g, node)), g, node, recorded)
+    return g
+
+
+def before(node: Node, g: Any, recorded: bool) -> Any:
+    """Node pre-hooks, then the kept gradient: PyTorch's order."""
+    extra = node.extra
     for hook in list((extra.pre_hooks or {}).values()):
         result = hook(_shown(g, node))
         if result is not None:
             g = _replaced_all(result, g, node, recorded)
-    if extra.kept is not None:
-        kept = _as_tensor(g, node)
-        extra.kept.grad = kept if extra.kept.grad is None else extra.kept.grad + kept
     return g
+
+
+def keep(node: Node, g: Any) -> None:
+    """Store what ``retain_grad()`` asked for."""
+    kept = node.extra.kept
+    if kept is not None:
+        found = _as_tensor(g, node)
+        kept.grad = found if kept.grad is None else kept.grad + found
 
 
 def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
@@ -78,18 +88,27 @@ def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:
 
 
 def arrive_at_leaf(leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict | None) -> None:
-    extra = leaf.extra
-    if extra is not None and extra.hooks:
-        for hook in list(extra.hooks.values()):
-            total = _replaced(hook(_as_tensor(total, leaf)), total, leaf, recorded)
+    """The whole gradient of a leaf is there: its hooks, then where it goes."""
+    if leaf.extra is not None and leaf.extra.hooks:
+        total = arriving(leaf, total, recorded)
     if wanted is not None:
         wanted[leaf] = total
-        return
+    else:
+        deliver(leaf, total, recorded)
+
+
+def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
+    """Add a gradient to a leaf's, with the hooks around that."""
+    extra = leaf.extra
+    if extra is not None and extra.pre_hooks:
+        total = before(leaf, total, recorded)
     accumulate(leaf, total, recorded)
-    if extra is not None and extra.post_hooks:
-        owner = leaf.variable
-        for hook in list(extra.post_hooks.values()):
-            hook(owner)
+    if extra is None:
+        return
+    for hook in list((extra.post_hooks or {}).values()):
+        hook(leaf.variable)
+    for hook in list((extra.node_hooks or {}).values()):
+        hook((), _shown(total, leaf))
 
 
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:

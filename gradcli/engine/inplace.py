@@ -85,8 +85,9 @@ def rewrite(target: Tensor) -> Tensor:
     meta = target._meta()
     base = target if meta.base is None else meta.base
     if mode.grad and base.edge is not None:
-        base.edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
-        meta.kept = None
+        edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
+        _keep_on(base, edge)
+        base.edge = edge
         take_into_base(base)
     meta.version.bump()
     return target
@@ -116,6 +117,8 @@ def _may_write(target: Tensor, others: tuple) -> None:
     base = target.meta.base if target.meta is not None else None
     if base is not None and _by_function(target.edge):
         raise _function_view(target.edge)
+    if base is not None and target.meta.made is not None:
+        _refuse_view(target, base, others)
     if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
         raise RuntimeFault(
             "E0409",
@@ -128,6 +131,27 @@ def _may_write(target: Tensor, others: tuple) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             help="write to a clone() of the leaf, or change it inside no_grad()",
         )
+
+
+def _refuse_view(target: Tensor, base: Tensor, others: tuple) -> None:
+    """Raise E0409 where the graph could not follow a write to this view."""
+    if base.edge is None and not any(isinstance(o, Tensor) and o.edge is not None for o in others):
+        return
+    if target.meta.made == "no_grad":
+        raise RuntimeFault(
+            "E0409",
+            "A view was created in no_grad mode and is being modified inplace with grad mode "
+            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden.",
+            help="put both the view and the write inside no_grad(), or both outside",
+        )
+    name = "a function" if target.edge is None else target.edge.name()
+    raise RuntimeFault(
+        "E0409",
+        f"Output 0 of {name} is a view and is being modified inplace. This view is the output of a "
+        "function that returns multiple views. Such functions do not allow the output views to be "
+        "modified inplace.",
+        help="replace the write by an out-of-place operation, or write to the base by index",
+    )
 
 
 def _by_function(edge: Any) -> bool:
@@ -166,8 +190,8 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
     meta.version.bump()
     edge = result.edge
     if edge is not None:
+        _keep_on(target, edge)
         target.edge = edge
-        meta.kept = None
         if edge.saved and edge.saved[-1] is not None:
             extra = more(edge)
             extra.out_meta = meta
@@ -175,6 +199,14 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
     if mode.grad:
         take_into_base(target)
     return target
+
+
+def _keep_on(target: Tensor, edge: Any) -> None:
+    """``retain_grad()`` is about the tensor: after a write it keeps the new node's gradient."""
+    kept = target.meta.kept if target.meta is not None else None
+    if kept is not None and edge is not None and target.edge is not None:
+        more(target.edge).kept = None
+        more(edge).kept = kept
 
 
 def take_into_base(target: Tensor) -> None:
@@ -200,6 +232,7 @@ def _rebase(target: Tensor, base: Tensor) -> None:
         before = wrap(base.array, base.dtype, base.edge)
         _record(OPERATORS["put"], [before, written], {"index": _places(target, base)}, old)
         _runs_once(old)
+        _keep_on(base, old.edge)
         base.edge = old.edge
     for reference in list((base.meta.views or {}).values()):
         view = reference()

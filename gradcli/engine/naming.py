@@ -37,6 +37,13 @@ def by_element(function: Any) -> Any:
     return call
 
 
+def one_of_several(value: Any, name: str) -> Any:
+    """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
+    if isinstance(value, Tensor) and value.meta is not None and value.meta.base is not None:
+        value.meta.made = "several"
+    return called(value, name)
+
+
 def of_its_own(value: Any) -> Any:
     """``value``, no longer counted as a view: the tensor whose memory it has is not kept."""
     if isinstance(value, Tensor):

@@ -78,6 +78,7 @@ def note_view(out: Tensor, source: Any) -> None:
         meta = source._meta()
         out.meta = meta.__class__(meta.version)
         base = out.meta.base = source if meta.base is None else meta.base
+        out.meta.made = meta.made if mode.grad else "no_grad"
         views = base.meta.views
         if views is None:
             views = base.meta.views = {}

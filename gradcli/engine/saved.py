@@ -49,6 +49,8 @@ def by_name(node: Node, name: str) -> Any:
         if node.extra is not None and node.extra.out_meta is not None:
             verify(node, -1, node.extra.out_meta)
         return wrap(node.saved[-1], node.dtype, node)
+    if word == "exponent" and node.op.name == "square":
+        return 2
     place = _places(node).get(word)
     if place is not None:
         return _operand(node, place)
@@ -56,8 +58,6 @@ def by_name(node: Node, name: str) -> Any:
         return 1
     if word.endswith("_sym_sizes"):
         return tuple(node.edges[0].shape)
-    if word == "exponent":  # of a square
-        return 2
     value = node.extra.params[word]
     return (value,) if word == "dim" and _takes_several(node) and isinstance(value, int) else value
 

@@ -75,7 +75,7 @@ class Version:
 class Meta:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "kept", "version", "views")
+    __slots__ = ("base", "grad", "kept", "made", "version", "views")
     inference = False
 
     def __init__(self, version: Version | None = None) -> None:
@@ -83,6 +83,8 @@ class Meta:
         self.base: Tensor | None = None
         self.grad: Tensor | None = None
         self.kept: Kept | None = None
+        # For a view that may not be written to where the graph is recorded: how it was made.
+        self.made: str | None = None
         self.views: dict[int, Any] | None = None  # weak references to the tensors that share memory
 
 

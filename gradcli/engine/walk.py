@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.branches import CHOSEN, taken
 from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed, pull_recorded
-from gradcli.engine.hooks import accumulate, after, arrive_at_leaf, before
+from gradcli.engine.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
 from gradcli.engine.modes import mode
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -185,13 +185,19 @@ def _pull_watched(
     if g is None:
         return nothing
     extra = node.extra
-    if extra is not None and extra.watched:
-        g = before(node, g, recorded)
+    watched = extra is not None and extra.watched
+    if watched:
+        g = arriving(node, g, recorded)
     if wanted is not None:
         if node in wanted:
             wanted[node] = g
         if node not in runs:
+            if watched:
+                keep(node, g)
             return nothing
+    if watched:
+        g = before(node, g, recorded)
+        keep(node, g)
     inspect = mode.inspect
     try:
         if node.saved.__class__ is Freed:

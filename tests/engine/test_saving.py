@@ -1,0 +1,131 @@
+"""Hooks on saved tensors, gradient edges and hooks on several tensors: what no cell shows."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import graph
+from gradcli.engine.modes import mode
+from gradcli.ops.errors import Fault
+
+
+def leaf(*values):
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def test_every_way_of_saving_is_packed():
+    x = leaf(1.0, 2.0)
+    seen = []
+    with graph.saved_tensors_hooks(lambda t: seen.append(t.tolist()) or t, lambda t: t):
+        y = torch.sin(x) * x.exp() / (2**x) + x.softmax(0) + torch.cat([x, x])[:2]
+    y.sum().backward()
+    with_hooks, x.grad = x.grad, None
+    (torch.sin(x) * x.exp() / (2**x) + x.softmax(0) + torch.cat([x, x])[:2]).sum().backward()
+    assert len(seen) >= 7
+    assert with_hooks.tolist() == x.grad.tolist()
+
+
+def test_the_short_ways_are_back_after_an_error():
+    hooks = graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(ValueError, match="mine"), hooks:
+        raise ValueError("mine")
+    assert not mode.saving
+    assert torch.float32.quick
+    assert torch.float64.quick
+    assert not torch.int64.quick
+    assert not torch.complex64.quick
+
+
+def test_what_unpack_gives_must_be_a_tensor():
+    x = leaf(1.0)
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: 3):
+        y = x * x
+    with pytest.raises(Fault) as fault:
+        y.backward()
+    assert fault.value.code == "E0407"
+
+
+def test_an_output_packed_as_itself_is_no_cycle():
+    gc.collect()
+    gc.disable()
+    try:
+        x = leaf(1.0)
+        with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            y = x.exp()
+        node = weakref.ref(y.grad_fn)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_a_custom_functions_tensors_are_packed_too():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x**3
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * 3 * y / x
+
+    x = leaf(2.0)
+    packed = []
+    with graph.saved_tensors_hooks(lambda t: packed.append(t.item()) or t, lambda t: t):
+        y = Cube.apply(x)
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    assert packed == [2.0, 8.0]
+    assert g.item() == 12.0
+    assert torch.autograd.grad(g, x)[0].item() == pytest.approx(12.0)
+
+
+def test_the_edge_of_an_output_of_several_outlives_its_tensor():
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return 2 * g + 3 * h
+
+    x = leaf(1.0)
+    edge = graph.get_gradient_edge(Two.apply(x)[1])
+    assert edge.output_nr == 1
+    (g,) = torch.autograd.grad(edge, x, torch.ones(1, dtype=torch.float64))
+    assert g.item() == 3.0
+
+
+def test_disable_decorates():
+    @graph.disable_saved_tensors_hooks("none here")
+    def run():
+        with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+
+    with pytest.raises(RuntimeError, match="none here"):
+        run()
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        pass
+
+
+def test_a_wrong_mode_of_a_multi_hook():
+    with pytest.raises(ValueError, match="to be one of"):
+        graph.register_multi_grad_hook((leaf(1.0),), print, mode="some")
+
+
+def test_backward_into_inputs_adds_and_calls_the_leafs_hooks_once():
+    x = leaf(1.0)
+    y = x * 2
+    calls = []
+    x.register_post_accumulate_grad_hook(lambda p: calls.append(p.grad.item()))
+    for _ in range(2):
+        (y * y).backward(inputs=[x, y], retain_graph=True)
+    assert calls == [8.0, 16.0]
+    assert y.grad.item() == 8.0
