@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import function, graph, record
+from gradcli.engine import function_node, graph, record
 from gradcli.engine.graph import Node
 from gradcli.engine.modes import _Switch, mode
 from gradcli.engine.places import PROGRAM, Placed, here
@@ -76,7 +76,7 @@ def _switch(looker: _Anomaly | None) -> None:
 
 def _note_places(wanted: bool) -> None:
     record.next_number = _next_placed if wanted else graph.next_number
-    function.next_number = record.next_number
+    function_node.next_number = record.next_number
 
 
 class noted_places(_Switch):

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.graph import Freed, changed, freed
+from gradcli.engine.memory import Version
 from gradcli.engine.modes import mode
 from gradcli.engine.record import saves_inference
-from gradcli.engine.tensor import Tensor, Version, wrap
+from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.errors import TypeFault
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.graph import AccumulateGrad, Part, more
+from gradcli.engine.memory import Meta
 from gradcli.engine.modes import mode
 from gradcli.engine.naming import called
 from gradcli.engine.record import _as_input, _record, apply
-from gradcli.engine.tensor import Meta, Tensor, wrap
+from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import write

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.graph import EMPTY, Node, more, next_number, node_class
+from gradcli.engine.graph import EMPTY, Node, more, next_number
+from gradcli.engine.memory import InferenceMeta
 from gradcli.engine.modes import mode
 from gradcli.engine.places import mark
-from gradcli.engine.tensor import InferenceMeta, Tensor, wrap
+from gradcli.engine.pulling import node_class
+from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops import limits
 from gradcli.ops.core import Operator, is_number
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault

@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.conversions import Conversions
 from gradcli.engine.dtypes import DType
+from gradcli.engine.facts import Facts, Size
 from gradcli.engine.graph import AccumulateGrad, Handle, Kept, Node, more
+from gradcli.engine.memory import InferenceMeta, Meta
 from gradcli.engine.modes import mode
-from gradcli.engine.places import Place, here, warn
+from gradcli.engine.places import warn
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 
 _new = object.__new__
 _NOT_A_LEAF = (
@@ -34,68 +37,7 @@ _NOT_A_LEAF = (
 )
 
 
-class Size(tuple):
-    """A shape that prints as PyTorch's: ``gradcli.Size([2, 3])``."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"gradcli.Size({list(self)})"
-
-    def __add__(self, other: tuple) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
-
-    def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return Size(found) if isinstance(index, slice) else found
-
-    def numel(self) -> int:
-        """How many entries a tensor of this shape has."""
-        total = 1
-        for n in self:
-            total *= n
-        return total
-
-
-class Version:
-    """Counts writes to one piece of memory; views and detached twins share it."""
-
-    __slots__ = ("number", "place")
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.place: Place | None = None  # of the last write
-
-    def bump(self) -> None:
-        """One more write, by the line of the user's program that is running."""
-        self.number += 1
-        self.place = here()
-
-
-class Meta:
-    """What few tensors have."""
-
-    __slots__ = ("base", "grad", "kept", "made", "version", "views")
-    inference = False
-
-    def __init__(self, version: Version | None = None) -> None:
-        self.version = version or Version()
-        self.base: Tensor | None = None
-        self.grad: Tensor | None = None
-        self.kept: Kept | None = None
-        # For a view that may not be written to where the graph is recorded: how it was made.
-        self.made: str | None = None
-        self.views: dict[int, Any] | None = None  # weak references to the tensors that share memory
-
-
-class InferenceMeta(Meta):
-    """That of a tensor made in inference mode, and of its views: no graph may touch it."""
-
-    __slots__ = ()
-    inference = True
-
-
-class Tensor:
+class Tensor(Facts, Conversions):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -122,23 +64,6 @@ class Tensor:
         return typed(dtypes.get_default_dtype(), "Tensor")(*data)
 
     # -- what it is ------------------------------------------------------------------------------
-
-    @property
-    def shape(self) -> Size:
-        """The size of each dimension."""
-        return Size(self.array.shape)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self.array.ndim
-
-    @property
-    def device(self) -> Any:
-        """Where the numbers are: ``cpu`` or ``cuda:0``; equal to its name."""
-        if isinstance(self.array, np.ndarray | np.generic):
-            return dtypes.CPU
-        return dtypes.Device(f"cuda:{self.array.device.id}")
 
     @property
     def requires_grad(self) -> bool:
@@ -268,36 +193,6 @@ class Tensor:
 
         return self.array.shape[normal_dim(dim, self.array.ndim)]
 
-    def dim(self) -> int:
-        """The number of dimensions."""
-        return self.array.ndim
-
-    def numel(self) -> int:
-        """The number of entries."""
-        return self.array.size
-
-    nelement = numel
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the numbers are in the memory of a GPU."""
-        return not isinstance(self.array, np.ndarray | np.generic)
-
-    @property
-    def layout(self) -> Any:
-        """How entries lie in memory: always with strides."""
-        return dtypes.strided
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes per entry."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all entries."""
-        return self.array.size * self.dtype.itemsize
-
     @property
     def output_nr(self) -> int:
         """Which output of its node this tensor is."""
@@ -310,33 +205,9 @@ class Tensor:
     def _is_view(self) -> bool:
         return self._base is not None
 
-    def is_complex(self) -> bool:
-        """Whether entries are complex numbers."""
-        return self.dtype.is_complex
-
-    def is_signed(self) -> bool:
-        """Whether entries may be negative."""
-        return self.dtype.numpy.kind not in "ub"
-
     def data_ptr(self) -> int:
         """The address of the first entry."""
         return self.own_array().__array_interface__["data"][0]
-
-    def element_size(self) -> int:
-        """Bytes per entry."""
-        return self.dtype.itemsize
-
-    def is_floating_point(self) -> bool:
-        """Whether entries are real floating-point numbers."""
-        return self.dtype.is_floating_point
-
-    def is_contiguous(self) -> bool:
-        """Whether entries lie in memory in row order, without gaps."""
-        return bool(self.array.flags.c_contiguous)
-
-    def stride(self) -> tuple[int, ...]:
-        """Steps between neighbours along each dimension, in entries."""
-        return tuple(s // self.dtype.itemsize for s in self.array.strides)
 
     # -- the graph -------------------------------------------------------------------------------
 
@@ -544,70 +415,6 @@ class Tensor:
         raise TypeFault(
             "E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save"
         )
-
-    # -- conversion ------------------------------------------------------------------------------
-
-    def to(self, *wanted: Any, dtype: Any = None, device: Any = None, **_ignored: Any) -> Tensor:
-        """This tensor with another element type; itself where that changes nothing.
-
-        Takes a dtype, a device, both, or another tensor to be like.
-        """
-        for given in wanted:
-            if isinstance(given, Tensor):
-                dtype = given.dtype
-            elif isinstance(given, dtypes.Device) or (
-                isinstance(given, str) and given.partition(":")[0] in ("cpu", "cuda")
-            ):
-                device = given
-            elif not isinstance(given, bool):
-                dtype = given
-        if device is not None and str(device) != str(self.device):
-            return _no_device(str(device))
-        target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
-        return self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
-
-    def type(self, dtype: Any = None) -> Any:
-        """The same as ``to``; without a dtype, the name of this tensor's type."""
-        if dtype is not None:
-            return self.to(dtype)
-        names = (n for n, d in dtypes.BY_TENSOR.items() if d is self.dtype)
-        return f"gradcli.{next(names)}"
-
-    def type_as(self, other: Tensor) -> Tensor:
-        """This tensor with another tensor's element type."""
-        return self.to(other.dtype)
-
-    def float(self) -> Tensor:
-        """As float32."""
-        return self.to(dtypes.float32)
-
-    def double(self) -> Tensor:
-        """As float64."""
-        return self.to(dtypes.float64)
-
-    def long(self) -> Tensor:
-        """As int64."""
-        return self.to(dtypes.int64)
-
-    def int(self) -> Tensor:
-        """As int32."""
-        return self.to(dtypes.int32)
-
-    def bool(self) -> Tensor:
-        """As bool."""
-        return self.to(dtypes.bool_)
-
-    def conj(self) -> Tensor:
-        """The complex conjugate; a real tensor unchanged."""
-        return OPERATORS["conj"](self) if self.dtype.is_complex else self
-
-    def cpu(self) -> Tensor:
-        """The tensor in the computer's own memory."""
-        return self if self.device == "cpu" else wrap(self.array.get(), self.dtype)
-
-
-def _no_device(name: str) -> Any:
-    raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
 
 
 def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:

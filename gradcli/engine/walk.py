@@ -16,9 +16,10 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.branches import CHOSEN, taken
-from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed, pull_recorded
+from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed
 from gradcli.engine.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
 from gradcli.engine.modes import mode
+from gradcli.engine.pulling import pull_recorded
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault

@@ -58,5 +58,9 @@ class IndexFault(Fault, IndexError):
     """An index or a dimension is out of range."""
 
 
+class UnwrittenFault(Fault, NotImplementedError):
+    """A method that the user's own class has to have."""
+
+
 class LimitFault(Fault, RuntimeError):
     """A limit on time, memory, steps, nesting or output was reached."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.function import call
+from gradcli.engine.function_node import call
 from gradcli.engine.methods import plain_index
 from gradcli.engine.results import Extremes, Results
 from gradcli.engine.tensor import Size

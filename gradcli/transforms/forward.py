@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine.context import Context
-from gradcli.engine.function import call
+from gradcli.engine.function_node import call
 from gradcli.engine.modes import enable_grad
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import RuntimeFault, TypeFault

@@ -1,0 +1,111 @@
+"""What can be asked of a tensor without touching its numbers: shape, element type, memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+
+
+class Size(tuple):
+    """A shape that prints as PyTorch's: ``gradcli.Size([2, 3])``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"gradcli.Size({list(self)})"
+
+    def __add__(self, other: tuple) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def numel(self) -> int:
+        """How many entries a tensor of this shape has."""
+        total = 1
+        for n in self:
+            total *= n
+        return total
+
+
+class Facts:
+    """The part of Tensor that answers such questions."""
+
+    __slots__ = ()
+    array: Any
+    dtype: dtypes.DType
+
+    @property
+    def shape(self) -> Size:
+        """The size of each dimension."""
+        return Size(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim
+
+    @property
+    def device(self) -> Any:
+        """Where the numbers are: ``cpu`` or ``cuda:0``; equal to its name."""
+        if isinstance(self.array, np.ndarray | np.generic):
+            return dtypes.CPU
+        return dtypes.Device(f"cuda:{self.array.device.id}")
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.array.ndim
+
+    def numel(self) -> int:
+        """The number of entries."""
+        return self.array.size
+
+    nelement = numel
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the numbers are in the memory of a GPU."""
+        return not isinstance(self.array, np.ndarray | np.generic)
+
+    @property
+    def layout(self) -> Any:
+        """How entries lie in memory: always with strides."""
+        return dtypes.strided
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per entry."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return self.array.size * self.dtype.itemsize
+
+    def is_complex(self) -> bool:
+        """Whether entries are complex numbers."""
+        return self.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether entries may be negative."""
+        return self.dtype.numpy.kind not in "ub"
+
+    def element_size(self) -> int:
+        """Bytes per entry."""
+        return self.dtype.itemsize
+
+    def is_floating_point(self) -> bool:
+        """Whether entries are real floating-point numbers."""
+        return self.dtype.is_floating_point
+
+    def is_contiguous(self) -> bool:
+        """Whether entries lie in memory in row order, without gaps."""
+        return bool(self.array.flags.c_contiguous)
+
+    def stride(self) -> tuple[int, ...]:
+        """Steps between neighbours along each dimension, in entries."""
+        return tuple(s // self.dtype.itemsize for s in self.array.strides)

@@ -1,0 +1,49 @@
+"""What few tensors have besides numbers: a version counter, views, a kept gradient."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gradcli.engine.graph import Kept
+from gradcli.engine.places import Place, here
+
+if TYPE_CHECKING:
+    from gradcli.engine.tensor import Tensor
+
+
+class Version:
+    """Counts writes to one piece of memory; views and detached twins share it."""
+
+    __slots__ = ("number", "place")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.place: Place | None = None  # of the last write
+
+    def bump(self) -> None:
+        """One more write, by the line of the user's program that is running."""
+        self.number += 1
+        self.place = here()
+
+
+class Meta:
+    """What few tensors have."""
+
+    __slots__ = ("base", "grad", "kept", "made", "version", "views")
+    inference = False
+
+    def __init__(self, version: Version | None = None) -> None:
+        self.version = version or Version()
+        self.base: Tensor | None = None
+        self.grad: Tensor | None = None
+        self.kept: Kept | None = None
+        # For a view that may not be written to where the graph is recorded: how it was made.
+        self.made: str | None = None
+        self.views: dict[int, Any] | None = None  # weak references to the tensors that share memory
+
+
+class InferenceMeta(Meta):
+    """That of a tensor made in inference mode, and of its views: no graph may touch it."""
+
+    __slots__ = ()
+    inference = True
