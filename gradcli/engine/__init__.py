@@ -3,7 +3,11 @@
     tensor      Tensor and its four slots          modes      no_grad and kin
     record      applying an operator to Tensors    dtypes     element types and promotion
     graph       nodes, leaves, hooks               creation   making tensors
-    backward    the pass itself                    inplace    writing in place
+    backward    asking for gradients               inplace    writing in place
+    walk        the pass itself                    hooks      what looks on at it
+    pulling     rules, assembled for each node     places     lines of the user's program
+    function    custom functions and their nodes   saving     hooks on saved tensors
+    facts       what a tensor is                   memory     versions and views
     methods     operators as Tensor methods        printing   text, as PyTorch prints
     calls       arithmetic and sums composed       arranging  selecting and moving composed
     overlay     what is composed, as methods       random     PyTorch's random numbers
