@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
+from gradcli.symbolic import picks
 from gradcli.symbolic import value as v
 from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, in_a_rule, operation
 from gradcli.symbolic.unsupported import no_closed_form
@@ -112,6 +113,10 @@ _PIECEWISE = frozenset(
 )
 
 
+_PARTLY = frozenset((*picks.KINDS, "delta", "reduce"))
+"""Bases that are 0 in places: cumsum(x, 0) and x agree in their first entry."""
+
+
 def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     """Whether two formulas may be equal on more than isolated points: one is made of pieces."""
     if any(_apart(u, other) for u, other in ((a, b), (b, a))):
@@ -119,7 +124,10 @@ def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     below = [v.bases_of(t) for t in (a, b)]
     if any(_extreme(t) for t in (a, b)):
         return True
-    if not any(x.kind == "call" and x.name in _PIECEWISE for found in below for x in found):
+    if not any(
+        x.kind in _PARTLY or (x.kind == "call" and x.name in _PIECEWISE)
+        for found in below for x in found
+    ):  # fmt: skip
         return False
     names = [{x.name for x in found if x.kind == "name"} for found in below]
     return not names[0] or not names[1] or bool(names[0] & names[1])
@@ -146,14 +154,25 @@ def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:
     if b.name == "where":
         inner = v.place(b.args[0], idx) if b.args[1].number() else v.ZERO
         return bool(inner.terms) and marks_one(inner, gone)
-    if b.name != "eq":
+    if b.name != "eq" or not gone:
         return False
-    for side in b.args:
+    for side, whole in (b.args, b.args[::-1]):
         found = _extreme(side)
-        if found is not None:
+        if found is not None and not _ties(whole):
             kept = {idx[x[1]] for x in side.free()}
-            return set(gone) == set(idx) - kept and bool(gone)
+            return set(gone) == set(idx) - kept
     return False
+
+
+def _ties(t: v.Tensor) -> bool:
+    """Whether entries may be equal on more than isolated points: by symmetry, or some are 0."""
+    if any(b.kind in _PARTLY or "symmetric" in b.traits for b in v.bases_of(t)):
+        return True
+    labels = t.free()
+    if len(labels) != 2 or labels[0][0] != labels[1][0]:
+        return False
+    a, b = labels
+    return v.relabel(t, {a: b, b: a}) == v.add(t)
 
 
 def _apart(a: v.Tensor, b: v.Tensor) -> bool:

@@ -189,7 +189,7 @@ def product(
     if len(closed) and len({b for b, idx, _ in done if not idx}) < len(
         [1 for _, i, _ in done if not i]
     ):
-        return product(done, coefficient, ())
+        return product(done, coefficient, bound_of(done))
     return Tensor({canonical(done): coefficient})
 
 

@@ -113,6 +113,36 @@ class Writer:
                 return found
         return w.called(_NAMES.get(b.name, b.name), *args)
 
+    def reached(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text | None:
+        """``u == amax(u)``, with one text for u: only so are both the same to the last bit."""
+        for whole, most in (b.args, b.args[::-1]):
+            terms = list(most.terms.items())
+            if len(terms) != 1 or len(terms[0][0]) != 1 or terms[0][1] != 1:
+                continue
+            r, idx, _ = terms[0][0][0]
+            gone = [x for x in labels if x not in idx]
+            if r.kind != "reduce" or not gone:
+                continue
+            own = [x for x in r.args[0].free() if x[1] >= len(r.dims)]
+            names = {(d, i): x for (i, d), x in zip(enumerate(r.dims), idx, strict=True)}
+            if len(own) != len(gone) or v.relabel(
+                r.args[0], names | dict(zip(own, gone, strict=True))
+            ) != v.add(whole):
+                continue
+            u = self.sum(whole, labels, True)
+            if len(gone) == len(labels):
+                size = w.inside(u, "abs") if r.name == "amax" else None
+                most_text = (
+                    w.called(r.name, u) if size is None
+                    else w.called("norm", size, w.name("inf"))
+                )  # fmt: skip
+            else:
+                axis = w.numeral(labels.index(gone[0]))
+                keep = [Text(w.n.Literal(True), 0)] if axis.key == "1" else []
+                most_text = w.called(r.name, u, axis, *keep)
+            return w.compared("==", u, most_text)
+        return None
+
     def reduction(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
         """``amax(A, 1)``; of sizes alone, a norm."""
         (body,) = b.args
@@ -135,6 +165,9 @@ class Writer:
 
     def comparison(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
         """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
+        found = self.reached(b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
+        if found is not None:
+            return found
         sides = [self.argument(a, labels, False) for a in b.args]
         found = w.compared(_SIGNS[b.name], *sides)
         if b.args[1].number() == 0:

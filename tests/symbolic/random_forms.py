@@ -23,13 +23,48 @@ LEAVES: dict[Shape, list[str]] = {
     ("n", "n"): ["A", "S", "P", "A.T", "eye(n)"],
     ("m", "m"): ["B", "B.T", "eye(m)"],
 }
+PARTS: dict[Shape, list[str]] = {
+    (): ["x[0]", "x[-1]", "X[0, 1]", "A[1, 1]", "y[1]", "S[0, 1]"],
+    ("n",): [
+        "X[:, 0]",
+        "A[0]",
+        "S[1]",
+        "flip(x, 0)",
+        "roll(a, 1)",
+        "cumsum(x, 0)",
+        "pad(x[1:], (1, 0))",
+        "cat([x[:1], x[1:]])",
+        "A[:, -1]",
+    ],
+    ("m",): [
+        "X[0]",
+        "Y[-1]",
+        "flip(y, 0)",
+        "cumsum(b, 0)",
+        "B[:, 1]",
+        "pad(y[:-1], (0, 1))",
+        "cat([y[1:], y[:1]])",
+    ],
+    ("n", "m"): [
+        "flip(X, 1)",
+        "roll(Y, 1, 0)",
+        "cumsum(X, 1)",
+        "pad(X[:, 1:], (1, 0))",
+        "cat([X[:1], Y[1:]])",
+        "tril(X)",
+        "triu(Y, 1)",
+    ],
+    ("m", "n"): ["X.T", "flip(Y.T, 0)", "cumsum(X, 0).T"],
+    ("n", "n"): ["tril(A)", "triu(S, 1)", "A[:, 0]*eye(n)", "outer(x, x)", "tril(ones(n, n), -1)"],
+    ("m", "m"): ["triu(B)", "B[0]*B", "flip(B, 0)"],
+}
 FUNCTIONS = ["sin", "cos", "exp", "tanh", "sigmoid", "abs", "relu", "square", "atan", "softplus"]
 
 
 def made(rng: random.Random, shape: Shape, depth: int) -> str:
     """An expression of a shape, with at most ``depth`` operations inside one another."""
     if depth <= 0 or rng.random() < 0.12:
-        return rng.choice(LEAVES[shape])
+        return rng.choice(PARTS[shape] if rng.random() < 0.25 else LEAVES[shape])
     ways = [_elementwise, _function, _elementwise, _own[len(shape)], _own[len(shape)]]
     return f"({rng.choice(ways)(rng, shape, depth - 1)})"
 
@@ -71,6 +106,12 @@ def _scalar(rng: random.Random, shape: Shape, depth: int) -> str:
         f"sum({m})", f"norm({m})", f"trace({q})", f"({v}).T @ {q if e == d else f'eye({d})'} @ {w}",
         f"logdet(2*eye({e}) + ({q}) @ ({q}).T)", f"det({q} + eye({e}))", f"norm({v}, 1)",
         f"mean({m})", f"var({v})", f"sum(({m}) @ ({made(rng, ('m',), depth)}))",
+        f"amax({v})", f"amin({m})", f"({v})[{rng.choice(['0', '1', '-1'])}]", f"({m})[1, 0]",
+        f"sum((({v})[1:] - ({v})[:-1])**2)", f"dot(({v})[1:], ({w})[:-1])", f"norm({v}, inf)",
+        f"prod(1 + ({v})**2)", f"std({v})", f"norm({m}, 3)**3", f"sum(({m})[:, 1:]*({m})[:, :-1])",
+        f"sum(stack([{v}, {w}])**2)", f"sum(cat([{v}, {w}])**2)", f"sum(({v})[::2])",
+        f"sum(({m})*unsqueeze({made(rng, ('n',), depth)}, 1))",
+        f"sum(({m})/sum(1 + ({m})**2, {rng.choice('01')}, True))",
     ])  # fmt: skip
 
 
@@ -83,6 +124,11 @@ def _vector(rng: random.Random, shape: Shape, depth: int) -> str:
         f"({m}) @ ({w})", f"({q}) @ ({v})", f"({v}) @ ({q})", f"softmax({v})", f"diag({q})",
         f"sum({m}, 1)", f"mean({m}, 1)", f"logsumexp({m}, 1)", f"log_softmax({v})",
         f"({v} - mean({v}))", f"sum(({m}).T, 0)", f"solve({q} + 3*eye({d}), {v})",
+        f"amax({m}, 1)", f"prod(1 + ({m})**2, 1)", f"cumsum({v}, 0)", f"flip({v}, 0)",
+        f"roll({v}, {rng.choice(['1', '-1'])})", f"({m})[:, {rng.choice(['0', '-1'])}]",
+        f"pad(({v})[1:], (0, 1))", f"std({m}, 1)", f"norm({m}, {rng.choice(['1', 'inf', '2'])}, 1)",
+        f"cat([({v})[:1], ({v})[1:]])", f"({q})[0]", f"where({v} > 0, {v}, 0.5*({v}))",
+        f"stack([{v}, {made(rng, (d,), depth)}])[1]", f"({v} - amax({v}))",
     ])  # fmt: skip
 
 
@@ -96,6 +142,13 @@ def _matrix(rng: random.Random, shape: Shape, depth: int) -> str:
         f"outer({v}, {w})", f"({left}) @ ({right})", f"({made(rng, (c, r), depth)}).T",
         f"softmax({own}, {rng.choice('01')})", f"diag({v}) @ ({own})",
         f"einsum('ij,ik->jk', {made(rng, (k, r), depth)}, {right})",
+        f"cumsum({own}, {rng.choice('01')})", f"tril({own})", f"triu({own}, 1)",
+        f"flip({own}, {rng.choice('01')})", f"roll({own}, 1, {rng.choice('01')})",
+        f"({own} - amax({own}, {rng.choice('01')}, True))", f"unsqueeze({v}, 1)*({own})",
+        f"({own} - mean({own}, {rng.choice('01')}, True))",
+        f"({own})/sum(1 + ({own})**2, {rng.choice('01')}, True)",
+        f"pad(({own})[1:], (0, 0, 1, 0))", f"cat([({own})[:, :1], ({own})[:, 1:]], 1)",
+        f"where({own} > {w}, {own}, {own}**2)", f"log_softmax({own}, {rng.choice('01')})",
     ]  # fmt: skip
     if r == c:
         ways += [f"inv({own} + 3*eye({r}))", f"diag({v})", f"({own})*eye({r})"]
