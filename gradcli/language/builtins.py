@@ -50,6 +50,9 @@ def add_to(a: Any, b: Any) -> Any:
     if isinstance(a, list):
         extend(a, b)
         return a
+    if getattr(a, "__gradcli_rank__", 0):
+        a += b  # another reading of a tensor
+        return a
     return add(a, b)
 
 
@@ -88,7 +91,7 @@ _SEQUENCES = frozenset((list, tuple, str))
 
 def multiply_by(a: Any, b: Any) -> Any:
     """``a *= b``: in place on tensors."""
-    if a.__class__ is Tensor:
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
         a *= b
         return a
     return multiply(a, b)
@@ -105,7 +108,7 @@ def power(a: Any, b: Any) -> Any:
 
 def power_by(a: Any, b: Any) -> Any:
     """``a **= b``: in place on tensors."""
-    if a.__class__ is Tensor:
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
         a **= b
         return a
     return power(a, b)

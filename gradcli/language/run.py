@@ -112,6 +112,7 @@ class Program:
         watch: Callable[..., Any] | None = None,
         lasting: bool = False,
         twice: bool = True,
+        instead: Callable[[Any, Any], Any] | None = None,
     ) -> Outcome:
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
@@ -121,6 +122,9 @@ class Program:
 
         What the program sets for the process (the default dtype, print options) is put back when it
         ends, unless ``lasting``: a session goes on with it.
+
+        ``instead`` is given each function of the language that the program calls, and what is
+        called for it, and gives what is called.
 
         Tensors assigned to the names in ``keep`` (None: to any name) keep their gradients.
         Raises Fault: what the program did wrong, with ``source``, ``labels`` and ``notes``.
@@ -147,7 +151,7 @@ class Program:
                 ) from None
             self._cache[key] = code, places, constants
         code, places, constants = self._cache[key]
-        scope = _scope(constants, limits, write or _nowhere)
+        scope = _scope(constants, limits, write or _nowhere, instead)
         if watch is not None:
             scope["h_trace"] = watch
         exec(code, scope)
@@ -201,7 +205,10 @@ def _too_deep(depth: int) -> Callable:
 _OF_THE_RUN = ("h_budget", "h_tick", "h_steps", "h_down", "h_up", "h_deep", "g_print")
 
 
-def _scope(constants: Mapping[str, Any], limits: Limits, write: Callable) -> dict[str, Any]:
+def _scope(
+    constants: Mapping[str, Any], limits: Limits, write: Callable,
+    instead: Callable[[Any, Any], Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """The globals of a generated module: helpers, constants, and no builtins at all."""
     budget = tokens(limits.steps, limits.memory)
     depth = [False, *[True] * limits.depth]
@@ -218,9 +225,11 @@ def _scope(constants: Mapping[str, Any], limits: Limits, write: Callable) -> dic
         if value.__class__ is tuple and value and value[0] == "method":
             value = _caller(value[1], value[2])
         elif value.__class__ is tuple and value and value[0] == "function":
-            value = show if value[1] is _PRINT else gated(value[1], value[2])
+            called = show if value[1] is _PRINT else gated(value[1], value[2])
+            value = called if instead is None else instead(value[1], called)
         elif value.__class__ not in _NUMBERS:
-            value = show if value is _PRINT else gated(value)
+            called = show if value is _PRINT else gated(value)
+            value = called if instead is None else instead(value, called)
         scope[name] = value
     return scope
 

@@ -29,10 +29,16 @@ from gradcli.language.printer import unparse
 from gradcli.language.run import FILE, Limits, Outcome, Program
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.indexing import is_basic
 from gradcli.symbolic.program import COMPARISON, Step
 from gradcli.symbolic.unsupported import at, no_closed_form, too_large
 
 MOST_STEPS = 20_000
+_FILLING = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty"))
+_VIEWS = frozenset((
+    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
+    "diagonal", "real",
+))  # fmt: skip
 NEEDS_VALUES = "E0703"
 
 
@@ -87,6 +93,7 @@ class Tape:
         self.asked: dict[tuple[int, str], list[bool]] = {}
         self.constants: dict[str, np.ndarray] = {}
         self.result: Pair | None = None
+        self._moving: list[bool] = []
 
     def write(self, op: str, inputs: Sequence[int] = (), params: Any = None, value: Any = None,
               node: n.Node | None = None) -> int:  # fmt: skip
@@ -104,7 +111,7 @@ class Tape:
     def place(self, value: Any) -> int:
         """The step of an argument: its own, or a constant."""
         if isinstance(value, Pair):
-            return value.index
+            return value.fresh().index
         if isinstance(value, Tensor):
             value = value.detach().array
         array = np.asarray(value)
@@ -128,6 +135,28 @@ class Tape:
         self.constants[name] = np.asarray(array, np.float64)
         return self.write("name", value=name)
 
+    def made(self, function: Any, called: Any) -> Any:
+        """What fills a tensor makes a step here: entries may be written into it later."""
+        if not any(function is names.NAMES.get(name) for name in _FILLING):
+            return called
+
+        def filled(*args: Any, **options: Any) -> Any:
+            value = called(*args, **options)
+            plain = value.__class__ is Tensor and not options.get("requires_grad")
+            if not plain or not value.dtype.differentiable:
+                return value
+            return Pair(self, self.place(value), value).detach()
+
+        return filled
+
+    def moves(self, index: int) -> bool:
+        """Whether a step depends on a variable."""
+        while len(self._moving) < len(self.steps):
+            s = self.steps[len(self._moving)]
+            known = s.op == "name" and s.value not in self.constants
+            self._moving.append(known or any(self._moving[i] for i in s.inputs))
+        return self._moving[index]
+
     def number(self, value: Any) -> int:
         """The step of a number."""
         if value - value != 0:
@@ -137,22 +166,29 @@ class Tape:
 
     def apply(self, op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """An operator on pairs: the number, and the step."""
-        numbers = [a.value if isinstance(a, Pair) else a for a in args]
+        numbers = [a.fresh().value if isinstance(a, Pair) else a for a in args]
         value = op(*numbers, **params)
         name = "diag" if op.name in ("undiagonal", "diagonal") else op.name
         kept = {} if name == "diag" else params
         index = self.write(name, [self.place(a) for a in args], kept)
         made = Pair(self, index, value)
-        return made if mode.grad else made.detach()
+        made = made if mode.grad else made.detach()
+        if op.name == "getitem" or op.name in _VIEWS:
+            made.seen_of(args[0], params.get("index") if op.name == "getitem" else None)
+        return made
 
     def ask(self, pair: Pair, answer: bool) -> None:
         """Keep a question and its answer."""
+        if not self.moves(pair.index):
+            return
         step = self.steps[pair.index]
         name = step.value if step.op == "name" else step.op
         self.asked.setdefault((self.lines[pair.index], name), []).append(answer)
 
     def used(self, pair: Pair, number: float) -> None:
         """Keep that a value was taken as a plain number, on which the rest may depend."""
+        if not self.moves(pair.index):
+            return
         step = self.steps[pair.index]
         name = step.value if step.op == "name" else ""
         text = f"int({name})" if isinstance(number, int) and name else name
@@ -204,7 +240,7 @@ def _line() -> int:
 class Pair:
     """A number that also is a step of the formula."""
 
-    __slots__ = ("index", "tape", "value")
+    __slots__ = ("index", "parent", "place", "seen", "tape", "value", "version", "viewed")
     __gradcli_rank__ = 900
     __array_priority__ = 3000
     __hash__ = object.__hash__
@@ -213,6 +249,63 @@ class Pair:
         self.tape = tape
         self.index = index
         self.value = value
+        self.version = 0  # how often it was written to
+        self.viewed = False  # whether a view other than of entries was taken of it
+        self.parent: Pair | None = None  # what it is a view of
+        self.place: Any = None  # the entries that it is a view of, None for another view
+        self.seen = 0  # the parent's version when it was last looked at
+
+    # -- writing in place ------------------------------------------------------------------------
+
+    def seen_of(self, parent: Any, place: Any) -> None:
+        """Note that this is a view of entries of ``parent``, or (place None) of another kind."""
+        if not isinstance(parent, Pair):
+            return
+        parts = place if isinstance(place, tuple) else (place,)
+        if place is not None and not is_basic(parts):
+            return
+        self.parent, self.place, self.seen = parent, place, parent.version
+        if place is None:
+            parent.viewed = True
+
+    def fresh(self) -> Pair:
+        """Itself, read again where what it is a view of has been written to."""
+        chain = []
+        here: Pair | None = self
+        while here is not None:
+            chain.append(here)
+            here = here.parent
+        for view in reversed(chain):
+            parent = view.parent
+            if parent is not None and parent.version != view.seen:
+                again = self.tape.apply(OPERATORS["getitem"], (parent,), {"index": view.place})
+                view.index, view.value, view.seen = again.index, again.value, parent.version
+                view.version += 1
+        return self
+
+    def become(self, made: Pair) -> Pair:
+        """Take another's value: a write in place, seen by every name and by what it views."""
+        views, here = [], self
+        while True:
+            if here.viewed or (here.parent is not None and here.place is None):
+                raise no_closed_form("a write in place to what another view looks at")
+            views.append(here)
+            if here.parent is None:
+                break
+            here = here.parent
+        for view in views:
+            view.index, view.value = made.index, made.value
+            view.version += 1
+            if view.parent is not None:
+                made = self.tape.apply(OPERATORS["put"], (view.parent, made), {"index": view.place})
+                view.seen = view.parent.version + 1
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        parts = index if isinstance(index, tuple) else (index,)
+        if not is_basic(parts):
+            raise no_closed_form("an assignment to entries by a mask or an array of numbers")
+        self.fresh().become(OPERATORS["put"](self, value, index=index))
 
     def __gradcli_apply__(self, op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.tape.apply(op, args, params)
@@ -308,6 +401,24 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 Pair.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
+def _in_place(op: Operator) -> Any:
+    """The operator with its result written into its first argument, whose shape it keeps."""
+
+    def method(self: Pair, *args: Any, **params: Any) -> Pair:
+        if self.tape.steps[self.index].op == "name" and not self.version:
+            raise no_closed_form("a write in place to a variable")
+        made = op(self, *args, **params)
+        if tuple(made.shape) != tuple(self.shape):
+            raise no_closed_form("a write in place that changes the shape")
+        return self.become(made)
+
+    return method
+
+
+for _word in ("add", "sub", "mul", "truediv", "pow", "mod", "floordiv"):
+    setattr(Pair, f"__i{_word}__", _in_place(OPERATORS[_WORDS[_word]]))
+
+
 def _same(self: Pair, *_args: Any, **_options: Any) -> Pair:
     """For methods that change nothing about a formula."""
     return self
@@ -339,6 +450,9 @@ def _methods() -> dict[str, Any]:
     for op in OPERATORS.values():
         for name in (op.name, *op.aliases):
             table[name] = lambda self, *args, op=op, **params: op(self, *args, **params)
+    for op in OPERATORS.values():
+        if op.kind in ("elementwise", "constant", "linear", "bilinear"):
+            table.setdefault(f"{op.name}_", _in_place(op))
     for name in ("requires_grad_", "retain_grad", "contiguous", "to", "double", "cpu", "type_as"):
         table[name] = _same
     for name, op in (
@@ -382,7 +496,8 @@ def follow(
         tensor = as_tensor(value)
         traced = tensor.dtype.differentiable and name not in fixed
         given[name] = tape.variable(name, tensor) if traced else tensor
-    found = result_of(program, program.run(given, limits=limits), of)
+    done = program.run(given, limits=limits, instead=tape.made)
+    found = result_of(program, done, of)
     if not isinstance(found, Pair):
         found = Pair(tape, tape.place(found), found)
     tape.result = found

@@ -7,7 +7,7 @@ import pytest
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff_program
-from gradcli.symbolic.path import conditions_text
+from gradcli.symbolic.path import Pair, conditions_text
 
 LOOP = """b = a*2
 while b.norm() < 1000:
@@ -110,10 +110,13 @@ def test_refused(text, code):
     assert caught.value.code == code
 
 
-def test_a_wrong_path_is_withheld():
-    """An alias that is written in place: the numbers see it, the formula does not."""
+def test_a_wrong_path_is_withheld(monkeypatch):
+    """A tape that loses a write in place: the numbers see it, the formula does not."""
+    text = "y = x*1\nz = y\ny += x\nz*z"
+    assert diff_program(text, values={"x": 2.0}).text == "8*x"
+    monkeypatch.setattr(Pair, "become", lambda self, made: made)
     with pytest.raises(Fault) as caught:
-        diff_program("y = x*1\nz = y\ny += x\nz*z", values={"x": 2.0})
+        diff_program(text, values={"x": 2.0})
     assert caught.value.code == "E0702"
 
 
@@ -130,3 +133,40 @@ def test_deterministic():
     first = diff_program(LOOP + "d*sin(d)\n", values={"a": 1.0})
     second = diff_program(LOOP + "d*sin(d)\n", values={"a": 1.0})
     assert first.derivatives == second.derivatives and first.checked == second.checked
+
+
+SQUARES = "2*stack([x[0], x[1], x[2]])"
+IN_PLACE = [
+    ("s = zeros(3)\nfor i in range(3):\n    s += x*i\ns.sum()", "3*ones(3)"),
+    ("s = zeros(3)\nfor i in range(3):\n    s[i] = x[i]**2\ns.sum()", SQUARES),
+    ("s = zeros(3)\nfor i in range(3):\n    s[i] += x[i]**2\nsum(s)", SQUARES),
+    ("y = x*1\ny *= 3\ny -= 1\ny /= 2\nsum(y)", "3*ones(3)/2"),
+    ("y = x.clone()\ny.add_(1)\ny.mul_(2)\nsum(y)", "2*ones(3)"),
+    ("y = x*1\nz = y\ny += 1\nsum(z*x)", "2*x + 1"),
+    ("out = []\nfor v in x:\n    out.append(v**2)\nstack(out).sum()", SQUARES),
+    ("def f(u):\n    print(u)\n    assert u > 0\n    return u**2\nf(x[1]) + x[0]",
+     "stack([1, 2*x[1], 0])"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "answer"), IN_PLACE)
+def test_writes_in_place(text, answer):
+    found = diff_program(text, values={"x": np.array([1.0, 2.0, 3.0])})
+    assert found.text == answer
+
+
+def test_views_see_what_is_written_and_write_through():
+    x = np.array([1.0, 2.0, 3.0])
+    through = diff_program("y = x*1\nz = y[0:2]\nz += 1\nsum(y*x)", values={"x": x})
+    assert np.allclose(through.evaluate(x=x), 2 * x + [1, 1, 0])
+    seen = diff_program("y = x*1\nz = y[1:]\ny *= x\nsum(z)", values={"x": x})
+    assert np.allclose(seen.evaluate(x=x), [0, 4, 6])
+    with pytest.raises(Fault) as caught:
+        diff_program("y = x*1\nz = y.reshape(3, 1)\ny += 1\nsum(z)", values={"x": x})
+    assert caught.value.code == "E0701"
+
+
+def test_counters_are_no_conditions():
+    found = diff_program("i = zeros(1)\ny = x\nwhile i < 3:\n    y = y*x\n    i += 1\ny",
+                         values={"x": np.float64(2.0)})  # fmt: skip
+    assert found.text == "4*x**3" and not found.conditions
