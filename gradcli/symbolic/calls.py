@@ -124,12 +124,16 @@ def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     below = [v.bases_of(t) for t in (a, b)]
     if any(_extreme(t) for t in (a, b)):
         return True
+    names = [{x.name for x in found if x.kind == "name"} for found in below]
+    dims = [x[0] for x in {*a.free(), *b.free()}]
+    if len(set(dims)) < len(dims) and names[0] & names[1]:
+        return True  # A and A.T agree on the diagonal
+    entries = bool(a.free() or b.free())  # else all is summed: 0 at isolated points only
     if not any(
-        x.kind in _PARTLY or (x.kind == "call" and x.name in _PIECEWISE)
+        (x.kind in _PARTLY and entries) or (x.kind == "call" and x.name in _PIECEWISE)
         for found in below for x in found
     ):  # fmt: skip
         return False
-    names = [{x.name for x in found if x.kind == "name"} for found in below]
     return not names[0] or not names[1] or bool(names[0] & names[1])
 
 
@@ -166,8 +170,11 @@ def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:
 
 def _ties(t: v.Tensor) -> bool:
     """Whether entries may be equal on more than isolated points: by symmetry, or some are 0."""
-    if any(b.kind in _PARTLY or "symmetric" in b.traits for b in v.bases_of(t)):
-        return True
+    for b in v.bases_of(t):
+        if b.kind in _PARTLY or "symmetric" in b.traits:
+            return True
+        if b.kind == "call" and (b.name in _PIECEWISE or b.name in _COMPARISONS):
+            return True  # min(x, 1) is 1 at many entries
     labels = t.free()
     if len(labels) != 2 or labels[0][0] != labels[1][0]:
         return False

@@ -51,6 +51,31 @@ def impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
     return False
 
 
+def implied(merged: Mapping[tuple[Base, tuple], Fraction]) -> tuple[Base, tuple] | bool | None:
+    """A condition that another one implies: u != v beside u > v; False where they exclude it.
+
+    Conditions here are comparisons at the same labels. None where there is no such pair.
+    """
+    seen: dict[Any, tuple[str, bool, tuple]] = {}
+    for b, idx in merged:
+        inner = list(b.args[0].terms) if b.kind == "call" and b.name == "where" else []
+        if len(inner) != 1 or len(inner[0]) != 1 or inner[0][0][0].kind != "call":
+            continue
+        test, at, _ = inner[0][0]
+        if test.name not in ("gt", "lt", "eq"):
+            continue
+        sides = frozenset(a.key for a in test.args)
+        holds = bool(b.args[1].number())
+        other = seen.setdefault((sides, at, idx), (test.name, holds, (b, idx)))
+        if other[2] == (b, idx):
+            continue
+        pairs = ((test.name, holds, (b, idx)), other)
+        for (one, yes, _), (two, also, place) in (pairs, pairs[::-1]):
+            if one in ("gt", "lt") and yes and two == "eq":
+                return False if also else place
+    return None
+
+
 def rooted(c: Fraction, e: Fraction) -> tuple[list, Fraction]:
     """c**e for positive c: what is left under the root, and the number in front."""
     plain = c ** int(e.numerator // e.denominator)

@@ -273,6 +273,8 @@ def _share(factors: dict, b: v.Base, i: tuple) -> list | None:
 def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
     """exp(u) over its sum along the last axis."""
     ((m, c),) = b.args[0].terms.items()
+    if c == 1 and len(m) > 1 and not i:
+        return _softmax_weighted(factors, b, m)
     if c != 1 or len(m) != 1 or not is_call(m[0][0], "exp") or m[0][2] != 1:
         return None
     exp, idx, _ = m[0]
@@ -289,6 +291,33 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
             factors[other, labels] -= 1
             return [(v.base("call", name, exp.args, exp.dims), labels, _ONE)]
     return None if i else _softmax_inside(factors, b, exp)
+
+
+def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
+    """w*exp(u)/dot(w, exp(u)) is softmax(u + log(w)), where log(w) stands already."""
+    exps = [f for f in m if is_call(f[0], "exp") and f[2] == 1]
+    if len(exps) != 1 or any(f[1] != exps[0][1] or len(f[1]) != 1 for f in m):
+        return None
+    exp = exps[0][0]
+    weights = [f for f in m if f[0] is not exp]
+    if not all(
+        v.is_positive(w) or v.known("call", "log", (v.factor(w, ((exp.dims[0], 0),)),), exp.dims)
+        for w, _, _ in weights
+    ):
+        return None
+    for (other, labels), e in factors.items():
+        if other is not exp or e < 1:
+            continue
+        if any(factors.get((w, labels), 0) < p for w, _, p in weights):
+            continue
+        u = exp.args[0]
+        for w, _, p in weights:
+            factors[w, labels] -= p
+            u = v.add(u, v.scale(applied("log", (v.factor(w, ((exp.dims[0], 0),)),)), p))
+        factors[b, ()] += 1
+        factors[exp, labels] -= 1
+        return [(v.base("call", "softmax", (u,), exp.dims), labels, _ONE)]
+    return None
 
 
 def _softmax_inside(factors: dict, b: v.Base, exp: v.Base) -> list | None:

@@ -124,6 +124,16 @@ def inside(x: Text, function: str) -> Text | None:
     return None
 
 
+def less_its_mean(x: Text) -> Text | None:
+    """What u is in ``u - mean(u)``, else None."""
+    node = x.node
+    if isinstance(node, n.Binary) and node.op == "-":
+        right = node.right
+        if isinstance(right, n.Call) and n.same(right, n.Call(n.Name("mean"), (node.left,), ())):
+            return Text(node.left, (x.cost - 2) // 2)
+    return None
+
+
 def compared(op: str, left: Text, right: Text) -> Text:
     """``left op right`` for a comparison."""
     return Text(n.Compare(left.node, (op,), (right.node,)), left.cost + right.cost + 1)

@@ -34,7 +34,7 @@ from gradcli.symbolic.base import (
     reset,
 )
 from gradcli.symbolic.base import base as interned
-from gradcli.symbolic.cancel import impossible, inverses_cancelled, rooted
+from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled, rooted
 from gradcli.symbolic.dummies import canonical, components
 from gradcli.symbolic.unsupported import no_value, too_large
 
@@ -154,8 +154,15 @@ def product(
         placed = picks.placed(merged, bound)
         if placed is not None:
             return product(placed[0], coefficient, bound) if placed[1] else ZERO
-    if choices > 1 and impossible(merged):
-        return ZERO
+    if choices > 1:
+        if impossible(merged):
+            return ZERO
+        gone = implied(merged)
+        if gone is False:
+            return ZERO
+        if gone is not None:
+            rest = [(*f, e) for f, e in merged.items() if f != gone]
+            return product(rest, coefficient, bound)
     if bound:
         used = {x for (_, idx), e in merged.items() if e for x in idx}
         for label in bound - used:

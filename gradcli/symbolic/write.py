@@ -26,7 +26,8 @@ _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 MOST_STACKED = 8
 """Entries that are written one by one."""
-_KEEPING = frozenset(("sum", "mean", "amax", "amin", "prod", "logsumexp"))
+_KEEPING = dict.fromkeys(("sum", "mean", "amax", "amin", "prod", "logsumexp"), 2) | {"norm": 3}
+"""Functions that can keep a dimension, by the number of their arguments with one."""
 _NAMES = {"maximum": "max", "minimum": "min"}
 
 
@@ -239,10 +240,59 @@ class Writer:
             if inner is not None or (p.denominator == 1 and not p.numerator % 2):
                 size = w.numeral(p.numerator if p.denominator == 1 else float(p))
                 return w.called("norm", inner or u, size), e * p
+        rows = self.row_length(b, e)
+        if rows is not None:
+            return rows, 2 * e
         square = self.squares.get(b.serial)
         if square is not None and (e.denominator == 2 or (e.denominator == 1 and square.cost)):
             return w.called("norm", square), 2 * e
         return self.written[b.serial], e
+
+    def row_length(self, b: v.Base, e: Fraction) -> Text | None:
+        """``norm(A, 2, 1)`` for the root of ``sum(A**2, 1)``."""
+        node = self.written[b.serial].node
+        if e.denominator != 2 or len(b.dims) != 1 or not isinstance(node, w.n.Call):
+            return None
+        if not w.n.same(node.func, w.n.Name("sum")) or len(node.args) != 2:
+            return None
+        inner = node.args[0]
+        if not isinstance(inner, w.n.Binary) or inner.op != "**":
+            return None
+        if not w.n.same(inner.right, w.numeral(2).node):
+            return None
+        call = w.n.Call(w.n.Name("norm"), (inner.left, w.numeral(2).node, node.args[1]), ())
+        return Text(call, self.written[b.serial].cost - 1)
+
+    def spread(self, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
+        """The factors, the length of ``x - mean(x)`` over the root of n - 1 as ``std(x)``."""
+        factors = list(m)
+        for f in m:
+            b, idx, e = f
+            square = None if isinstance(b, Text) or idx else self.squares.get(b.serial)
+            x = None if square is None else w.less_its_mean(square)
+            if x is None:
+                continue
+            ((inner, _),) = b.args[0].terms.items()
+            count = v.UNIT
+            for label in v.bound_of(inner):
+                count = v.mul(count, v.size(label[0]))
+            ((less, c),) = v.as_factor(v.add(count, v.number(-1))).terms.items()
+            if len(less) == 1 and c == 1:
+                one = less[0][0]
+            elif not less and c > 1:
+                one = v.base("number", int(c))
+            else:
+                continue
+            have = next((g for g in factors if g[0] is one), (one, (), Fraction(0)))
+            left = have[2] + e
+            if left and (left.denominator != 1 or e.denominator == 1):
+                continue
+            factors = [g for g in factors if g is not f and g is not have]
+            if one.serial not in self.written:
+                self.written[one.serial] = self.base(one)
+            word, power = ("var", e) if e.denominator == 1 else ("std", 2 * e)
+            factors += [(w.called(word, x), (), power), *([(one, (), left)] if left else [])]
+        return factors
 
     def operands(self, factors: Sequence[tuple]) -> list[Operand]:
         """The factors of a product as texts, entries and slices written into what they meet."""
@@ -266,7 +316,7 @@ class Writer:
         graph = Graph(self.sums)
         tops: list[Text] = []
         below: list[Text] = []
-        for f in self.operands(self.powers_merged(m)):
+        for f in self.operands(self.spread(self.powers_merged(m))):
             idx, exponent = f.idx, f.exponent
             if not idx:
                 (tops if exponent > 0 else below).append(w.raised(f.text, abs(exponent)))
@@ -404,6 +454,10 @@ class Writer:
                 )  # fmt: skip
             return self.outer_piece(c, tops, below, left, right)
         chain = matrix.texts()
+        if left and right and len(chain) == 1 and isinstance(chain[0], Acting):
+            masked = chain[0].mask(w.called("outer", elementwise(left), elementwise(right)))
+            if masked is not None:
+                return Piece(c, tops, below, (masked,), 2)
         if left:
             every = elementwise([Vector(chain), *columns, *right])
             ends = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
@@ -425,9 +479,9 @@ class Writer:
     def column(self, u: Text) -> Text:
         """A vector as a column: along the rows of a matrix. A sum over rows keeps its dimension."""
         node = u.node
-        if isinstance(node, w.n.Call) and isinstance(node.func, w.n.Name) and len(node.args) == 2:
-            last = node.args[1]
-            if node.func.id in _KEEPING and w.n.same(last, w.numeral(1).node):
+        if isinstance(node, w.n.Call) and isinstance(node.func, w.n.Name):
+            places = _KEEPING.get(node.func.id)
+            if places == len(node.args) and w.n.same(node.args[-1], w.numeral(1).node):
                 args = (*node.args, w.n.Literal(True))
                 found = Text(w.n.Call(node.func, args, ()), u.cost)
                 if u.key in self.sums:
@@ -528,26 +582,32 @@ class Writer:
         if len(rest) == len(t.terms):
             return None
         whole = v.Tensor({m: c for m, c in t.terms.items() if m not in rest})
-        c = Fraction(1) if len(labels) == 1 and first[1] else v.content(whole)
-        if len(rest) or not first[1]:
-            c = -c if all(x < 0 for x in whole.terms.values()) else c
-        parts = [
-            self.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True) for row in rows
+        c = v.content(whole) * (-1 if all(x < 0 for x in whole.terms.values()) else 1)
+        inside = len(labels) == 1 and bool(first[1])  # a row of a stack
+        options = [
+            self.rows(rows, rest, labels, k) for k in {Fraction(1), *([] if inside else [c])}
         ]
-        found = w.called(
-            "stack", Text(w.n.List(tuple(p.node for p in parts)), sum(p.cost for p in parts))
-        )
-        if rest:
-            sign = 1 if c > 0 else -1
-            found = w.scaled(abs(c), [found], [])
-            found = w.total([(1, self.sum(v.Tensor(rest), labels, False)), (sign, found)])
-        else:
-            found = w.scaled(c, [found], [])
+        found = min(options, key=lambda x: (x.cost, x.key))
         try:
             other = self.plainly(t, labels, True)
         except Fault:  # only so can it be said
             return found
         return found if found.cost <= other.cost else None
+
+    def rows(
+        self, rows: Sequence[dict], rest: dict, labels: tuple[v.Label, ...], c: Fraction
+    ) -> Text:
+        """A stack of rows with a number in front, and what is added to it."""
+        parts = [
+            self.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True)
+            for row in rows
+        ]  # fmt: skip
+        items = w.n.List(tuple(p.node for p in parts))
+        found = w.called("stack", Text(items, sum(p.cost for p in parts)))
+        if not rest:
+            return w.scaled(c, [found], [])
+        found = w.scaled(abs(c), [found], [])
+        return w.total([(1, self.sum(v.Tensor(rest), labels, False)), (1 if c > 0 else -1, found)])
 
     def plainly(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """A sum of terms, term by term."""
@@ -565,10 +625,11 @@ class Writer:
         for (condition, idx), sides in choices.items():
             own = tuple((d, i) for i, d in enumerate(x[0] for x in idx))
             test = self.sum(condition, own, True)
-            texts = [self.sum(v.Tensor(s), labels, False) for s in sides]
+            whole = full and not idx and bool(labels)
+            texts = [self.sum(v.Tensor(s), labels, whole and bool(s)) for s in sides]
             chosen = w.called("where", test, *texts)
             pieces.append(
-                Piece(Fraction(1), [], [], (chosen,), 2 if len(idx) == len(labels) else 0)
+                Piece(Fraction(1), [], [], (chosen,), 2 if whole or len(idx) == len(labels) else 0)
             )
         if pieces and () in plain and any(p.c > 0 for p in pieces[1:]):
             pieces.append(pieces.pop(0))  # x**2 + 1

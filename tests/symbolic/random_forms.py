@@ -55,8 +55,14 @@ PARTS: dict[Shape, list[str]] = {
         "triu(Y, 1)",
     ],
     ("m", "n"): ["X.T", "flip(Y.T, 0)", "cumsum(X, 0).T"],
-    ("n", "n"): ["tril(A)", "triu(S, 1)", "A[:, 0]*eye(n)", "outer(x, x)", "tril(ones(n, n), -1)"],
-    ("m", "m"): ["triu(B)", "B[0]*B", "flip(B, 0)"],
+    ("n", "n"): [
+        "tril(A)",
+        "triu(S, 1)",
+        "(A[:, 0]*eye(n))",
+        "outer(x, x)",
+        "tril(ones(n, n), -1)",
+    ],
+    ("m", "m"): ["triu(B)", "(B[0]*B)", "flip(B, 0)"],
 }
 FUNCTIONS = ["sin", "cos", "exp", "tanh", "sigmoid", "abs", "relu", "square", "atan", "softplus"]
 

@@ -32,13 +32,26 @@ def softmax(u: np.ndarray, dim: int = -1) -> np.ndarray:
     return top / top.sum(axis=dim, keepdims=True)
 
 
-def norm(x: np.ndarray, p: float = 2) -> np.ndarray:
-    return np.sum(np.abs(x) ** p) ** (1 / p)
+def norm(x: np.ndarray, p: float = 2, dim: int | None = None, keepdim: bool = False) -> np.ndarray:
+    if p == np.inf:
+        return np.max(np.abs(x), axis=dim, keepdims=keepdim)
+    return np.sum(np.abs(x) ** p, axis=dim, keepdims=keepdim) ** (1 / p)
+
+
+def over(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A reduction with the language's parameters."""
+    return lambda x, dim=None, keepdim=False: function(x, axis=dim, keepdims=keepdim)
+
+
+def pad(x: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
+    pairs = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
+    return np.pad(x, [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs)
 
 
 ALIKE = [
     "sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "cosh", "sinh", "where", "outer", "diag",
-    "eye", "dot", "sum", "trace", "abs", "sign", "einsum", "mean", "prod", "kron",
+    "eye", "dot", "trace", "abs", "sign", "einsum", "kron", "tril", "triu", "inf", "stack",
+    "cumsum", "flip", "roll",
 ]  # fmt: skip
 NAMES = {name: getattr(np, name) for name in ALIKE} | {
     "atan": np.arctan, "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
@@ -49,8 +62,9 @@ NAMES = {name: getattr(np, name) for name in ALIKE} | {
     "slogdet": np.linalg.slogdet, "solve": np.linalg.solve, "pi": np.pi, "e": np.e,
     "var": lambda x, dim=None: np.var(x, axis=dim, ddof=1),
     "std": lambda x, dim=None: np.std(x, axis=dim, ddof=1),
-    "amax": lambda x, dim=None: np.max(x, axis=dim),
-    "amin": lambda x, dim=None: np.min(x, axis=dim),
+    "sum": over(np.sum), "mean": over(np.mean), "prod": over(np.prod), "amax": over(np.max),
+    "amin": over(np.min), "clamp": np.clip, "pad": pad, "cat": np.concatenate,
+    "softplus": lambda x: np.logaddexp(x, 0), "unsqueeze": np.expand_dims,
 }  # fmt: skip
 
 
@@ -102,11 +116,14 @@ def derivative(case: dict, values: dict) -> np.ndarray:
 def shared_cost(text: str) -> int:
     """The cost where every subexpression is counted once."""
     tree = ast.parse(text, mode="eval")
-    parts = {ast.unparse(x) for x in ast.walk(tree) if isinstance(x, ast.expr)}
+    known = [x for x in ast.walk(tree) if isinstance(x, ast.expr)]
+    gone = {id(y) for x in known if isinstance(x, ast.Subscript) for y in ast.walk(x.slice)}
+    parts = {ast.unparse(x) for x in known if id(x) not in gone}
     total = 0
     for part in parts:
         node = ast.parse(part, mode="eval").body
-        inner = [ast.unparse(x) for x in ast.iter_child_nodes(node) if isinstance(x, ast.expr)]
+        below = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
+        inner = [ast.unparse(x) for x in below if isinstance(x, ast.expr)]
         total += cost(part) - sum(cost(x) for x in inner)
     return total
 
