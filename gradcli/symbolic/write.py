@@ -14,20 +14,18 @@ from typing import Any
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
-from gradcli.symbolic.algebra import open_factor
 from gradcli.symbolic.collect import Piece, gathered
 from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
+from gradcli.symbolic.write_reduced import logsumexp, reached, reduction, row_length, spread
+from gradcli.symbolic.write_stacks import stacked
+from gradcli.symbolic.write_terms import column, diagonal_piece, outer_piece, vector_piece
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
-MOST_STACKED = 8
-"""Entries that are written one by one."""
-_KEEPING = dict.fromkeys(("sum", "mean", "amax", "amin", "prod", "logsumexp"), 2) | {"norm": 3}
-"""Functions that can keep a dimension, by the number of their arguments with one."""
 _NAMES = {"maximum": "max", "minimum": "min"}
 
 
@@ -90,7 +88,7 @@ class Writer:
         if b.kind == "sum":
             return self.sum_base(b, labels)
         if b.kind == "reduce":
-            return self.reduction(b, labels)
+            return reduction(self, b, labels)
         if b.kind == "matrix":
             inner = self.sum(b.args[0], tuple(b.args[0].free()), True)
             if b.name == "logabsdet":
@@ -109,64 +107,14 @@ class Writer:
         if b.name == "where":
             return w.called("where", args[0], args[1], w.numeral(0 if b.args[1].number() else 1))
         if b.name == "log":
-            found = self.logsumexp(b.args[0], labels)
+            found = logsumexp(self, b.args[0], labels)
             if found is not None:
                 return found
         return w.called(_NAMES.get(b.name, b.name), *args)
 
-    def reached(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text | None:
-        """``u == amax(u)``, with one text for u: only so are both the same to the last bit."""
-        for whole, most in (b.args, b.args[::-1]):
-            terms = list(most.terms.items())
-            if len(terms) != 1 or len(terms[0][0]) != 1 or terms[0][1] != 1:
-                continue
-            r, idx, _ = terms[0][0][0]
-            gone = [x for x in labels if x not in idx]
-            if r.kind != "reduce" or not gone:
-                continue
-            own = [x for x in r.args[0].free() if x[1] >= len(r.dims)]
-            names = {(d, i): x for (i, d), x in zip(enumerate(r.dims), idx, strict=True)}
-            if len(own) != len(gone) or v.relabel(
-                r.args[0], names | dict(zip(own, gone, strict=True))
-            ) != v.add(whole):
-                continue
-            u = self.sum(whole, labels, True)
-            if len(gone) == len(labels):
-                size = w.inside(u, "abs") if r.name == "amax" else None
-                most_text = (
-                    w.called(r.name, u) if size is None
-                    else w.called("norm", size, w.name("inf"))
-                )  # fmt: skip
-            else:
-                axis = w.numeral(labels.index(gone[0]))
-                keep = [Text(w.n.Literal(True), 0)] if axis.key == "1" else []
-                most_text = w.called(r.name, u, axis, *keep)
-            return w.compared("==", u, most_text)
-        return None
-
-    def reduction(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
-        """``amax(A, 1)``; of sizes alone, a norm."""
-        (body,) = b.args
-        gone = tuple(x for x in body.free() if x[1] >= len(labels))
-        if labels and len(gone) > 1:
-            raise no_closed_form("a reduction over several dimensions, with one that stays")
-        options = []
-        for front in (True, False):
-            order = (*labels, *gone) if front else (*gone, *labels)
-            if not labels:
-                order = gone if front else gone[::-1]
-            inner = self.sum(body, order, True)
-            last = w.numeral(len(labels) if front else 0)
-            size = w.inside(inner, "abs") if b.name == "amax" else None
-            if size is not None and not labels:
-                options.append(w.called("norm", size, w.name("inf")))
-            else:
-                options.append(w.called(b.name, inner, *([last] if labels else [])))
-        return min(options, key=lambda t: t.cost)
-
     def comparison(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
         """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
-        found = self.reached(b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
+        found = reached(self, b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
         if found is not None:
             return found
         sides = [self.argument(a, labels, False) for a in b.args]
@@ -205,28 +153,6 @@ class Writer:
                     return found
         return self.tensor(body, labels, True)
 
-    def logsumexp(self, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
-        """``logsumexp(u)`` where t is a sum over exponentials."""
-        if len(t.terms) != 1:
-            return None
-        ((m, c),) = t.terms.items()
-        if len(m) == 1 and m[0][0].kind == "sum" and not labels:
-            ((m, d),) = list(m[0][0].args[0].terms.items())[:1]
-            if len(t.terms) != 1 or d != 1:
-                return None
-        if len(m) != 1 or c != 1 or m[0][2] != 1:
-            return None
-        b, idx, _ = m[0]
-        if b.kind != "call" or b.name != "exp" or len(set(idx)) != len(idx):
-            return None
-        gone = [i for i, x in enumerate(idx) if x[1] < 0]
-        if [x for x in idx if x[1] >= 0] != list(labels) or not gone:
-            return None
-        inner = self.sum(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)), True)
-        if not labels:
-            return w.called("logsumexp", inner)
-        return w.called("logsumexp", inner, w.numeral(gone[0])) if len(gone) == 1 else None
-
     # -- factors ---------------------------------------------------------------------------------
 
     def raised(self, b: v.Base, e: Fraction) -> tuple[Text, Fraction]:
@@ -240,59 +166,13 @@ class Writer:
             if inner is not None or (p.denominator == 1 and not p.numerator % 2):
                 size = w.numeral(p.numerator if p.denominator == 1 else float(p))
                 return w.called("norm", inner or u, size), e * p
-        rows = self.row_length(b, e)
+        rows = row_length(self, b, e)
         if rows is not None:
             return rows, 2 * e
         square = self.squares.get(b.serial)
         if square is not None and (e.denominator == 2 or (e.denominator == 1 and square.cost)):
             return w.called("norm", square), 2 * e
         return self.written[b.serial], e
-
-    def row_length(self, b: v.Base, e: Fraction) -> Text | None:
-        """``norm(A, 2, 1)`` for the root of ``sum(A**2, 1)``."""
-        node = self.written[b.serial].node
-        if e.denominator != 2 or len(b.dims) != 1 or not isinstance(node, w.n.Call):
-            return None
-        if not w.n.same(node.func, w.n.Name("sum")) or len(node.args) != 2:
-            return None
-        inner = node.args[0]
-        if not isinstance(inner, w.n.Binary) or inner.op != "**":
-            return None
-        if not w.n.same(inner.right, w.numeral(2).node):
-            return None
-        call = w.n.Call(w.n.Name("norm"), (inner.left, w.numeral(2).node, node.args[1]), ())
-        return Text(call, self.written[b.serial].cost - 1)
-
-    def spread(self, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
-        """The factors, the length of ``x - mean(x)`` over the root of n - 1 as ``std(x)``."""
-        factors = list(m)
-        for f in m:
-            b, idx, e = f
-            square = None if isinstance(b, Text) or idx else self.squares.get(b.serial)
-            x = None if square is None else w.less_its_mean(square)
-            if x is None:
-                continue
-            ((inner, _),) = b.args[0].terms.items()
-            count = v.UNIT
-            for label in v.bound_of(inner):
-                count = v.mul(count, v.size(label[0]))
-            ((less, c),) = v.as_factor(v.add(count, v.number(-1))).terms.items()
-            if len(less) == 1 and c == 1:
-                one = less[0][0]
-            elif not less and c > 1:
-                one = v.base("number", int(c))
-            else:
-                continue
-            have = next((g for g in factors if g[0] is one), (one, (), Fraction(0)))
-            left = have[2] + e
-            if left and (left.denominator != 1 or e.denominator == 1):
-                continue
-            factors = [g for g in factors if g is not f and g is not have]
-            if one.serial not in self.written:
-                self.written[one.serial] = self.base(one)
-            word, power = ("var", e) if e.denominator == 1 else ("std", 2 * e)
-            factors += [(w.called(word, x), (), power), *([(one, (), left)] if left else [])]
-        return factors
 
     def operands(self, factors: Sequence[tuple]) -> list[Operand]:
         """The factors of a product as texts, entries and slices written into what they meet."""
@@ -316,7 +196,7 @@ class Writer:
         graph = Graph(self.sums)
         tops: list[Text] = []
         below: list[Text] = []
-        for f in self.operands(self.spread(self.powers_merged(m))):
+        for f in self.operands(spread(self, self.powers_merged(m))):
             idx, exponent = f.idx, f.exponent
             if not idx:
                 (tops if exponent > 0 else below).append(w.raised(f.text, abs(exponent)))
@@ -434,25 +314,25 @@ class Writer:
         graph.fold()
         vectors = [graph.vectors.get(x, []) for x in labels]
         if len(labels) == 1:
-            return self.vector_piece(c, tops, below, vectors[0])
+            return vector_piece(self, c, tops, below, vectors[0])
         if deltas:
-            return self.diagonal_piece(c, tops, below, vectors, graph, labels)
+            return diagonal_piece(self, c, tops, below, vectors, graph, labels)
         matrix = graph.matrices[0].towards(labels[0]) if graph.matrices else None
         left, right = vectors
-        columns = [Vector((self.column(x.text()),), x.exponent) for x in left]
+        columns = [Vector((column(self, x.text()),), x.exponent) for x in left]
         if matrix is None:
             if left and not right:
                 ones = Vector((w.called("ones", self.dimension(labels[1][0])),))
                 if labels[1][0] == "1":
                     return Piece(c, tops, below, (elementwise(columns),), 2)
                 found = Piece(c, tops, below, (elementwise(columns),), 1)
-                found.whole = self.outer_piece(c, tops, below, left, [ones])
+                found.whole = outer_piece(self, c, tops, below, left, [ones])
                 return found
             if not left:
                 return Piece(c, tops, below, (elementwise(right),), 1) if right else Piece(
                     c, tops, below, (), 0
                 )  # fmt: skip
-            return self.outer_piece(c, tops, below, left, right)
+            return outer_piece(self, c, tops, below, left, right)
         chain = matrix.texts()
         if left and right and len(chain) == 1 and isinstance(chain[0], Acting):
             masked = chain[0].mask(w.called("outer", elementwise(left), elementwise(right)))
@@ -476,80 +356,6 @@ class Writer:
             chain = (*chain, w.called("diag", elementwise(right)))
         return Piece(c, tops, below, chain, 2)
 
-    def column(self, u: Text) -> Text:
-        """A vector as a column: along the rows of a matrix. A sum over rows keeps its dimension."""
-        node = u.node
-        if isinstance(node, w.n.Call) and isinstance(node.func, w.n.Name):
-            places = _KEEPING.get(node.func.id)
-            if places == len(node.args) and w.n.same(node.args[-1], w.numeral(1).node):
-                args = (*node.args, w.n.Literal(True))
-                found = Text(w.n.Call(node.func, args, ()), u.cost)
-                if u.key in self.sums:
-                    self.sums[found.key] = self.sums[u.key]
-                return found
-        return w.called("unsqueeze", u, w.numeral(1))
-
-    def vector_piece(
-        self, c: Fraction, tops: list[Text], below: list[Text], vectors: list[Vector]
-    ) -> Piece:
-        if not vectors:
-            return Piece(c, tops, below, (), 0)
-        if len(vectors) == 1 and vectors[0].exponent == 1:
-            return Piece(c, tops, below, vectors[0].chain, 2)
-        if any(x.exponent == 1 and w.chosen(x.text()) is not None for x in vectors):
-            return Piece(c, tops, below, (elementwise(vectors),), 2)
-        same: dict[str, list] = {}
-        for x in vectors:
-            part = x.text()
-            same.setdefault(part.key, [part, Fraction(0)])[1] += x.exponent
-        above = [w.raised(x, e) for x, e in same.values() if e > 0]
-        under = [w.raised(x, -e) for x, e in same.values() if e < 0]
-        above.sort(key=lambda t: isinstance(t.node, w.n.Binary) and t.node.op in "+-@")
-        chain = (w.joined(above),) if above else ()
-        return Piece(c, tops, [*below, *under], chain, 2 if above or under else 0)
-
-    def outer_piece(
-        self,
-        c: Fraction,
-        tops: list[Text],
-        below: list[Text],
-        left: list[Vector],
-        right: list[Vector],
-    ) -> Piece:
-        """``outer(u, v)``; matrices in front of u or behind v are kept apart for collecting."""
-        found = Piece(
-            c, tops, below, (w.called("outer", elementwise(left), elementwise(right)),), 2
-        )
-        head: tuple[Text, ...] = ()
-        tail: tuple[Text, ...] = ()
-        u, x = elementwise(left), elementwise(right)
-        if len(left) == 1 and left[0].exponent == 1:
-            *front, u = left[0].chain
-            head = tuple(front)
-        if len(right) == 1 and right[0].exponent == 1:
-            *front, x = right[0].chain
-            tail = tuple(w.transposed(t) for t in reversed(front))
-        found.apart = (*head, w.called("outer", u, x), *tail)
-        return found
-
-    def diagonal_piece(
-        self, c: Fraction, tops: list[Text], below: list[Text], vectors: list[list[Vector]],
-        graph: Graph, labels: tuple[v.Label, ...],
-    ) -> Piece:  # fmt: skip
-        eye = w.called("eye", self.dimension(labels[0][0]))
-        every = [*vectors[0], *vectors[1]]
-        for m in graph.matrices:
-            every.append(Vector((w.called("diag", m.text()),)))
-        if not every:
-            return Piece(c, tops, below, (eye,), 2)
-        one = every[0]
-        node = one.text().node
-        single = len(every) == 1 and one.exponent == 1 and isinstance(node, w.n.Call)
-        if single and w.n.same(node.func, w.n.Name("diag")):
-            inner = Text(node.args[0], one.text().cost - 1)
-            return Piece(c, tops, below, (w.binary("*", eye, inner),), 2)
-        return Piece(c, tops, below, (w.called("diag", elementwise(every)),), 2)
-
     # -- sums ------------------------------------------------------------------------------------
 
     def sum(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
@@ -559,55 +365,10 @@ class Writer:
                 return w.numeral(0)
             return w.called("zeros", *(self.dimension(x[0]) for x in labels))
         if labels and any(f[0].kind == "entry" for m in t.terms for f in m):
-            stacked = self.stacked(t, labels)
-            if stacked is not None:
-                return stacked
+            entries = stacked(self, t, labels)
+            if entries is not None:
+                return entries
         return self.plainly(t, labels, full)
-
-    def stacked(self, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
-        """Terms that are entries of a known dimension as a stack, where that is shorter."""
-        first = labels[0]
-        size = self.resized(first[0])
-        if not size.isdigit() or not 1 < int(size) <= MOST_STACKED or len(labels) > 2:
-            return None
-        t = _entries_opened(t, first)
-        rows: list[dict] = [{} for _ in range(int(size))]
-        rest: dict[v.Monomial, Fraction] = {}
-        for m, c in t.terms.items():
-            here = next((f for f in m if f[0].kind == "entry" and f[1] == (first,)), None)
-            if here is None:
-                rest[m] = c
-            else:
-                rows[here[0].name][tuple(f for f in m if f is not here)] = c
-        if len(rest) == len(t.terms):
-            return None
-        whole = v.Tensor({m: c for m, c in t.terms.items() if m not in rest})
-        c = v.content(whole) * (-1 if all(x < 0 for x in whole.terms.values()) else 1)
-        inside = len(labels) == 1 and bool(first[1])  # a row of a stack
-        options = [
-            self.rows(rows, rest, labels, k) for k in {Fraction(1), *([] if inside else [c])}
-        ]
-        found = min(options, key=lambda x: (x.cost, x.key))
-        try:
-            other = self.plainly(t, labels, True)
-        except Fault:  # only so can it be said
-            return found
-        return found if found.cost <= other.cost else None
-
-    def rows(
-        self, rows: Sequence[dict], rest: dict, labels: tuple[v.Label, ...], c: Fraction
-    ) -> Text:
-        """A stack of rows with a number in front, and what is added to it."""
-        parts = [
-            self.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True)
-            for row in rows
-        ]  # fmt: skip
-        items = w.n.List(tuple(p.node for p in parts))
-        found = w.called("stack", Text(items, sum(p.cost for p in parts)))
-        if not rest:
-            return w.scaled(c, [found], [])
-        found = w.scaled(abs(c), [found], [])
-        return w.total([(1, self.sum(v.Tensor(rest), labels, False)), (1 if c > 0 else -1, found)])
 
     def plainly(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """A sum of terms, term by term."""
@@ -656,27 +417,6 @@ class Writer:
             p.tops = [*p.tops, *([w.joined(p.chain, "@")] if p.chain else [])]
             p.chain = (w.called("ones", *(self.dimension(x[0]) for x in labels)),)
         p.cover = 2
-
-
-def _entries_opened(t: v.Tensor, label: v.Label) -> v.Tensor:
-    """The tensor with groups multiplied out that hold entries of a label."""
-    while True:
-        for m in t.terms:
-            place = next((i for i, f in enumerate(m) if _holds_entries(f, label)), None)
-            if place is not None:
-                rest = v.Tensor({k: c for k, c in t.terms.items() if k != m})
-                t = v.add(rest, v.scale(open_factor(m, place), t.terms[m]))
-                break
-        else:
-            return t
-
-
-def _holds_entries(f: tuple, label: v.Label) -> bool:
-    b, idx, e = f
-    if b.kind != "sum" or e != 1 or label not in idx:
-        return False
-    own = (label[0], idx.index(label))
-    return any(k.kind == "entry" and i == (own,) for m in b.args[0].terms for k, i, _ in m)
 
 
 def _place(t: Text) -> tuple[int, str]:
