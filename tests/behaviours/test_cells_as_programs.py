@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,9 @@ def printed(text):
     out = []
     program = prepare(PRELUDE + text, "file")
     try:
-        program.run({}, limits=Limits(), write=out.append)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program.run({}, limits=Limits(), write=out.append)
     except Fault as fault:
         return snippets.plain("".join(out)), fault
     return snippets.plain("".join(out)), None
