@@ -10,7 +10,8 @@ result depends on comes from these numbers.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,8 @@ Monomial = tuple[tuple["Base", tuple[Label, ...], Fraction], ...]
 ONE, HALF = Fraction(1), Fraction(1, 2)
 MOST_TERMS = 600
 """Terms that one tensor may have before the machine gives up on it."""
+MOST_WORK = 2_000_000
+"""Factors that one derivation may look at. Counted, not timed: the same input ends the same way."""
 
 
 def hidden(dimension: str, place: int) -> Label:
@@ -64,6 +67,8 @@ class _Table(threading.local):
     def __init__(self) -> None:
         self.bases: dict[Any, Base] = {}
         self.fresh = 0
+        self.work = 0
+        self.limit = MOST_WORK
 
 
 _table = _Table()
@@ -73,6 +78,26 @@ def reset() -> None:
     """Forget all bases: a derivation starts with an empty table, so that it depends on nothing."""
     _table.bases = {}
     _table.fresh = 0
+    _table.work = 0
+    _table.limit = MOST_WORK
+
+
+def spend(work: int) -> None:
+    """Count work, in factors. Raises a fault (E0701) where the limit is reached."""
+    _table.work += work
+    if _table.work > _table.limit:
+        raise too_large()
+
+
+@contextmanager
+def limited(work: int) -> Iterator[None]:
+    """Within this block no more than so much work can be done (see ``spend``)."""
+    before = _table.limit
+    _table.limit = min(before, _table.work + work)
+    try:
+        yield
+    finally:
+        _table.limit = before
 
 
 def base(

@@ -6,7 +6,6 @@ it is used is decided by the length of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from gradcli.symbolic import calls
@@ -66,9 +65,10 @@ def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor
     return v.add(*found) if changed else None
 
 
-def double_angles(t: v.Tensor) -> Iterator[v.Tensor]:
+def double_angles(t: v.Tensor) -> list[v.Tensor]:
     """sin*cos as sin(2u)/2, cos**2 - sin**2 and 2*cos**2 - 1 as cos(2u); hyperbolic ones too."""
     seen = {t.key}
+    forms = []
     for changes in (
         (_doubled_squares,),
         (_doubled_products,),
@@ -79,7 +79,8 @@ def double_angles(t: v.Tensor) -> Iterator[v.Tensor]:
             found = inside_groups(found, change)
         if found.key not in seen:
             seen.add(found.key)
-            yield found
+            forms.append(found)
+    return forms
 
 
 _PAIRS = {"sin": "cos", "sinh": "cosh"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
@@ -49,6 +50,8 @@ _SPELLINGS = (
 MOST_FORMS = 80
 MOST_WORK = 8000
 """Factors, over all forms that are tried: the search ends there, the same way every time."""
+MOST_STEP, MOST_STEPS = 30_000, 120_000
+"""Factors that one rearrangement may look at, and all of them."""
 
 
 def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> list[Text]:
@@ -84,41 +87,43 @@ class _Search:
         """All candidates."""
         given = set()
         work = 0
-        for t in self._all():
-            if t.key not in given:
-                given.add(t.key)
-                work += _size(t)
-                yield t
-                if len(given) == MOST_FORMS or work > MOST_WORK:
-                    return
+        with v.limited(MOST_STEPS):
+            for t in self._all():
+                if t is not None and t.key not in given:
+                    given.add(t.key)
+                    work += _size(t)
+                    yield t
+                    if len(given) == MOST_FORMS or work > MOST_WORK:
+                        return
 
-    def _all(self) -> Iterator[v.Tensor]:
+    def _all(self) -> Iterator[v.Tensor | None]:
         """As it stands, rearranged, by its normal form."""
         t = self.t
         if self.calls & _TIDIED:
             yield t
-            t = tidied(t)
+            t = _tried(tidied, t) or t
         for shape in self._arranged(t):
             yield from self._spelled(shape)
-        for start in (t, _tried(opened, named(t))) if self.calls & _SQUARES else ():
+        flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
+        for start in (t, flat) if self.calls & _SQUARES else ():
             for gone, stays, sign in _EXCHANGES if start is not None else ():
-                other = squares_exchanged(start, gone, stays, sign) if gone in self.calls else None
-                if other is not None:
-                    for shape in self._arranged(other):
+                if gone in self.calls:
+                    other = _tried(partial(_exchanged, gone, stays, sign), start)
+                    for shape in self._arranged(other) if other is not None else ():
                         yield from self._spelled(shape)
         if not self.single:
             yield from self._normal(t)
 
-    def _normal(self, t: v.Tensor) -> Iterator[v.Tensor]:
+    def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
         starts = [t]
         if self.calls & {"tan", "tanh"}:
-            starts.append(as_quotients(t))
+            starts.append(_tried(as_quotients, t) or t)
         for start in starts:
             squares = self.calls & _SQUARES or start is not t
             for gone in _GONE if squares else _GONE[:1]:
-                for shape in arrangements(start, gone):
-                    yield from self._spelled(tidied(shape), start is not t)
+                for shape in _tried(partial(arrangements, gone=gone), start) or ():
+                    yield from self._spelled(_tried(tidied, shape), start is not t)
 
     def _arranged(self, t: v.Tensor) -> Iterator[v.Tensor]:
         """A tensor as it is, factored and multiplied out."""
@@ -131,39 +136,42 @@ class _Search:
             if start is None:
                 continue
             change = partial(factored, t) if arrange is factored else arrange
-            other = _tried(change, start)
+            other = _tried(lambda u, change=change: tidied(change(u)), start)
             if other is not None:
-                other = tidied(other)
                 yield other
                 again = _tried(factored if arrange is opened else denominators_opened, other)
                 if again is not None:
                     yield again
 
-    def _spelled(self, t: v.Tensor, quotients: bool = False) -> Iterator[v.Tensor]:
+    def _spelled(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
         """A tensor with functions recognised, and as it is. Each tensor once."""
-        if t.key in self.shapes:
+        if t is None or t.key in self.shapes:
             return
         self.shapes.add(t.key)
         starts = [t]
         if quotients or self.calls & _NAMED:
-            short = named(t)
-            if short != t:
+            short = _tried(named, t)
+            if short is not None and short != t:
                 starts = [short, t]
         yield from starts
         for needs, change in _SPELLINGS:
             if needs <= self.calls:
                 for start in starts:
-                    other = change(start)
-                    if other != start:
+                    other = _tried(change, start)
+                    if other is not None and other != start:
                         yield other
-                        yield named(other)
+                        yield _tried(named, other)
         if "sigmoid" in self.calls or "exp" in self.calls:
-            yield mirrored(starts[0])
+            yield _tried(mirrored, starts[0])
         if quotients or self.calls & _SQUARES:
             for start in starts:
-                for angles in double_angles(start):
+                for angles in _tried(double_angles, start) or ():
                     yield angles
-                    yield named(angles)
+                    yield _tried(named, angles)
+
+
+def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None:
+    return squares_exchanged(t, gone, stays, sign)
 
 
 def _is_group(b: v.Base) -> bool:
@@ -181,9 +189,10 @@ def _size(t: v.Tensor) -> int:
                      for m in b.args[0].terms)  # fmt: skip
 
 
-def _tried(change: Callable[[v.Tensor], v.Tensor], t: v.Tensor) -> v.Tensor | None:
+def _tried(change: Callable[[v.Tensor], Any], t: v.Tensor) -> Any:
     """A rearrangement, or None where it grows past the limit."""
     try:
-        return change(t)
+        with v.limited(MOST_STEP):
+            return change(t)
     except Fault:
         return None

@@ -172,9 +172,9 @@ def raised(x: Text, e: Fraction) -> Text:
     if e == Fraction(1, 2):
         return called("sqrt", x)
     if e.denominator == 1:
-        return binary("**", x, numeral(int(e)))
-    if e.denominator in (2, 4, 5, 8, 10):
-        return binary("**", x, numeral(float(e)))
+        return binary("**", x, numeral(int(e) if _exact(e) else _rounded(e)))
+    if not _exact(e) or _short(e):
+        return binary("**", x, numeral(_rounded(e)))
     return binary("**", x, binary("/", numeral(e.numerator), numeral(e.denominator)))
 
 
@@ -199,15 +199,41 @@ def prepended(factor: Text, x: Text) -> Text:
     return Text(first, factor.cost + x.cost + 1)
 
 
+def _exact(c: Fraction) -> bool:
+    """Whether both parts of a fraction are whole numbers that float64 holds."""
+    return c.numerator.bit_length() <= 53 and c.denominator.bit_length() <= 53
+
+
+def _short(c: Fraction) -> bool:
+    """Whether a fraction is a decimal number of few digits."""
+    written = repr(float(c))
+    return len(written) < 13 and Fraction(written) == c
+
+
+def _rounded(c: Fraction) -> float:
+    """The nearest float64. Raises a fault (E0701) where that is 0 or infinite."""
+    try:
+        found = float(c)
+    except OverflowError:
+        found = 0.0
+    if not found:
+        from gradcli.symbolic.unsupported import no_value
+
+        raise no_value("a number in it is past the range of float64")
+    return found
+
+
 def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]) -> Text:
     """``c`` times a product over a product. The sign of c is that of the whole."""
     top = list(numerators)
     below = list(denominators)
-    front = abs(c.numerator)
-    if front != 1 or not top:
-        top.insert(0, numeral(front))
-    if c.denominator != 1:
-        below.insert(0, numeral(c.denominator))
+    if not _exact(c) or (c.denominator > 1000 and _short(c)):
+        top.insert(0, numeral(_rounded(abs(c))))
+    else:
+        if abs(c.numerator) != 1 or not top:
+            top.insert(0, numeral(abs(c.numerator)))
+        if c.denominator != 1:
+            below.insert(0, numeral(c.denominator))
     last = top[-1]
     found = joined(top[:-1]) if len(top) > 1 else None
     found = last if found is None else prepended(found, last)

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import gcd, lcm
-from typing import Any
 
-from gradcli.symbolic import picks, sizes
+from gradcli.symbolic import picks
 from gradcli.symbolic.base import (
     HALF,
     MOST_TERMS,
@@ -30,254 +28,42 @@ from gradcli.symbolic.base import (
     hidden,
     is_hidden,
     known,
+    limited,
     order,
     reset,
+    spend,
 )
-from gradcli.symbolic.base import base as interned
-from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled, rooted
-from gradcli.symbolic.dummies import canonical, components
+from gradcli.symbolic.cancel import rooted
+from gradcli.symbolic.dummies import canonical
+from gradcli.symbolic.terms import (
+    UNIT,
+    ZERO,
+    add,
+    as_factor,
+    base,
+    bound_of,
+    content,
+    delta,
+    factor,
+    factor_scaled,
+    number,
+    place,
+    product,
+    relabel,
+    renamed,
+    scale,
+    settled,
+    size,
+)
 from gradcli.symbolic.unsupported import no_value, too_large
 
 __all__ = [
     "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor",
     "base", "bases_of", "bound_of", "content", "contract", "delta", "distribute", "factor",
-    "factor_scaled",
-    "fresh", "has_delta", "hidden",
-    "is_hidden", "is_positive", "known", "mul", "number", "order", "place", "power", "product",
-    "relabel", "renamed", "reset", "scale", "settled", "size",
+    "factor_scaled", "fresh", "has_delta", "hidden", "is_hidden", "is_positive", "known", "limited",
+    "mul", "number", "order", "place", "power", "product", "relabel", "renamed", "reset", "scale",
+    "settled", "size", "spend",
 ]  # fmt: skip
-
-ZERO = Tensor({})
-UNIT = Tensor({(): ONE})
-
-
-def base(
-    kind: str, name: Any, args: tuple = (), dims: tuple = (), traits: frozenset = frozenset()
-) -> Base:
-    """The base of that description; symmetric where all that it is made of is."""
-    made = interned(kind, name, args, dims, traits)
-    if args and not made.examined:
-        made.examined = True
-        if len(dims) == 2 and dims[0] == dims[1]:
-            turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
-            if all(relabel(a, turn) == add(a) for a in args):
-                made.traits |= {"symmetric"}
-    return made
-
-
-def number(value: Any) -> Tensor:
-    """The tensor of a rational number."""
-    value = Fraction(value)
-    return Tensor({(): value}) if value else ZERO
-
-
-def factor(b: Base, labels: tuple[Label, ...] = (), exponent: Any = 1) -> Tensor:
-    """One factor as a tensor."""
-    return product([(b, labels, Fraction(exponent))], ONE, ())
-
-
-def factor_scaled(b: Base, labels: tuple[Label, ...], c: Fraction) -> Tensor:
-    """One factor times a number as a tensor."""
-    return product([(b, labels, ONE)], c, ())
-
-
-def size(dimension: str) -> Tensor:
-    """The size of a dimension as a number: itself where the dimension is known by its size."""
-    if dimension.isdigit():
-        return number(int(dimension))
-    if dimension.isidentifier():
-        return factor(base("size", dimension))
-    parts = []
-    for names, c in sizes.terms(dimension).items():
-        parts.append(product([(base("size", k), (), ONE) for k in names], Fraction(c), ()))
-    return add(*parts)
-
-
-def delta(a: Label, b: Label) -> Tensor:
-    """1 where two labels agree, else 0."""
-    return product([(base("delta", "", (), (a[0], a[0])), (a, b), ONE)], ONE, ())
-
-
-def product(
-    factors: Iterable[tuple[Base, tuple[Label, ...], Fraction]],
-    coefficient: Fraction,
-    summed: Iterable[Label],
-) -> Tensor:
-    """A normal term: factors merged, deltas carried out, what is summed completely made a scalar.
-
-    ``summed`` names the labels that are summed over, so that one which drops out leaves a size.
-    """
-    bound = set(summed)
-    merged: dict[tuple[Base, tuple[Label, ...]], Any] = {}
-    deltas, inverses, choices, picked = [], False, 0, False
-    for b, idx, e in factors:
-        kind = b.kind
-        if len(idx) == 2 and idx[0] > idx[1] and (kind == "delta" or "symmetric" in b.traits):
-            idx = (idx[1], idx[0])
-        have = merged.get((b, idx))
-        if have is not None:
-            e = have + e
-        if e.__class__ is not int and e.denominator == 1:
-            e = e.numerator  # whole exponents are plain numbers: they hash fast
-        merged[b, idx] = e
-        if kind == "delta":
-            deltas.append((b, idx))
-        elif kind == "matrix":
-            inverses = True
-        elif kind == "call" and b.name == "where":
-            choices += 1
-        elif kind in picks.KINDS:
-            picked = True
-            merged[b, idx] = min(e, 1) if e < 1 and e.denominator == 1 else 1  # zeros and ones
-    for b, idx in deltas:
-        if (b, idx) not in merged:
-            continue
-        gone = idx[1] if idx[1] in bound else idx[0] if idx[0] in bound else None
-        if idx[0] == idx[1] or gone is not None:
-            del merged[b, idx]
-            rest = [(c, i, e) for (c, i), e in merged.items()]
-            if idx[0] != idx[1]:
-                stay = idx[0] if gone == idx[1] else idx[1]
-                bound.discard(gone)
-                rest = [(c, tuple(stay if x == gone else x for x in i), e) for c, i, e in rest]
-            return product(rest, coefficient, bound)
-        merged[b, idx] = 1
-        for c, i in [f for f in merged if f[1] == (idx[1],)]:
-            e = merged.pop((c, i))  # diag(u): u hangs on the first of the two
-            have = merged.get((c, (idx[0],)), 0) + e
-            merged[c, (idx[0],)] = have.numerator if have.denominator == 1 else have
-    if inverses:
-        found = inverses_cancelled(merged, bound)
-        if found is not None:
-            return product(found, coefficient, bound)
-    if picked:
-        placed = picks.placed(merged, bound)
-        if placed is not None:
-            return product(placed[0], coefficient, bound) if placed[1] else ZERO
-    if choices > 1:
-        if impossible(merged):
-            return ZERO
-        gone = implied(merged)
-        if gone is False:
-            return ZERO
-        if gone is not None:
-            rest = [(*f, e) for f, e in merged.items() if f != gone]
-            return product(rest, coefficient, bound)
-    if bound:
-        used = {x for (_, idx), e in merged.items() if e for x in idx}
-        for label in bound - used:
-            if label[0].isdigit():
-                coefficient *= int(label[0])
-            else:
-                ((whole, c),) = as_factor(size(label[0])).terms.items()
-                coefficient *= c
-                for f, at, e in whole:
-                    merged[f, at] = merged.get((f, at), 0) + e
-    flat = []
-    for (b, idx), e in merged.items():
-        if b.kind == "number" and (e >= 1 or e < 0):
-            whole = e.numerator // e.denominator
-            coefficient *= Fraction(b.name) ** whole
-            e -= whole
-        if e and b.kind == "call" and b.name == "where":
-            e = 1  # an indicator: 0 or 1
-        if e:
-            flat.append((b, idx, e))
-    if not coefficient:
-        return ZERO
-    if all(x[1] >= 0 for _, idx, _ in flat for x in idx):
-        return Tensor({canonical(flat): coefficient})
-    closed, opened = components(flat)
-    done = list(opened)
-    for group in closed:
-        one = picks.component(group) if picked else None
-        body = Tensor({canonical(one[0] if one else group): ONE})
-        done.append((base("sum", "", (body,)), (), one[1] if one else 1))
-    if len(closed) and len({b for b, idx, _ in done if not idx}) < len(
-        [1 for _, i, _ in done if not i]
-    ):
-        return product(done, coefficient, bound_of(done))
-    return Tensor({canonical(done): coefficient})
-
-
-def renamed(factors: Monomial) -> list[tuple[Base, tuple[Label, ...], Fraction]]:
-    """The factors with summed labels that nothing else uses."""
-    names: dict[Label, Label] = {}
-    found = []
-    for b, idx, e in factors:
-        for x in idx:
-            if x[1] < 0 and x not in names:
-                names[x] = fresh_sum(x[0])
-        found.append((b, tuple(names.get(x, x) for x in idx), e))
-    return found
-
-
-def bound_of(factors: Iterable[tuple]) -> set[Label]:
-    """The summed labels among factors."""
-    return {x for _, idx, _ in factors for x in idx if x[1] < 0}
-
-
-def add(*tensors: Tensor) -> Tensor:
-    """The sum, like terms collected, groups that stand alone in it opened."""
-    if len(tensors) == 1 and not any(_alone(m) for m in tensors[0].terms):
-        return tensors[0]
-    terms: dict[Monomial, Fraction] = {}
-    for t in tensors:
-        for m, c in t.terms.items():
-            if _alone(m):
-                for inner, k in place(m[0][0].args[0], m[0][1]).terms.items():
-                    _collect(terms, inner, c * k)
-            else:
-                _collect(terms, m, c)
-    return Tensor(terms)
-
-
-def _collect(terms: dict[Monomial, Fraction], m: Monomial, c: Fraction) -> None:
-    have = terms.get(m)
-    if have is None:
-        terms[m] = c
-        return
-    total = have + c
-    if total:
-        terms[m] = total
-    else:
-        del terms[m]
-
-
-def _alone(m: Monomial) -> bool:
-    """Whether a product is one group and nothing else: added, it is opened."""
-    return (
-        len(m) == 1
-        and m[0][2] == 1
-        and m[0][0].kind == "sum"
-        and len(m[0][0].args[0].terms) > 1
-        and all(x[1] >= 0 for x in m[0][1])
-    )
-
-
-def relabel(t: Tensor, names: Mapping[Label, Label]) -> Tensor:
-    """The tensor with free labels renamed; two may be renamed to one (a diagonal)."""
-    if not names:
-        return t
-    used = {x for m in t.terms for _, idx, _ in m for x in idx}
-    moves = {x: y for x, y in names.items() if x in used and x != y}
-    if not moves:
-        return t
-    get = moves.get
-    merges = len({get(x, x) for x in used}) < len(used)
-    found = []
-    for m, c in t.terms.items():
-        moved = [(b, tuple([get(x, x) for x in idx]) if idx else idx, e) for b, idx, e in m]
-        if merges or any(b.kind == "delta" for b, _, _ in m):
-            found.append(product(moved, c, bound_of(m)))
-        else:  # nothing meets that was apart: the term stays as normal as it is
-            found.append(Tensor({canonical(moved): c}))
-    return add(*found)
-
-
-def place(body: Tensor, labels: tuple[Label, ...]) -> Tensor:
-    """A tensor over local labels with these put in their place."""
-    return relabel(body, {(x[0], i): x for i, x in enumerate(labels)})
 
 
 def contract(t: Tensor, labels: Iterable[Label]) -> Tensor:
@@ -312,11 +98,6 @@ def _summed_group(m: Monomial, names: Mapping[Label, Label]) -> Tensor | None:
     return distribute(product(rest, ONE, bound_of(rest)), whole)
 
 
-def scale(t: Tensor, c: Any) -> Tensor:
-    """The tensor times a number."""
-    return Tensor({m: k * c for m, k in t.terms.items()}) if c else ZERO
-
-
 def has_delta(t: Tensor) -> bool:
     """Whether a term holds a delta."""
     return any(b.kind == "delta" for m in t.terms for b, _, _ in m)
@@ -348,53 +129,6 @@ def distribute(a: Tensor, b: Tensor) -> Tensor:
             factors = [*first, *second]
             found.append(product(factors, c1 * c2, bound_of(factors)))
     return add(*found)
-
-
-def content(t: Tensor) -> Fraction:
-    """The largest positive number that leaves whole coefficients without a common divisor."""
-    values = list(t.terms.values())
-    return Fraction(gcd(*(v.numerator for v in values)), lcm(*(v.denominator for v in values)))
-
-
-def settled(
-    kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...], make: bool = True
-) -> tuple[Base, tuple[Label, ...]] | None:
-    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first.
-
-    Without ``make`` only a base that exists already, else None.
-    """
-    locals_ = {x: (x[0], i) for i, x in enumerate(labels)}
-    inner = tuple(relabel(a, locals_) for a in args)
-    dims = tuple(x[0] for x in labels)
-    if known(kind, name, inner, dims):
-        return base(kind, name, inner, dims), labels
-    if len(labels) == 2 and dims[0] == dims[1]:
-        turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
-        turned = tuple(relabel(a, turn) for a in inner)
-        if known(kind, name, turned, dims):
-            return base(kind, name, turned, dims), labels[::-1]
-    return (base(kind, name, inner, dims), labels) if make else None
-
-
-def as_factor(t: Tensor, signed: bool = False) -> Tensor:
-    """A sum as a single factor: its content in front, and of u and -u the one that came first.
-
-    ``signed`` keeps the sign inside (what stands under a root).
-    """
-    if len(t.terms) == 1 and not bound_of(next(iter(t.terms))):
-        return t
-    c = content(t)
-    labels = tuple(t.free())
-    body = scale(t, 1 / c)
-    found = settled("sum", "", (body,), labels, make=False)
-    if found is None and not signed:
-        opposite = scale(body, -1)
-        negative = all(v < 0 for v in body.terms.values())
-        found = settled("sum", "", (opposite,), labels, make=negative)
-        if found is not None:
-            c = -c
-    found = found or settled("sum", "", (body,), labels)
-    return product([(*found, ONE)], c, ())
 
 
 def power(t: Tensor, e: Fraction) -> Tensor:
