@@ -231,7 +231,9 @@ def _assembled(sides: list[w.Text], name: str, around: str, point: Program, erro
 def _in_order(parts: list[tuple[int, w.Text]]) -> w.Text:
     """A sum with its terms in the order given."""
     sign, found = parts[0]
-    found = w.negated(found) if sign < 0 else found
+    if sign < 0:  # -(x - a), as the other terms are powers of x - a
+        bare = isinstance(found.node, n.Binary) and found.node.op == "-"
+        found = w.Text(n.Unary("-", found.node), found.cost + 1) if bare else w.negated(found)
     for sign, part in parts[1:]:
         found = w.binary("+" if sign > 0 else "-", found, part)
     return found

@@ -199,7 +199,7 @@ def renamed(factors: Monomial) -> list[tuple[Base, tuple[Label, ...], Fraction]]
         for x in idx:
             if x[1] < 0 and x not in names:
                 names[x] = fresh_sum(x[0])
-        found.append((b, tuple(names.get(x, x) for x in idx), e))
+        found.append((b, tuple([names.get(x, x) for x in idx]) if names else idx, e))
     return found
 
 
@@ -274,6 +274,8 @@ def place(body: Tensor, labels: tuple[Label, ...]) -> Tensor:
 
 def scale(t: Tensor, c: Any) -> Tensor:
     """The tensor times a number."""
+    if c == 1:
+        return t
     return Tensor({m: k * c for m, k in t.terms.items()}) if c else ZERO
 
 

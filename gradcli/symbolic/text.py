@@ -147,7 +147,7 @@ def transposed(x: Text) -> Text:
 
 
 def negated(x: Text) -> Text:
-    """``-x``: the sign goes to the first factor of a product."""
+    """``-x``: the sign goes to a number in front, into a difference (``b - a``), or in front."""
     spine: list[n.Binary] = []
     node = x.node
     while isinstance(node, n.Binary) and node.op in ("*", "/", "@"):
@@ -158,11 +158,32 @@ def negated(x: Text) -> Text:
         cost = x.cost
     elif isinstance(node, n.Unary) and node.op == "-":
         first, cost = node.operand, x.cost - 1
+    elif _difference(node):
+        first, cost = n.Binary("-", node.right, node.left), x.cost
+    elif any(_difference(part.right) for part in spine):
+        place = max(i for i, part in enumerate(spine) if _difference(part.right))
+        part = spine[place]
+        spine[place] = n.Binary(part.op, part.left, n.Binary("-", part.right.right, part.right.left))
+        first, cost = node, x.cost
     else:
         first, cost = n.Unary("-", node), x.cost + 1
     for part in reversed(spine):
         first = n.Binary(part.op, first, part.right)
     return Text(first, cost)
+
+
+def _difference(node: n.Expr) -> bool:
+    """Whether a tree is ``a - b`` where a is no sum."""
+    if not isinstance(node, n.Binary) or node.op != "-":
+        return False
+    return not (isinstance(node.left, n.Binary) and node.left.op in "+-") and not _signed(node.left)
+
+
+def _signed(node: n.Expr) -> bool:
+    """Whether a tree is written with a minus in front."""
+    while isinstance(node, n.Binary):
+        node = node.left
+    return isinstance(node, n.Unary) or (isinstance(node, n.Number) and node.value < 0)
 
 
 def raised(x: Text, e: Fraction) -> Text:

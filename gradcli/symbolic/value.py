@@ -127,7 +127,8 @@ def distribute(a: Tensor, b: Tensor) -> Tensor:
         for m2, c2 in b.terms.items():
             second = renamed(m2)
             factors = [*first, *second]
-            found.append(product(factors, c1 * c2, bound_of(factors)))
+            c = c2 if c1 is ONE else c1 if c2 is ONE else c1 * c2
+            found.append(product(factors, c, bound_of(factors)))
     return add(*found)
 
 
