@@ -52,8 +52,10 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
             found = _at_number(name, numbers[0])
             if found is not None:
                 return found
-        if name in ("abs", "sign") and _positive(t):
-            return t if name == "abs" else v.UNIT
+        if name in ("abs", "sign"):
+            found = _length(name, t)
+            if found is not None:
+                return found
         if name == "exp":
             return _exp(t)
         if name == "log":
@@ -64,12 +66,34 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
     return _made(name, tuple(tensors))
 
 
-def _positive(t: v.Tensor) -> bool:
-    """Whether a tensor is surely positive on its domain."""
-    return bool(t.terms) and all(
-        c > 0 and not v.bound_of(m) and all(v.is_positive(b, e) for b, _, e in m)
-        for m, c in t.terms.items()
-    )
+def _length(name: str, t: v.Tensor) -> v.Tensor | None:
+    """abs or sign with all that has a known sign taken out; None where that is nothing.
+
+    abs(2*x) is 2*abs(x), abs(1/x) 1/abs(x), and of what is positive itself.
+    """
+    if len(t.terms) != 1:
+        positive = bool(t.terms) and all(
+            c > 0 and not v.bound_of(m) and all(v.is_positive(b, e) for b, _, e in m)
+            for m, c in t.terms.items()
+        )
+        return (t if name == "abs" else v.UNIT) if positive else None
+    ((m, c),) = t.terms.items()
+    if v.bound_of(m):
+        return None
+    known = [f for f in m if v.is_positive(f[0], f[2])]
+    rest = [f for f in m if f not in known]
+    turned = len(rest) == 1 and rest[0][2] != 1 and rest[0][2].denominator == 1 and (
+        name == "abs" or rest[0][2] % 2
+    )  # fmt: skip
+    if c == 1 and not known and not turned:
+        return None
+    found = v.product(known, abs(c), ()) if name == "abs" else v.number(1 if c > 0 else -1)
+    if not rest:
+        return found
+    power = rest[0][2] if turned else 1
+    inner = v.factor(*rest[0][:2]) if turned else v.product(rest, Fraction(1), ())
+    made = applied(name, (inner,))
+    return v.mul(found, v.power(made, Fraction(power)) if name == "abs" else made)
 
 
 def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:

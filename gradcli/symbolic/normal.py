@@ -75,6 +75,8 @@ class Normal:
                 for b, idx, e in m:
                     if b.kind == "delta" or (_opens(b) and idx != _own(b)):
                         raise TooMuch
+                    if b.kind == "call" and b.name == "where":
+                        raise TooMuch  # its branches have denominators of their own
                     if not _opens(b) or e.denominator > 1:
                         self.roots[b, idx] = lcm(self.roots.get((b, idx), 1), e.denominator)
         for b, idx in list(self.roots):

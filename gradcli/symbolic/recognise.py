@@ -113,17 +113,18 @@ def _tidy(factors: dict) -> list | None:
                 return []
             inner = _single(b, i)
             power = Fraction(0) if inner is None else factors.get(inner, Fraction(0))
-            if power and power.denominator == 1 and power % 2:  # sign(u)*u**3 is abs(u)**3
+            if power % 2 == 1:  # sign(u)*u**3 is abs(u)**3
                 factors[inner] = factors[b, i] = Fraction(0)
                 return [(*f[:2], power) for f in call("abs", b, i)]
             if e != 1:
                 factors[b, i] = Fraction(1)
                 return []
             length = _partner(factors, b, i, "abs")
-            if length is not None and factors[length] % 2:  # sign(u)/abs(u) is 1/u
-                power = factors[length]
-                factors[length] = factors[b, i] = Fraction(0)
-                return _argument(b, i, power)
+            if length is not None and factors[length] % 2 == 1:  # sign(u)/abs(u) is 1/u
+                found = _argument(b, i, factors[length])
+                if found is not None:
+                    factors[length] = factors[b, i] = Fraction(0)
+                    return found
             if length is not None and factors[length] > 1:  # abs(u)**2*sign(u) is u*abs(u)
                 whole = _argument(b, i, Fraction(1))
                 if whole is not None:

@@ -170,9 +170,7 @@ def balanced(t: v.Tensor) -> v.Tensor:
         if abs(c1) != abs(c2):
             return None
         ratio = v.product([*m1, *((f, i, -e) for f, i, e in m2)], _ONE, ())
-        if len(ratio.terms) != 1:
-            return None
-        ((m, _),) = ratio.terms.items()
+        m = next(iter(ratio.terms), ())  # none where two conditions exclude each other
         if len(m) != 1 or not is_call(m[0][0], "exp") or v.bound_of([*m1, *m2]):
             return None
         exp, idx, k = m[0]

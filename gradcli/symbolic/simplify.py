@@ -27,6 +27,7 @@ from gradcli.symbolic.relations import (
     double_angles,
     exponents_joined,
     hyperbolic,
+    is_call,
     logarithms_named,
     powers_joined,
     powers_named,
@@ -122,7 +123,7 @@ class _Search:
         for start in starts:
             squares = self.calls & _SQUARES or start is not t
             for gone in _GONE if squares else _GONE[:1]:
-                for shape in _tried(partial(arrangements, gone=gone), start) or ():
+                for shape in _tried(partial(_by_parts, gone=gone), start) or ():
                     yield from self._spelled(_tried(tidied, shape), start is not t)
 
     def _arranged(self, t: v.Tensor) -> Iterator[v.Tensor]:
@@ -168,6 +169,36 @@ class _Search:
                 for angles in _tried(double_angles, start) or ():
                     yield angles
                     yield _tried(named, angles)
+
+
+def _by_parts(t: v.Tensor, gone: frozenset[str]) -> list[v.Tensor]:
+    """The arrangements of a tensor; those of its diagonal and of its choices each by itself.
+
+    What is below the line in one branch of a choice stays there: the other may be defined where
+    it is not.
+    """
+    parts: dict[tuple, dict] = {}
+    for m, c in t.terms.items():
+        kept = tuple(f for f in m if f[0].kind == "delta" or is_call(f[0], "where"))
+        rest = tuple(f for f in m if f not in kept)
+        parts.setdefault(kept, {})[rest] = c
+    if set(parts) == {()}:
+        return arrangements(t, gone)
+    shapes = {kept: arrangements(v.Tensor(part), gone) for kept, part in parts.items()}
+    found = []
+    for one in [*parts, None]:
+        # One part rearranged, the others as they are; then the smallest of each.
+        for k in range(len(shapes[one]) if one is not None else 1):
+            whole = []
+            for kept, part in parts.items():
+                form = v.Tensor(part)
+                if kept == one:
+                    form = shapes[kept][k]
+                elif one is None:
+                    form = min([form, *shapes[kept]], key=_size)
+                whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
+            found.append(v.add(*whole))
+    return found
 
 
 def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None:

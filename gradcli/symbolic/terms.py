@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any
 
 from gradcli.symbolic import picks, sizes
-from gradcli.symbolic.base import ONE, Base, Label, Monomial, Tensor, fresh_sum, spend
+from gradcli.symbolic.base import ONE, Base, Label, Monomial, Tensor, fresh_sum, known, spend
 from gradcli.symbolic.base import base as interned
 from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled
 from gradcli.symbolic.dummies import canonical, components

@@ -162,8 +162,8 @@ def negated(x: Text) -> Text:
         first, cost = n.Binary("-", node.right, node.left), x.cost
     elif any(_difference(part.right) for part in spine):
         place = max(i for i, part in enumerate(spine) if _difference(part.right))
-        part = spine[place]
-        spine[place] = n.Binary(part.op, part.left, n.Binary("-", part.right.right, part.right.left))
+        part, inner = spine[place], spine[place].right
+        spine[place] = n.Binary(part.op, part.left, n.Binary("-", inner.right, inner.left))
         first, cost = node, x.cost
     else:
         first, cost = n.Unary("-", node), x.cost + 1

@@ -152,9 +152,17 @@ def power(t: Tensor, e: Fraction) -> Tensor:
     if e.denominator == 1:
         return product([(b, i, k * e) for b, i, k in m], c ** int(e), ())
     inner: list = []
-    outer: list = []
+    even: list = []
+    found: list = []
     for b, i, k in m:
-        (outer if is_positive(b, k) else inner).append((b, i, k))
+        if is_positive(b, k):
+            found.append((b, i, k * e))
+        elif k.denominator == 1 and not k.numerator % 2:
+            even.append((b, i, k))
+        else:
+            inner.append((b, i, k))
+    if c < 0 and not inner:  # nowhere a value, but that is for the check to say
+        inner, even = even, []
     if c < 0 and len(inner) == 1 and inner[0][0].kind == "sum" and inner[0][2] == 1:
         b, i, _ = inner[0]
         flipped = base("sum", "", (scale(b.args[0], -1),), b.dims)
@@ -163,11 +171,9 @@ def power(t: Tensor, e: Fraction) -> Tensor:
         whole = Tensor({canonical(inner): Fraction(-1 if c < 0 else 1)})
         inner = [(*settled("sum", "", (whole,), tuple(whole.free())), ONE)]
         c = abs(c)
-    found = [(b, i, k * e) for b, i, k in outer]
-    for b, i, k in inner:
-        if k.denominator == 1 and not k.numerator % 2:
-            b, i = settled("call", "abs", (factor(b, i),), tuple(sorted(set(i))))
-        found.append((b, i, k * e))
+    found += [(b, i, k * e) for b, i, k in inner]
+    for b, i, k in even:  # sqrt(x**2) is abs(x)
+        found.append((*settled("call", "abs", (factor(b, i),), tuple(sorted(set(i)))), k * e))
     roots, plain = rooted(c, e)
     return product([*found, *roots], plain, ())
 
