@@ -1,0 +1,161 @@
+"""Named functions and relations between them, in both directions, where they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cost import cost
+
+from gradcli.language.run import prepare
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import derive, diff
+from gradcli.symbolic import value as v
+from gradcli.symbolic.check import Points, evaluate, worst
+from gradcli.symbolic.program import steps_of
+from gradcli.symbolic.shapes import infer
+from gradcli.symbolic.simplify import forms
+from gradcli.symbolic.trace import derivative
+
+POSITIVE = {"x": "scalar positive"}
+NAMED = [
+    ("log(1 + exp(x))", "sigmoid(x)"),
+    ("x*log(1 + exp(x))", "x*sigmoid(x) + softplus(x)"),
+    ("log(exp(x) + exp(y))", "sigmoid(x - y)"),
+    ("x*log(exp(x) + exp(y))", "x*sigmoid(x - y) + logaddexp(x, y)"),
+    ("exp(x*log(a))", "log(a)*a**x"),
+    ("exp(x)*exp(y)*x", "exp(x + y)*(x + 1)"),
+    ("exp(exp(x))", "exp(x + exp(x))"),
+    ("exp(log(x) + y)", "exp(y)"),
+    ("log(exp(x)*y)", "1"),
+    ("atan(exp(x))", "1/(2*cosh(x))"),
+    ("exp(x)/(exp(x) - exp(-x))", "-1/(2*sinh(x)**2)"),
+    ("sinh(x)*cosh(x)", "cosh(2*x)"),
+    ("sin(x)*cos(x)", "cos(2*x)"),
+    ("sin(x)**2", "sin(2*x)"),
+    ("log(tan(x))", "2/sin(2*x)"),
+    ("x*tanh(x)", "x/cosh(x)**2 + tanh(x)"),
+    ("log(cos(x))", "-tan(x)"),
+    ("log(cosh(x))", "tanh(x)"),
+    ("x**n/x**m", "x**(n - m - 1)*(n - m)"),
+    ("x**(-n)", "-n/x**(n + 1)"),
+    ("10**(-x)", "-log(10)/10**x"),
+    ("relu(x)**2", "2*relu(x)"),
+    ("relu(x)*x", "2*relu(x)"),
+    ("max(x, 0)*x", "2*max(x, 0)"),
+    ("where(x > 0, x, 0)**2", "2*max(x, 0)"),
+    ("x*abs(x)", "2*abs(x)"),
+    ("log(abs(x))", "1/x"),
+    ("abs(2*x)**2", "8*x"),
+    ("abs(1/x)", "-sign(x)/x**2"),
+    ("sqrt(x**2)", "sign(x)"),
+    ("x*sqrt(x**2)", "2*abs(x)"),
+    ("sqrt(x**2*y**2)", "abs(y)*sign(x)"),
+    ("x/abs(x)", "0"),
+    ("acos(1/x)", "1/(sqrt(x**2 - 1)*abs(x))"),
+]
+
+
+@pytest.mark.parametrize(("text", "answer"), NAMED)
+def test_named(text: str, answer: str) -> None:
+    found = diff(text, "x").text
+    assert cost(found) <= cost(answer), found
+    x = np.linspace(-1.9, 1.9, 12)
+    others = {"y": 0.7, "a": 1.3, "n": 2.5, "m": 0.5}
+    for one in x:
+        values = {k: np.array(z) for k, z in {"x": one, **others}.items()}
+        got, want = (float(evaluate(prepare(t), values, {})) for t in (found, answer))
+        assert got == pytest.approx(want, rel=1e-12, nan_ok=True), one
+
+
+@pytest.mark.parametrize(
+    ("text", "usual", "positive"),
+    [
+        ("sqrt(x**2)", "sign(x)", "1"),
+        ("abs(x)*x", "2*abs(x)", "2*x"),
+        ("log(x**2)", "2/x", "2/x"),
+        ("sqrt(x*y)", "y/(2*sqrt(x*y))", "sqrt(y)/(2*sqrt(x))"),
+        ("(x**2)**0.3", "3*x/(5*abs(x)**1.4)", "3/(5*x**0.4)"),
+        ("sign(x)*x", "sign(x)", "1"),
+    ],
+)
+def test_domain(text: str, usual: str, positive: str) -> None:
+    """What holds for positive numbers only is used where the variable was declared positive."""
+    assert diff(text, "x").text == usual
+    assert diff(text, "x", declared=POSITIVE).text == positive
+
+
+def test_points_have_both_signs() -> None:
+    program = prepare("x*y + sin(x)")
+    steps = steps_of(program.checked)
+    points = Points(program, infer(steps, {}, program.source)).at(("x",))
+    signs = [np.sign(p["x"]) for p, _ in points]
+    assert len(points) == 3 and {-1.0, 1.0} == set(signs)
+
+
+EVERY = [
+    "tan(x)*cos(y) + sin(x)**2/cos(x)", "abs(x)**3*sign(x) + sqrt(x**2)/x", "x**y*x**2/exp(-x)",
+    "sinh(x)**2/cosh(x)**3", "(exp(2*x) - 1)/(exp(x) + 1)", "relu(x)*abs(x - y) + max(x, 0)**2",
+    "where(x > 0, x**2, sin(x))/(1 + x**2)", "log(exp(x) + exp(2*x))*sigmoid(x)**2",
+    "where(x > y, log(x - y), y/x)", "sin(x)*cos(x)**3/tan(x)", "1/(1 + exp(-2*x))**2",
+    "sqrt(x**2 + y**2)/x + x/sqrt(x**2 + y**2)", "cbrt(x)**2*abs(x)**(1/3)", "(1 - x)**(-y)/x**y",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EVERY)
+def test_every_candidate_is_right(text: str) -> None:
+    """Not only the shortest one: a false rule must not hide behind the check."""
+    v.reset()
+    program = prepare(text)
+    steps = steps_of(program.checked)
+    shapes = infer(steps, {}, program.source)
+    points = Points(program, shapes)
+    candidates = forms(*derivative(steps, shapes, "x", program.source))
+    assert len(candidates) > 1
+    for candidate in candidates:
+        off = worst(prepare(candidate.key), points.at(("x",)), points.sizes)[0]
+        assert off < 1e-9, candidate.key
+
+
+def test_a_false_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sqrt(u)**2 for abs(u) would pass at positive points only."""
+    real = derive.forms
+
+    def false(*args: object) -> list:
+        from gradcli.symbolic import text as w
+
+        return [w.numeral(1), *real(*args)]  # type: ignore[arg-type]
+
+    monkeypatch.setattr(derive, "forms", false)
+    assert diff("sqrt(x**2)", "x").text == "sign(x)"
+    monkeypatch.setattr(derive, "forms", lambda *args: false(*args)[:1])
+    with pytest.raises(Fault) as caught:
+        diff("sqrt(x**2)", "x")
+    assert caught.value.code == "E0702"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x*0/0", "x/(y - y)", "0/(x - x)", "(x - x)**(-2)", "x*sqrt(-1)", "acos(x**2 + 2)",
+        "x*" + "9" * 400, "(x/3)**1000", "x*3**100000", "(x + 1/" + "3" * 300 + ")**5",
+        "(x + y)**999999999/(x - y)**999999999", "x*1e400",
+    ],
+)  # fmt: skip
+def test_hostile_numbers_are_refused(text: str) -> None:
+    with pytest.raises(Fault) as caught:
+        diff(text, "x")
+    assert caught.value.code == "E0701"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("x**1000000000", "1000000000*x**999999999"),
+        ("0.123456789*x", "0.123456789"),
+        ("x**0.123456789", "0.123456789/x**0.876543211"),
+        (" + ".join(f"x{k}" for k in range(200)), "1"),
+        ("(x0 + x1)**2/(x0 + x1)", "1"),
+    ],
+)
+def test_large_inputs(text: str, answer: str) -> None:
+    assert diff(text, "x0" if "x0" in text else "x").text == answer
