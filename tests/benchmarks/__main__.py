@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import language
+from tests.benchmarks import closed_forms, language
 
 HERE = pathlib.Path(__file__).parent
 ROUNDS = 5
@@ -113,6 +113,13 @@ def main() -> None:
         ("parsing an expression 100 times, s", "ast.parse", language.parsing()),
     ):
         show(what, peer, *measured)
+    show(f"closed forms, all of {closed_forms.place().stem}, s", "python -c 'import numpy'",
+         *closed_forms.identities())  # fmt: skip
+    against_sympy = closed_forms.scalars()
+    if against_sympy is None:
+        print("SymPy is not installed here: closed forms of scalars are not compared")
+    else:
+        show("closed forms of 20 textbook scalars, s", "SymPy's simplify", *against_sympy)
 
 
 if __name__ == "__main__":
