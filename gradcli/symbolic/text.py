@@ -12,7 +12,7 @@ from fractions import Fraction
 from gradcli.language import nodes as n
 from gradcli.language.printer import unparse
 
-MOST = 5000
+MOST = 20_000
 """Operations that an answer may have."""
 
 
