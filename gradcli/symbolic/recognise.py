@@ -92,14 +92,13 @@ def _by_term(t: v.Tensor, change: Callable[[dict], v.Tensor | None]) -> v.Tensor
     for m, c in t.terms.items():
         factors = {(b, i): e for b, i, e in m}
         bound = v.bound_of(m)
-        extra: list[tuple] = []
         while True:
             new = change(factors)
             if new is None:
                 break
-            extra += new
-        whole = [(b, i, e) for (b, i), e in factors.items() if e]
-        found.append(v.product([*whole, *extra], c, bound))
+            for b, i, e in new:
+                factors[b, i] = factors.get((b, i), 0) + e
+        found.append(v.product([(b, i, e) for (b, i), e in factors.items() if e], c, bound))
     return v.add(*found)
 
 
