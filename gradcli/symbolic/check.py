@@ -23,7 +23,7 @@ from gradcli.symbolic.sizes import is_plain, names, value
 
 POINTS = 3
 TOLERANCE = 1e-8
-_TRIES = 80
+_TRIES, _FEW = 80, 9
 _RANGES = ((-1.6, 1.6), (0.3, 1.7), (0.05, 0.95), (1.1, 2.6), (-0.9, 0.9), (0.5, 4.0))
 _FIRST = ((-1.6, 1.6), (-1.7, -0.3), (0.3, 1.7))
 """Ranges of the first draws: a rule that holds for positive numbers only cannot pass."""
@@ -143,21 +143,32 @@ class Points:
     def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Three points with the derivative by the variables of ``path``, one after the other."""
         if path not in self.values:
-            self.values[path] = self._drawn(path)
-            if not self.values[path] and not self.shrunk:
-                usual = self.sizes
-                self.sizes, _ = sizes_of(self.shapes, _OTHER)
-                self.values[path] = self._drawn(path) if self.sizes != usual else []
-            if not self.values[path] and self.strict:
-                self.strict = False
-                self.values[path] = self._drawn(path)
+            self.values[path] = self._found(path)
         return self.values[path]
 
-    def _drawn(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+    def _found(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        """Points at the usual sizes; where a matrix may be singular at those, soon at others."""
+        found = self._drawn(path, _FEW if self.delicate and not self.shrunk else _TRIES)
+        if 0 < len(found) < POINTS and self.delicate:
+            found = self._drawn(path)
+        if not found and not self.shrunk:
+            usual = self.sizes
+            self.sizes, _ = sizes_of(self.shapes, _OTHER)
+            if self.sizes != usual:
+                found = self._drawn(path)
+            if not found and self.delicate:
+                self.sizes = usual
+                found = self._drawn(path)
+        if not found and self.strict:
+            self.strict = False
+            found = self._drawn(path)
+        return found
+
+    def _drawn(self, path: tuple[str, ...], tries: int = _TRIES) -> list[tuple[dict, np.ndarray]]:
         rng = Draws(20240229)
         found: list[tuple[dict, np.ndarray]] = []
         with double():
-            for i in range(_TRIES):
+            for i in range(tries):
                 usual = _FIRST[i] if i < len(_FIRST) else None
                 point = draw(self.shapes.declarations, self.sizes, rng, usual)
                 exact = self._numeric(point, path)
