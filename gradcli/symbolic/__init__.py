@@ -3,9 +3,11 @@
     program     a text as a flat list of steps
     shapes      declared and inferred shapes (unify: their sizes)
     symbol      values that build formulas; operations, calls: what operators do to them
-    base, value symbolic tensors in index notation (dummies: summed labels)
+    base, terms, value    symbolic tensors in index notation (dummies: summed labels)
     trace       the derivative, by the rules of gradcli.ops
-    algebra, recognise, simplify    shorter forms of equal value
+    simplify    the search for the shortest of many forms of equal value, within a budget:
+                algebra (factors, groups), recognise and relations (named functions),
+                normal and arrangements (one fraction; multivariate: its polynomials)
     write       back to the language (contraction: matrix products, collect: common factors)
     text        the answer's tree and its cost
     derive      diff itself
