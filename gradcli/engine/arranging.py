@@ -305,6 +305,11 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Tru
     return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
 
 
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Indices that sort ``input`` along a dimension; equal entries keep their order."""
+    return O["argsort"](input, dim, descending)
+
+
 def msort(input: Any) -> Any:
     """Sorted along the first dimension."""
     return sort(input, 0)[0]
@@ -478,7 +483,7 @@ BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
     unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, sort,
-    msort,
+    argsort, msort,
     topk, kthvalue, median, aminmax, nonzero, unique, bincount, is_same_size, equal, allclose,
 )  # fmt: skip
 """Functions that are methods too."""

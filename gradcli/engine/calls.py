@@ -283,8 +283,14 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     return called(out, "CumprodBackward0")
 
 
-def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
-    """Differences between neighbours along a dimension, ``n`` times."""
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences between neighbours along a dimension, ``n`` times.
+
+    ``prepend`` and ``append`` are joined to the ends first.
+    """
+    if prepend is not None or append is not None:
+        parts = [part for part in (prepend, input, append) if part is not None]
+        input = O["cat"](*parts, dim=dim)
     before = (builtins.slice(None),) * normal_dim(dim, len(input.shape))
     size = len(input.shape) and input.shape[normal_dim(dim, len(input.shape))]
     for _ in range(min(n, size)):

@@ -221,12 +221,16 @@ def _drawn(draw: str) -> Any:
     def create(
         *size: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None
     ) -> Tensor:
-        shape = _shape(size)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        charge_shape(shape)
-        source = generator or random.generator()
-        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4)
-        return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad)
+
+        def make(shape: tuple) -> Tensor:
+            charge_shape(shape)
+            source = generator or random.generator()
+            numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4)
+            return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad)
+
+        shape = _shape(size)
+        return random.drawn[-1](make, shape) if random.drawn else make(shape)
 
     return create
 

@@ -47,14 +47,16 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     return OPERATORS["stack"](*_tensors("stack", tensors), dim=dim)
 
 
-def torch_max(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
-    return as_value(x).max(dim, keepdim) if dim is not None else OPERATORS["amax"](as_value(x))
+    input = as_value(input)
+    return input.max(dim, keepdim) if dim is not None else OPERATORS["amax"](input)
 
 
-def torch_min(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def torch_min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
-    return as_value(x).min(dim, keepdim) if dim is not None else OPERATORS["amin"](as_value(x))
+    input = as_value(input)
+    return input.min(dim, keepdim) if dim is not None else OPERATORS["amin"](input)
 
 
 def as_value(x: Any) -> Any:
@@ -81,13 +83,13 @@ def diag_embed(x: Any) -> Any:
     return OPERATORS["undiagonal"](x, (*x.shape, x.shape[-1]))
 
 
-def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions from ``start_dim`` to ``end_dim`` joined into one."""
-    shape = tuple(as_value(x).shape)
+    shape = tuple(as_value(input).shape)
     if not shape:
-        return OPERATORS["reshape"](x, (1,))
+        return OPERATORS["reshape"](input, (1,))
     first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
-    return OPERATORS["reshape"](x, (*shape[:first], -1, *shape[last + 1 :]))
+    return OPERATORS["reshape"](input, (*shape[:first], -1, *shape[last + 1 :]))
 
 
 def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
@@ -125,15 +127,15 @@ def einsum(equation: str, *operands: Any) -> Any:
     return by_letters(equation, *(as_value(x) for x in operands))
 
 
-def slogdet(x: Any) -> tuple:
+def slogdet(input: Any) -> tuple:
     """The sign of the determinant and the logarithm of its size; the sign is constant."""
-    x = as_value(x)
-    return OPERATORS["detsign"](x), OPERATORS["logabsdet"](x)
+    input = as_value(input)
+    return OPERATORS["detsign"](input), OPERATORS["logabsdet"](input)
 
 
-def numel(x: Any) -> int:
+def numel(input: Any) -> int:
     """The number of entries."""
-    return as_value(x).numel()
+    return as_value(input).numel()
 
 
 def is_tensor(x: Any) -> bool:

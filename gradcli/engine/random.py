@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+drawn: list[Any] = []
+"""How random tensors are made inside each running vmap, outermost first."""
 _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
 _BLOCK = 16
 

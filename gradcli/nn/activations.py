@@ -14,14 +14,25 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
-elu, leaky_relu, logsigmoid = _names["elu"], _names["leaky_relu"], _names["logsigmoid"]
-softsign = _names["softsign"]
+logsigmoid, softsign = _names["logsigmoid"], _names["softsign"]
 softmax, log_softmax = calls.softmax, calls.log_softmax
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
     """The larger of ``input`` and 0."""
     return input.relu_() if inplace else _O["relu"](input)
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """``input`` where it is positive, else alpha*(exp(x) - 1)."""
+    out = _O["elu"](input, alpha)
+    return input.copy_(out) if inplace else out
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """``input`` where it is positive, else ``negative_slope * input``."""
+    out = _O["leaky_relu"](input, negative_slope)
+    return input.copy_(out) if inplace else out
 
 
 def relu6(input: Any, inplace: bool = False) -> Any:

@@ -24,8 +24,25 @@ def _reduced(loss: Any, reduction: str, name: str = "") -> Any:
     return called(out, name) if name else out
 
 
-def mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
+def _chosen(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction that PyTorch's two older arguments mean, where they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
     """The squares of the differences; with ``weight``, their weighted mean."""
+    reduction = _chosen(size_average, reduce, reduction)
     difference = input - target
     square = difference * difference
     if weight is None:
@@ -36,8 +53,16 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = Non
     return _reduced(loss, reduction)
 
 
-def l1_loss(input: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Any:
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
     """The sizes of the differences; with ``weight``, their weighted mean."""
+    reduction = _chosen(size_average, reduce, reduction)
     loss = _O["abs"](input - target)
     if weight is None:
         return _reduced(loss, reduction)
@@ -59,8 +84,16 @@ def huber_loss(
     return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else _reduced(loss, reduction)
 
 
-def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
     """The Huber loss over ``beta``."""
+    reduction = _chosen(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeFault("E0304", "smooth_l1_loss does not support negative values for beta.")
     difference = input - target
@@ -73,9 +106,15 @@ def smooth_l1_loss(input: Any, target: Any, reduction: str = "mean", beta: float
 
 
 def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100."""
+    reduction = _chosen(size_average, reduce, reduction)
     yes = calls.clamp(_O["log"](input), min=-100.0)
     no = calls.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes
@@ -84,9 +123,16 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
 ) -> Any:
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
+    reduction = _chosen(size_average, reduce, reduction)
     if tuple(input.shape) != tuple(target.shape):
         raise ValueFault(
             "E0301", f"Target size ({target.shape}) must be the same as input size ({input.shape})"
@@ -101,9 +147,16 @@ def binary_cross_entropy_with_logits(
 
 
 def nll_loss(
-    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
+    reduction = _chosen(size_average, reduce, reduction)
     if input.ndim < 1:
         raise RuntimeFault("E0301", "nll_loss takes log-probabilities of shape (C), (N, C), ...")
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
@@ -139,11 +192,14 @@ def cross_entropy(
     input: Any,
     target: Any,
     weight: Any = None,
+    size_average: Any = None,
     ignore_index: int = -100,
+    reduce: Any = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
     """The cross entropy of softmax(x) and a class for each row, or probabilities of classes."""
+    reduction = _chosen(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeFault("E0304", "label_smoothing must be between 0.0 and 1.0. Got: "
                            f"{label_smoothing}")  # fmt: skip
@@ -158,7 +214,7 @@ def cross_entropy(
         if reduction == "mean":
             return loss.sum() / (loss.numel() or 1)
         return _reduced(loss, reduction)
-    main = nll_loss(logs, target, weight, ignore_index, reduction)
+    main = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
     if not label_smoothing:
         return main
     # The share of the smoothing is spread over all classes of the rows that count.
@@ -183,8 +239,16 @@ def _by_class(weight: Any, input: Any, dim: int) -> Any:
     return _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - dim - 1))
 
 
-def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Any:
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
+    reduction = _chosen(size_average, reduce, reduction)
     loss = (_O["exp"](target) * (target - input)) if log_target else (
         calls.xlogy(target, target) - target * input
     )  # fmt: skip
@@ -194,9 +258,15 @@ def kl_div(input: Any, target: Any, reduction: str = "mean", log_target: bool = 
 
 
 def hinge_embedding_loss(
-    input: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
+    reduction = _chosen(size_average, reduce, reduction)
     zero = _O["zeros_like"](input)
     loss = _O["where"](target == 1, input, zero) + _O["where"](
         target == -1, calls.clamp(margin - input, min=0.0), zero
@@ -205,14 +275,24 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """What lacks to ``target * (input1 - input2)`` above the margin."""
+    reduction = _chosen(size_average, reduce, reduction)
     return _reduced(calls.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
 
 
-def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def soft_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
     """log(1 + exp(-target*input))."""
+    reduction = _chosen(size_average, reduce, reduction)
     return _reduced(_O["softplus"](-target * input), reduction, "SoftMarginLossBackward0")
 
 
@@ -224,10 +304,19 @@ def pairwise_distance(
 
 
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
-    eps: float = 1e-6, swap: bool = False, reduction: str = "mean",
-) -> Any:  # fmt: skip
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
+    reduction = _chosen(size_average, reduce, reduction)
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
     if swap:
         far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
@@ -241,9 +330,16 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
+    reduction = _chosen(size_average, reduce, reduction)
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](x * x, -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
@@ -254,10 +350,17 @@ def cosine_embedding_loss(
 
 
 def poisson_nll_loss(
-    input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8,
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Any:
     """The negative log-likelihood of counts; ``input`` is the logarithm of the rate."""
+    reduction = _chosen(size_average, reduce, reduction)
     if log_input:
         loss = _O["exp"](input) - target * input
     else:
@@ -284,19 +387,32 @@ def gaussian_nll_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Any, target: Any, weight: Any = None, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """The mean over classes of the cross entropy of each class alone."""
+    reduction = _chosen(size_average, reduce, reduction)
     loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))
     loss = loss if weight is None else loss * weight
     return _reduced(_O["mean"](loss, -1), reduction)
 
 
 def multi_margin_loss(
-    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
+    input: Any,
+    target: Any,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Any:
     """What each wrong class lacks to a margin below the right one."""
+    reduction = _chosen(size_average, reduce, reduction)
     if p not in (1, 2):
         raise RuntimeFault("E0304", "only p == 1 and p == 2 supported")
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine import random
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batched import Batched, is_batched
 from gradcli.transforms.operand import as_value, levels
@@ -17,12 +18,17 @@ active: list[tuple[int, int]] = []
 """Level and size of every vmap that is running, outermost first."""
 
 
-def vmap(function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> Callable[..., Any]:
+def vmap(
+    function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """``function`` for every entry along a dimension of its arguments at once.
 
     in_dims    the dimension of each argument that is mapped over, or None for one that is the same
                for all; one number for all arguments, or a tuple with an entry for each
     out_dims   where the dimension goes in each result
+    randomness what random numbers drawn inside are: an "error", the "same" for all, or "different"
+    chunk_size how many entries to work on at a time: less memory at once; None for all
 
     Nests, and goes with grad, jvp and the others in any order. Inside, a condition cannot depend on
     a mapped value (E0414): use ``where``. Raises ValueFault (E0303) for dimensions that do not fit.
@@ -37,7 +43,18 @@ def vmap(function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> C
                 [6., 8.]])
     """
 
+    if randomness not in ("error", "same", "different"):
+        raise _unfit(
+            "randomness", "Only allowed values for randomness are 'error', 'different', or 'same'. "
+            f"Got {randomness}",
+        )  # fmt: skip
+    if chunk_size is not None and chunk_size < 1:
+        raise _unfit("chunk_size", f"chunk_size must be at least 1, got {chunk_size}")
+
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        if chunk_size is not None:
+            one = vmap(function, in_dims, out_dims, randomness)
+            return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size)
         leaves, shape = flatten(args)
         dims = _for_each(in_dims, args, "in_dims")
         keyword, form = flatten(kwargs)
@@ -53,12 +70,14 @@ def vmap(function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> C
         ]
         split = len(batches) - len(keyword)
         active.append((level, count))
+        random.drawn.append(_drawing(randomness, level, count))
         try:
             result = function(
                 *unflatten(batches[:split], shape), **unflatten(batches[split:], form)
             )
         finally:
             active.pop()
+            random.drawn.pop()
         outputs, out_shape = flatten(result)
         where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
         return unflatten(
@@ -66,6 +85,47 @@ def vmap(function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0) -> C
         )
 
     return mapped
+
+
+def _drawing(randomness: str, level: int, count: int) -> Callable:
+    """How a random tensor of a shape is made inside this vmap."""
+
+    def draw(make: Callable, shape: tuple) -> Any:
+        if randomness == "error":
+            raise RuntimeFault(
+                "E0414", "vmap: called random operation while in randomness error mode",
+                help='vmap(f, randomness="same") or "different" says what is wanted',
+            )  # fmt: skip
+        return Batched(make((count, *shape)), level) if randomness == "different" else make(shape)
+
+    return draw
+
+
+def _by_chunks(
+    one: Callable, args: tuple, kwargs: dict, in_dims: Any, out_dims: Any, size: int
+) -> Any:
+    """The mapped function on so many entries at a time, the results joined."""
+    leaves, shape = flatten(args)
+    keyword, form = flatten(kwargs)
+    dims = _for_each(in_dims, args, "in_dims") + [0] * len(keyword)
+    values = [v if d is None else as_value(v) for v, d in zip(leaves + keyword, dims, strict=True)]
+    count = _size(values, dims)
+    parts = []
+    for start in range(0, count, size):
+        cut = [
+            v if d is None else v.narrow(d, start, min(size, count - start))
+            for v, d in zip(values, dims, strict=True)
+        ]
+        split = len(cut) - len(keyword)
+        parts.append(one(*unflatten(cut[:split], shape), **unflatten(cut[split:], form)))
+    columns = [flatten(part)[0] for part in parts]
+    out_shape = flatten(parts[0])[1]
+    where = _for_each(out_dims, parts[0], "out_dims", one=out_shape is None)
+    joined = [
+        column[0] if dim is None else OPERATORS["cat"](*column, dim=dim)
+        for column, dim in zip(zip(*columns, strict=True), where, strict=True)
+    ]
+    return unflatten(joined, out_shape)
 
 
 def _for_each(dims: Any, values: Any, what: str, one: bool = False) -> list:

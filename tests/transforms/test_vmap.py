@@ -181,3 +181,42 @@ def test_what_is_refused(case):
     with pytest.raises(Fault) as fault:
         call()
     assert fault.value.code == code
+
+
+def test_an_index_that_differs_along_the_batch():
+    w = torch.arange(12.0).reshape(4, 3)
+    i = torch.tensor([2, 0, 3])
+    assert torch.equal(vmap(lambda k: w[k])(i), w[i])
+    rows = torch.stack([w, w + 100, w + 200])
+    assert vmap(lambda x, k: x[k, 1])(rows, i).tolist() == [7, 101, 210]
+    pairs = torch.tensor([[0, 1], [1, 1], [3, 2]])
+    assert torch.equal(vmap(lambda k: w[k])(pairs), w[pairs])
+    grads = vmap(grad(lambda x, k: x[k].square()), in_dims=(None, 0))(w[:, 0], i)
+    assert grads.tolist() == [[0, 0, 12, 0], [0, 0, 0, 0], [0, 0, 0, 18]]
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 3, 5, 100])
+def test_chunks_change_nothing(chunk_size):
+    x, y = torch.arange(15.0).reshape(5, 3), torch.arange(10.0).reshape(2, 5)
+
+    def f(a, b):
+        return a.sum() * b, (a, b @ b)
+
+    whole = vmap(f, in_dims=(0, 1), out_dims=(1, (0, 0)))(x, y)
+    parts = vmap(f, in_dims=(0, 1), out_dims=(1, (0, 0)), chunk_size=chunk_size)(x, y)
+    assert torch.equal(whole[0], parts[0])
+    assert all(map(torch.equal, whole[1], parts[1]))
+
+
+def test_randomness():
+    x = torch.zeros(3)
+    with pytest.raises(RuntimeError, match="called random operation while in randomness error"):
+        vmap(lambda v: v + torch.randn(2))(x)
+    same = vmap(lambda v: v + torch.randn(2), randomness="same")(x)
+    assert torch.equal(same[0], same[1]) and torch.equal(same[0], same[2])
+    torch.manual_seed(0)
+    different = vmap(lambda v: v + torch.randn(2), randomness="different")(x)
+    torch.manual_seed(0)
+    assert torch.equal(different, torch.randn(3, 2))
+    with pytest.raises(ValueError, match="allowed values for randomness"):
+        vmap(lambda v: v, randomness="often")
