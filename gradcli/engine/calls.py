@@ -165,7 +165,10 @@ def polygamma(n: int, input: Any) -> Any:
 
 
 def mvlgamma(input: Any, p: int) -> Any:
-    """The logarithm of the Gamma function of ``p`` dimensions."""
+    """The logarithm of the Gamma function of ``p`` dimensions. Raises RuntimeFault (E0304)."""
+    if p < 1:
+        raise RuntimeFault("E0304", "p has to be greater than or equal to 1")
+    charge_shape((p, 400, max(1, input.numel())), 1)
     total = builtins.sum(O["lgamma"](input - 0.5 * j) for j in range(p))
     return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
 

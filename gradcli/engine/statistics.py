@@ -22,6 +22,9 @@ from gradcli.ops.limits import charge_shape
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
+PIECE = 400
+"""Bytes that are charged for one turn of a loop over rows."""
+
 
 def _running(name: str) -> Any:
     def running(input: Any, dim: int) -> Any:
@@ -159,6 +162,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     if not len(input.shape):
         return Extremes((input.clone(), wrap(np.int64(0), dtypes.int64)), "mode")
     rows = np.moveaxis(input.array, dim, -1)
+    charge_shape((*rows.shape[:-1], PIECE), 1)
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
         values, counts = np.unique(rows[place], return_counts=True)
@@ -214,6 +218,7 @@ def searchsorted(
                 "E0301", "boundaries tensor should be 1 dimension or the first N-1 dimensions of "
                 "boundaries tensor and input value tensor must match",
             )  # fmt: skip
+        charge_shape((*rows.shape[:-1], PIECE), 1)
         found = np.empty(values.shape, np.int64)
         for place in np.ndindex(rows.shape[:-1]):
             found[place] = np.searchsorted(rows[place], values[place], where)

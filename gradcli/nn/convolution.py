@@ -20,6 +20,8 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
 
 Sizes = int | Sequence[int]
+PIECE = 400
+"""Bytes that one small tensor takes, with its place in the graph."""
 
 
 def _each(value: Any, rank: int, name: str) -> tuple[int, ...]:
@@ -379,6 +381,7 @@ def _adaptive(input: Any, output_size: Any, rank: int, name: str) -> Any:
     wanted = _each(output_size, rank, "output_size")
     sizes = input.shape[-rank:]
     pieces = []
+    charge_shape((math.prod(wanted), PIECE), 1)
     parts = [
         [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
         for n, m in zip(sizes, wanted, strict=True)

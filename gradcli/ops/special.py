@@ -96,7 +96,8 @@ entr = elementwise(
 def _polygamma(x: Any, n: int) -> Any:
     if n == 0:
         return special("psi", x, x)
-    factor = math.factorial(n) * (-1.0) ** (n + 1)
+    # Above 170 the factorial is no float, and the result infinite.
+    factor = (-1.0) ** (n % 2 + 1) * (float(math.factorial(n)) if n <= 170 else math.inf)
     return factor * special("zeta", x, n + 1, x)
 
 

@@ -9,6 +9,7 @@ from gradcli.engine import random
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.limits import charge_shape
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batched import Batched, is_batched
 from gradcli.transforms.operand import as_value, levels
@@ -110,6 +111,7 @@ def _by_chunks(
     dims = _for_each(in_dims, args, "in_dims") + [0] * len(keyword)
     values = [v if d is None else as_value(v) for v, d in zip(leaves + keyword, dims, strict=True)]
     count = _size(values, dims)
+    charge_shape((-(-count // size), 400), 1)  # each call makes a few small tensors at least
     parts = []
     for start in range(0, count, size):
         cut = [

@@ -1,0 +1,88 @@
+"""Order statistics and running extremes at their edges: no entries, no dimensions, NaN, ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli import func
+
+nan = float("nan")
+
+
+def test_running_extremes_of_nothing_and_of_one_number():
+    values, indices = torch.cummax(torch.zeros(0, 3), 1)
+    assert values.shape == indices.shape == (0, 3)
+    values, indices = torch.tensor(3.0).cummin(0)
+    assert (values.item(), indices.item()) == (3, 0)
+
+
+def test_a_nan_stays_the_extreme_until_the_next():
+    x = torch.tensor([1.0, nan, 5.0, nan, 2.0])
+    assert torch.cummax(x, 0).indices.tolist() == [0, 1, 1, 3, 3]
+    assert torch.cummin(x, 0).indices.tolist() == [0, 1, 1, 3, 3]
+
+
+def test_of_equal_entries_the_last_one_has_the_gradient():
+    x = torch.tensor([2.0, 2.0, 1.0], requires_grad=True)
+    torch.cummax(x, 0).values.sum().backward()
+    assert x.grad.tolist() == [1, 2, 0]
+
+
+def test_a_long_running_maximum_is_that_of_numpy():
+    x = np.random.default_rng(0).normal(size=(3, 257, 2))
+    got = torch.cummax(torch.tensor(x), 1).values.numpy()
+    np.testing.assert_array_equal(got, np.maximum.accumulate(x, 1))
+
+
+@pytest.mark.parametrize("how", ["linear", "lower", "higher", "midpoint", "nearest"])
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_quantiles_are_numpys(how, dim, keepdim):
+    x = np.random.default_rng(1).normal(size=(3, 4, 5))
+    q = np.array([0.0, 0.3, 0.65, 1.0])
+    got = torch.quantile(torch.tensor(x), torch.tensor(q), dim, keepdim, interpolation=how)
+    np.testing.assert_allclose(got.numpy(), np.quantile(x, q, dim, keepdims=keepdim, method=how))
+
+
+def test_quantiles_of_what_holds_nan():
+    x = torch.tensor([[1.0, nan, 3.0], [4.0, 5.0, 7.0]])
+    assert str(torch.quantile(x, 0.5, dim=1).tolist()) == "[nan, 5.0]"
+    assert torch.nanquantile(x, 0.5, dim=1).tolist() == [2.0, 5.0]
+    assert torch.nanmedian(x).item() == 4.0 and torch.nanmedian(x, 1).values.tolist() == [1, 5]
+    assert torch.nanmean(x, 1).tolist()[0] == 2.0
+
+
+def test_wrong_quantiles():
+    x = torch.ones(3)
+    for call, words in (
+        (lambda: torch.quantile(x, 1.5), "must be in the range"),
+        (lambda: torch.quantile(x, 0.5, interpolation="best"), "interpolation must be one of"),
+        (lambda: torch.quantile(torch.zeros(0), 0.5), "must be non-empty"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            call()
+
+
+def test_mode_takes_the_smallest_of_the_most_frequent_and_its_last_place():
+    found = torch.mode(torch.tensor([[3, 1, 1, 3, 2], [5, 5, 4, 0, 5]]))
+    assert found.values.tolist() == [1, 5] and found.indices.tolist() == [2, 4]
+
+
+def test_data_dependent_functions_in_a_batch():
+    x = torch.tensor([[3.0, 1.0, 2.0], [4.0, 4.0, 6.0]])
+    assert func.vmap(torch.median)(x).tolist() == [2, 4]
+    assert func.vmap(lambda r: torch.quantile(r, 0.5))(x).tolist() == [2, 4]
+    assert func.vmap(func.grad(torch.median))(x).tolist() == [[0, 0, 1], [0.5, 0.5, 0]]
+
+
+def test_searching():
+    edges = torch.tensor([1.0, 3.0, 5.0])
+    values = torch.tensor([[0.0, 1.0], [3.0, 9.0]])
+    assert torch.searchsorted(edges, values).tolist() == [[0, 0], [1, 3]]
+    assert torch.bucketize(values, edges, right=True).tolist() == [[0, 1], [2, 3]]
+    rows = torch.stack([edges, edges + 1])
+    assert torch.searchsorted(rows, values).tolist() == [[0, 0], [1, 3]]
+    with pytest.raises(RuntimeError, match="first N-1 dimensions"):
+        torch.searchsorted(rows, torch.ones(3, 1))
