@@ -134,6 +134,7 @@ polygamma = elementwise(
     params={"n": 1},
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
     domain="x > 0",
+    example="polygamma(2, x) --x 1.5",
 )
 zeta = elementwise(
     "zeta",
