@@ -37,7 +37,7 @@ def test_bessel_functions_to_third_order(x):
         out = getattr(gradcli.special, name)(leaf)
         for order in range(4):
             with mpmath.workdps(30):
-                want = float(mpmath.diff(lambda t: function(0, t), x, order).real)
+                want = float(mpmath.diff(lambda t, f=function: f(0, t), x, order).real)
             assert out.item() == pytest.approx(want, abs=1e-14, rel=1e-13)
             if order < 3:
                 (out,) = gradcli.autograd.grad(out, leaf, create_graph=True)
