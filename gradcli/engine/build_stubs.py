@@ -149,6 +149,8 @@ def _parameters(function: Any, method: bool) -> Iterator[str]:
         if method and not i:
             yield "*self: Any" if p.kind is p.VAR_POSITIONAL else "self"
             continue
+        if method and p.name == "out":
+            continue  # PyTorch's methods have none
         if p.kind is p.KEYWORD_ONLY and not star:
             star = True
             yield "*"

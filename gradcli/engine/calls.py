@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.outputs import into
 from gradcli.engine.record import binary_method
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
@@ -26,13 +27,17 @@ O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line
 _add, _sub, _div, _pow = (binary_method(O[name], depth=2) for name in ("add", "sub", "div", "pow"))
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
+    if out is not None:
+        return into(out, add, (input, other), {"alpha": alpha})
     return _add(input, other if alpha == 1 else alpha * other)
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
+    if out is not None:
+        return into(out, sub, (input, other), {"alpha": alpha})
     return _sub(input, other if alpha == 1 else alpha * other)
 
 
@@ -41,8 +46,10 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return _sub(other, input if alpha == 1 else alpha * input)
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """The quotient; ``rounding_mode`` is None, ``"trunc"`` or ``"floor"``."""
+    if out is not None:
+        return into(out, div, (input, other), {"rounding_mode": rounding_mode})
     if rounding_mode is None:
         return _div(input, other)
     if rounding_mode == "floor":
@@ -58,8 +65,10 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return out.to(input.dtype) if whole and not isinstance(other, float) else out
 
 
-def pow(input: Any, exponent: Any) -> Any:
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """``input ** exponent``."""
+    if out is not None:
+        return into(out, pow, (input, exponent), {})
     return _pow(input, exponent)
 
 

@@ -146,8 +146,9 @@ def to_dtype(dtype: Any) -> DType:
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except (TypeError, KeyError):
+        shown = repr(dtype) if isinstance(dtype, str) else f"a {type(dtype).__name__}"
         raise TypeFault(
-            "E0309", f"{dtype!r} is not a dtype", help=f"one of {', '.join(d.name for d in ALL)}"
+            "E0309", f"{shown} is not a dtype", help=f"one of {', '.join(d.name for d in ALL)}"
         ) from None
 
 

@@ -49,7 +49,7 @@ def increment_version(tensor: Any) -> None:
         t._meta().version.bump()
 
 
-class _Handles:
+class Handles:
     """Removes several hooks at once; also usable in ``with``."""
 
     def __init__(self, handles: Sequence[Handle]) -> None:
@@ -60,7 +60,7 @@ class _Handles:
         for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> _Handles:
+    def __enter__(self) -> Handles:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -69,7 +69,7 @@ class _Handles:
 
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
-) -> _Handles:
+) -> Handles:
     """Call ``fn`` once in every backward pass that reaches ``tensors``.
 
     ``mode="all"``: with the list of their gradients, None where one is not reached, after the last
@@ -95,4 +95,4 @@ def register_multi_grad_hook(
 
         return hook
 
-    return _Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])
+    return Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])

@@ -64,45 +64,19 @@ def _write(target: Tensor, part: Tensor) -> None:
 
 
 def with_out(function: Callable) -> Callable:
-    """``function`` that takes ``out=`` too.
-
-    Functions of one or two tensors alone have a way of their own: it costs them the least.
-    """
+    """``function`` that takes ``out=`` too; itself where it does so already."""
     code = getattr(function, "__code__", None)
-    simple = code is not None and not code.co_flags & 0x0C and not code.co_kwonlyargcount
-    if simple and code.co_argcount == 1:
-        call: Callable = _of_one(function)
-    elif simple and code.co_argcount == 2 and not function.__defaults__:
-        call = _of_two(function)
-    else:
-        call = _of_any(function)
-    call.__name__ = call.__qualname__ = getattr(function, "__name__", None) or function.name
-    call.__doc__ = function.__doc__ or getattr(function, "doc", None)
-    call.__module__ = getattr(function, "__module__", None) or __name__
-    call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
-    return call
+    names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "out" in names:
+        return function
 
-
-def _of_one(function: Callable) -> Callable:
-    def call(input: Any, *, out: Any = None) -> Any:
-        return function(input) if out is None else into(out, function, (input,), {})
-
-    return call
-
-
-def _of_two(function: Callable) -> Callable:
-    plain = _of_any(function)
-
-    def call(*args: Any, **options: Any) -> Any:
-        return plain(*args, **options) if options else function(*args)
-
-    return call
-
-
-def _of_any(function: Callable) -> Callable:
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is None:
             return function(*args, **options)
         return into(out, function, args, options)
 
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", None) or function.name
+    call.__doc__ = function.__doc__ or getattr(function, "doc", None)
+    call.__module__ = getattr(function, "__module__", None) or __name__
+    call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
     return call

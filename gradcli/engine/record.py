@@ -19,6 +19,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.graph import EMPTY, Node, more, next_number
 from gradcli.engine.memory import InferenceMeta
 from gradcli.engine.modes import mode
+from gradcli.engine.outputs import into
 from gradcli.engine.places import mark
 from gradcli.engine.pulling import node_class
 from gradcli.engine.tensor import Tensor, wrap
@@ -224,8 +225,10 @@ def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
     save_x, save_out = "x" in saves, "out" in saves
     masks = op.name in ("relu",)
 
-    def method(input: Any) -> Any:
+    def method(input: Any, *, out: Any = None) -> Any:
         nonlocal cls
+        if out is not None:
+            return into(out, method, (input,), {})
         if input.__class__ is not Tensor:
             return _elsewhere(op, input)
         x = input.array
@@ -287,8 +290,10 @@ def binary_method(
     keep_self = y_for_y if reverse else x_for_x
     keep_out = out_for_y if reverse else out_for_x
 
-    def method(input: Any, other: Any) -> Any:
+    def method(input: Any, other: Any, *, out: Any = None) -> Any:
         nonlocal both, with_number
+        if out is not None:
+            return into(out, method, (input, other), {})
         if input.__class__ is not Tensor:
             return _elsewhere(op, input, other)
         dtype = input.dtype

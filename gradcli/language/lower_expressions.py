@@ -236,6 +236,12 @@ class Expressions(Emitter):
                 "E0206", f"`{dotted}` is a module, not a value", self.checked.source, node.start,
                 node.end, help=f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
             )  # fmt: skip
+        last = path[0]
+        if last in names.WITHHELD:
+            raise SyntaxFault(
+                "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
+                help=names.WITHHELD[last],
+            )  # fmt: skip
         from gradcli.language.foreign import module_help
 
         near = closest(dotted, table)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import creation, dtypes, functions, modes
+from gradcli.engine.edges import GradientEdge, Handles
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
 from gradcli.engine.results import Extremes, Range, Results
 from gradcli.engine.tensor import Size, Tensor
@@ -118,6 +119,11 @@ def _tensor_methods() -> dict[str, Any]:
 WITHHELD = {
     "numpy": "tensors are the only arrays here; x.tolist() gives numbers",
     "data_ptr": "x.is_contiguous(), x.stride() and x.storage_offset() say how entries lie",
+    "saved_tensors_hooks": "ctx.save_for_backward in a Function of your own decides what is kept",
+    "save_on_cpu": "everything is in the computer's memory already",
+    "disable_saved_tensors_hooks": "a program has no hooks on saved tensors",
+    "allow_mutation_on_saved_tensors": "write x = x + 1 where x += 1 would change a saved value",
+    "metadata": "a node's notes are a dictionary; keep them in a list of your own",
     "param_groups": "an optimizer's groups are dictionaries; make another optimizer instead",
     "state_dict": "an optimizer's state is a dictionary",
     "getattr": "write the attribute: x.grad_fn",
@@ -130,6 +136,7 @@ READ: dict[type, tuple[str, ...]] = {
     Tensor: tuple(_TENSOR_READ),
     Node: ("next_functions",),
     AccumulateGrad: ("next_functions", "variable"),
+    GradientEdge: ("node", "output_nr"),
     Extremes: ("values", "indices"),
     Range: ("min", "max"),
     dtypes.DType: ("is_floating_point", "is_complex", "itemsize"),
@@ -144,7 +151,12 @@ CALL: dict[type, dict[str, Any]] = {
     Size: {"numel": Size.numel, **builtins.TUPLE_METHODS},
     Node: {"name": Node.name, "register_hook": Node.register_hook,
            "register_prehook": Node.register_prehook},
+    AccumulateGrad: {
+        "name": AccumulateGrad.name, "register_hook": AccumulateGrad.register_hook,
+        "register_prehook": AccumulateGrad.register_prehook,
+    },
     Handle: {"remove": Handle.remove},
+    Handles: {"remove": Handles.remove},
     list: builtins.LIST_METHODS,
     tuple: builtins.TUPLE_METHODS,
     str: builtins.STRING_METHODS,

@@ -157,6 +157,17 @@ def _autograd() -> dict[str, Any]:
             **higher.autograd()}  # fmt: skip
 
 
+def _graph() -> dict[str, Any]:
+    from gradcli.engine import edges
+    from gradcli.engine.graph import Node
+
+    return {
+        "Node": Node, "get_gradient_edge": edges.get_gradient_edge,
+        "increment_version": edges.increment_version,
+        "register_multi_grad_hook": edges.register_multi_grad_hook,
+    }  # fmt: skip
+
+
 def _higher(name: str) -> Callable[[], dict[str, Any]]:
     def make() -> dict[str, Any]:
         from gradcli.language import higher
@@ -169,8 +180,8 @@ def _higher(name: str) -> Callable[[], dict[str, Any]]:
 _TORCH = {
     "nn.functional": _public("nn.functional"), "linalg": _public("linalg"),
     "special": _public("special"), "fft": _public("fft"),
-    "autograd.functional": _higher("functional"), "autograd": _autograd, "func": _higher("func"),
-    "optim": _higher("optim"),
+    "autograd.functional": _higher("functional"), "autograd.graph": _graph,
+    "autograd": _autograd, "func": _higher("func"), "optim": _higher("optim"),
 }  # fmt: skip
 
 
