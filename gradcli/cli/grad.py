@@ -28,12 +28,19 @@ Doctor = Annotated[
 ]
 
 
+Show = Annotated[
+    str | None,
+    typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
+]
+
+
 @options.command(*options.EVERYTHING)
 def grad(
     job: inputs.Job,
     wrt: options.Wrt = None,
     cotangent: Cotangent = None,
     retain: Retain = None,
+    show: Show = None,
     nan: options.Nan = "warn",
     doctor: Doctor = False,
 ) -> None:
@@ -51,6 +58,8 @@ def grad(
             parts.append((f"retained.{name}.grad", f"d/d{name}", g, "kept"))
         else:
             parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
+    outcome.variables.update(leaves)
+    parts += shown(show, outcome)
     extra: dict[str, Any] = {} if wanted else {"grads": {}}
     if not doctor:
         job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
@@ -101,6 +110,27 @@ def kept_names(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) 
             )
             raise ValueFault("E0910", f"--retain {name}: no such variable in the graph", help=have)
     return names
+
+
+def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]:
+    """The variables that ``--show`` asks for, each with its gradient. Raises ValueFault (E0910)."""
+    parts: list[tuple[str, str, Any, str]] = []
+    for name in (n.strip() for n in (show or "").split(",") if n.strip()):
+        if name not in outcome.variables:
+            from gradcli.language.diagnostics import closest
+
+            near = closest(name, outcome.variables)
+            raise ValueFault(
+                "E0910", f"--show {name}: the program leaves no variable of that name",
+                help=f"did you mean {near}?" if near else None,
+            )  # fmt: skip
+        value = outcome.variables[name]
+        tensor = value if isinstance(value, Tensor) else inputs.as_result(value)
+        parts.append((f"shown.{name}.value", name, tensor, ""))
+        kept = isinstance(value, Tensor) and (value.is_leaf or value.retains_grad)
+        if kept and value.grad is not None:
+            parts.append((f"shown.{name}.grad", f"{name}.grad", value.grad, ""))
+    return parts
 
 
 def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:

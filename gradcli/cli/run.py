@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gradcli.cli import inputs, options, output, watchdog
-from gradcli.cli.grad import kept_names
+from gradcli.cli.grad import Show, kept_names, shown
 from gradcli.engine import Tensor
 from gradcli.language.run import Outcome
 from gradcli.ops.errors import ValueFault
@@ -23,10 +23,6 @@ PROGRAM: options.Group = {
     ),
     "pieces": options.TEXT["pieces"],
 }
-Show = Annotated[
-    str | None,
-    typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
-]
 Retain = Annotated[
     str | None,
     typer.Option("--retain", metavar="NAMES", help="Show the gradients of h,k or all variables."),
@@ -47,7 +43,7 @@ def run(job: inputs.Job, show: Show = None, retain: Retain = None, trace: Trace 
         trace=output.inert_writer(sys.stderr) if trace else None,
     )  # fmt: skip
     outcome.variables.update(job.leaves)
-    parts = [*_shown(show, outcome), *_kept(retain, outcome, job.leaves)]
+    parts = [*shown(show, outcome), *_kept(retain, outcome, job.leaves)]
     watchdog.stop()
     sys.stdout.flush()
     if parts or job.json:
@@ -59,25 +55,6 @@ def _names(text: str | None) -> frozenset[str] | None:
     if text == "all":
         return None
     return frozenset(name.strip() for name in (text or "").split(",") if name.strip())
-
-
-def _shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]:
-    parts: list[tuple[str, str, Any, str]] = []
-    for name in (n.strip() for n in (show or "").split(",") if n.strip()):
-        if name not in outcome.variables:
-            from gradcli.language.diagnostics import closest
-
-            near = closest(name, outcome.variables)
-            raise ValueFault(
-                "E0910", f"--show {name}: the program leaves no variable of that name",
-                help=f"did you mean {near}?" if near else None,
-            )  # fmt: skip
-        value = outcome.variables[name]
-        tensor = value if isinstance(value, Tensor) else inputs.as_result(value)
-        parts.append((f"shown.{name}.value", name, tensor, ""))
-        if isinstance(value, Tensor) and value.grad is not None:
-            parts.append((f"shown.{name}.grad", f"{name}.grad", value.grad, ""))
-    return parts
 
 
 def _kept(

@@ -166,7 +166,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0606": (
         "functions call each other too deeply",
-        "About 900 calls may be open at a time. A function that calls itself needs a case in "
+        "500 calls may be open at a time, 900 at most with --max-depth N; fewer where they pass "
+        "through comprehensions, hooks or Functions. A function that calls itself needs a case in "
         "which it does not; for long repetitions write a loop.",
         "def f(x):\n    return f(x) + 1\n\ny = f(1)\n",
     ),

@@ -41,9 +41,11 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
         frames.pop()  # the call that went too deep says more than the function it entered
     node = frames[-1].node
     said = ""
-    if isinstance(node, n.While) and found.code == "E0601":
-        said = _turns(node, getattr(found, "turns", []))
-        found.message = found.message.replace("the program passed", "the loop passed")
+    if found.code == "E0601":
+        watched = _watched(node, program.checked.module)
+        if watched is not None:
+            said = _turns(watched, getattr(found, "turns", []))
+            found.message = found.message.replace("the program passed", "the loop passed")
     found.source = program.source  # type: ignore[attr-defined]
     found.labels = labels(found, frames, program, said)  # type: ignore[attr-defined]
     found.start, found.end = found.labels[0][:2]  # type: ignore[attr-defined]
@@ -143,10 +145,20 @@ def _codes_of(fault: BaseException) -> set[int]:
     return found
 
 
-def _turns(loop: n.While, turns: list[dict[str, str]]) -> str:
+def _watched(node: n.Node, module: n.Module) -> n.Node | None:
+    """What says how a loop goes on: the condition of a while, the variable of a for."""
+    if isinstance(node, n.While):
+        return node.test
+    for loop in n.walk(module):
+        if isinstance(loop, n.For) and loop.iter is node:
+            return loop.target
+    return None
+
+
+def _turns(watched: n.Node, turns: list[dict[str, str]]) -> str:
     """The last values that a loop's condition read: ``err: 0.31, 0.31 (not changing)``."""
     said = []
-    for name in dict.fromkeys(x.id for x in n.walk(loop.test) if isinstance(x, n.Name)):
+    for name in dict.fromkeys(x.id for x in n.walk(watched) if isinstance(x, n.Name)):
         values = [turn[name] for turn in turns if name in turn][-3:]
         if values:
             still = " (not changing)" if len(values) > 1 and len(set(values)) == 1 else ""

@@ -242,3 +242,27 @@ def test_timeout_ends_a_long_computation(process):
 def test_cuda_without_cupy(cli):
     done = cli("grad", "x", "--x", "1", "--device", "cuda")
     assert done.code == 1 and "CuPy" in done.err
+
+
+def test_show_adds_the_programs_variables(cli):
+    done = cli("grad", "h = x + 1; (h - 2*x)^2", "--x", "3", "--show", "h")
+    assert done.out == "value  4\nd/dx   4\nh      4\n" and done.err == ""
+    shown = cli("grad", "h = x + 1; (h - 2*x)^2", "--x", "3", "--show", "h", "--json").json
+    assert shown["shown"]["h"]["value"]["data"] == 4.0
+    done = cli("grad", "hello = x + 1; hello^2", "--x", "3", "--show", "helo")
+    assert done.code == 2 and "did you mean hello?" in done.err
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "meant"),
+    [
+        ("--dtype", "flaot32", "float32"),
+        ("--format", "jsno", "json"),
+        ("--nan", "eror", "error"),
+        ("--color", "nevr", "never"),
+        ("--device", "cud", "cuda"),
+    ],
+)
+def test_a_mistyped_choice_gets_the_nearest(cli, option, given, meant):
+    done = cli("grad", "x^2", "--x", "3", option, given)
+    assert done.code == 2 and "E0907" in done.err and f"did you mean {meant}?" in done.err

@@ -110,3 +110,27 @@ def test_functions_of_a_session_work_within_the_limits_of_each_line(process):
     done = process("repl", stdin=lines)
     assert done.out == "400\n400\n" and done.code == 3
     assert "calls nest deeper than 500" in done.err
+
+
+def test_limits_may_come_from_the_environment(process):
+    endless = "while True: pass"
+    done = process("run", "-e", endless, GRADCLI_MAX_STEPS="1000")
+    assert done.code == 3 and "passed 1,000 steps" in done.err
+    done = process("run", "-e", endless, "--max-steps", "500", GRADCLI_MAX_STEPS="1000")
+    assert "passed 500 steps" in done.err
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf"])
+def test_a_timeout_is_a_number_of_seconds(cli, seconds):
+    assert cli("eval", "1", "--timeout", seconds).code == 2
+
+
+def test_a_for_loop_shows_its_variable(cli):
+    done = cli("run", "-e", "for i in range(100000): x = i*2", "--max-steps", "500")
+    assert "the loop passed 500 steps" in done.err and "i: 497, 498, 499" in done.err
+
+
+def test_a_program_has_so_many_functions(cli):
+    text = "\n".join(f"def f{i}(): return {i}" for i in range(2001))
+    done = cli("run", "-e", text)
+    assert done.code == 3 and "E0604" in done.err and "2,000 functions" in done.err
