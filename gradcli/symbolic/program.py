@@ -264,6 +264,8 @@ class _Flattening:
             raise self.refuse(
                 f"`{name}` along a dimension (a value and an index; `a{name}` has one)", node
             )
+        if name == "polygamma":
+            args.reverse()  # the function takes the order first, the operator x
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
         op = _operators().get({"max": "amax", "min": "amin"}.get(name, name))

@@ -8,6 +8,7 @@ the visible part only, so a rule that was written for gradients gives a whole Ja
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -119,7 +120,31 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 Symbol.__hash__ = object.__hash__
 Size.__eq__ = Size.__dict__["__eq__"]
 
-_CONSTANTS = {0.6931471805599453: 2, 2.302585092994046: 10}
+
+def _constants() -> dict[float, v.Tensor]:
+    """What the floats of rules stand for: logarithms, and powers of pi."""
+    pi = v.factor(v.base("constant", "pi"))
+    two = v.number(2)
+    found = {math.log(n): v.factor(v.base("call", "log", (v.number(n),))) for n in (2, 10)}
+    for power in (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2)):
+        found[math.pi**power] = v.power(pi, power)
+        if power.denominator == 2:
+            found[(2 * math.pi) ** power] = v.mul(v.power(two, power), v.power(pi, power))
+    return found
+
+
+def _constant(value: float) -> v.Tensor:
+    """A float of many digits as a small multiple of a known constant; else as the decimal it is."""
+    if len(repr(value)) > MANY_DIGITS:
+        for known, tensor in _constants().items():
+            share = Fraction(value / known).limit_denominator(12)
+            if share and abs(float(share) * known - value) <= 4e-16 * abs(value):
+                return v.mul(v.number(share), tensor)
+    return v.number(Fraction(repr(value)))
+
+
+MANY_DIGITS = 14
+"""Characters of a float from which on it is held to be more than a decimal."""
 
 
 def as_symbol(value: Any) -> Symbol:
@@ -129,11 +154,8 @@ def as_symbol(value: Any) -> Symbol:
     if isinstance(value, bool | int | Fraction):
         return Symbol(v.number(int(value) if isinstance(value, bool) else value))
     if isinstance(value, float):
-        if value in _CONSTANTS:
-            argument = v.number(_CONSTANTS[value])
-            return Symbol(v.factor(v.base("call", "log", (argument,))))
         if value - value == 0:
-            return Symbol(v.number(Fraction(repr(value))))
+            return Symbol(_constant(value))
         raise no_closed_form("an infinite value or NaN")
     raise no_closed_form(f"a {type(value).__name__}")
 
