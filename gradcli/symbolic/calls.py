@@ -6,7 +6,7 @@ What is folded here holds wherever both sides are defined. Conditions become ind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
 from typing import Any
@@ -394,29 +394,6 @@ def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
 @operation("remainder")
 def remainder(x: Symbol, y: Symbol) -> Symbol:
     return call("remainder", [x, y])
-
-
-@operation("polygamma")
-def polygamma(x: Symbol, n: Any = 1) -> Symbol:
-    """``polygamma(n, x)``, its arguments in the order of the function."""
-    return call("polygamma", [as_symbol(n), x])
-
-
-def _bessel(first: str, second: str, sign: int) -> Callable[..., Symbol]:
-    """Bessel functions of any order by those of order 0 and 1 (Abramowitz and Stegun, 9.1.27)."""
-
-    def of_order(x: Symbol, n: int = 0) -> Symbol:
-        below, here = call(first, [x]), call(second, [x])
-        for k in range(1, n):
-            below, here = here, sign * (below - here * (2 * k) / x)
-        return here if n else below
-
-    return of_order
-
-
-operation("bessel_i")(_bessel("i0", "i1", 1))
-operation("bessel_ie")(_bessel("i0e", "i1e", 1))
-operation("bessel_j")(_bessel("bessel_j0", "bessel_j1", -1))
 
 
 @operation("isclose")

@@ -37,6 +37,7 @@ KINKS = {
     "prod": "where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     "sign": _JUMPS, "floor": _JUMPS, "ceil": _JUMPS, "round": _JUMPS, "trunc": _JUMPS,
     "heaviside": _JUMPS, "floor_divide": _JUMPS,
+    "sinc": "at {0} = 0: the formula divides by it (gradcli grad is exact)",
     "frac": "where {0} is whole: derivative of frac taken as 1",
     "remainder": "where remainder of {0} jumps: derivative of its smooth pieces",
     "hypot": "at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",

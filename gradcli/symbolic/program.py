@@ -264,13 +264,13 @@ class _Flattening:
             raise self.refuse(
                 f"`{name}` along a dimension (a value and an index; `a{name}` has one)", node
             )
-        if name == "polygamma":
-            args.reverse()  # the function takes the order first, the operator x
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
         op = _operators().get({"max": "amax", "min": "amin"}.get(name, name))
         if op is None:
             raise self.refuse(f"`{name}`", node)
+        if name == "polygamma" and len(args) == 2 and not node.keywords:
+            return name, args[1:], {"n": self.whole(args[0])}, None
         params = {k.name: self.literal(k.value) for k in node.keywords}
         if op.variadic:
             return self.joining(op.name, node, args, params)

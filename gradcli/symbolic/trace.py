@@ -16,6 +16,7 @@ from gradcli.symbolic import indexing as indexing  # registers indexing and join
 from gradcli.symbolic import matrices as matrices  # registers inv, det and their kin
 from gradcli.symbolic import operations
 from gradcli.symbolic import reductions as reductions  # registers amax, prod and their kin
+from gradcli.symbolic import specials as specials  # registers polygamma, Bessel functions
 from gradcli.symbolic import value as v
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Shapes

@@ -87,17 +87,17 @@ REFUSED: dict[str, tuple[str, dict]] = {
     "any": ("x*any(x)", {"x": V}), "count_nonzero": ("x*count_nonzero(x)", {"x": V}),
     "argmax": ("x*argmax(x)", {"x": V}), "argmin": ("x*argmin(x)", {"x": V}),
     "argsort": ("x*argsort(x)", {"x": V}), "isclose": ("where(isclose(x, 1), x, 0)", {"x": V}),
-    "sinc": ("sinc(x)", {"x": S}),
 }  # fmt: skip
 ELSEWHERE = {
+    "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
+    "fourier": "complex, by gradcli.fft", "bessel_i": "in the rules of i0 and i1",
+    "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",
+    "sinc_slope": "in the rule of sinc",
     "put": "an assignment to entries, in programs (test_paths)",
     "scatter": "the transpose of getitem", "prod_others": "in the rule of prod",
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
     "cast": "a change of type, in programs", "adjugate_along": "in the rule of adjugate",
-    "adjugate_along_two": "in the rule of adjugate", "sinc_slope": "in the rule of sinc",
-    "argcummax": "in cummax", "argcummin": "in cummin", "fourier": "its result is complex",
-    "bessel_i": "of an order: i0 and i1 have it", "bessel_ie": "of an order: i0e and i1e have it",
-    "bessel_j": "of an order: bessel_j0 and bessel_j1 have it",
+    "adjugate_along_two": "in the rule of adjugate",
 }  # fmt: skip
 SPECIAL = {
     "polygamma": "polygamma(2, {0})",
@@ -106,8 +106,7 @@ SPECIAL = {
 }
 ENTRYWISE = [
     name for name, op in OPERATORS.items()
-    if op.kind in ("elementwise", "constant")
-    and name not in REFUSED and name not in FORMS and name not in ELSEWHERE
+    if op.kind in ("elementwise", "constant") and name not in (*REFUSED, *FORMS, *ELSEWHERE)
 ]  # fmt: skip
 
 
