@@ -1,18 +1,22 @@
-"""Run the functions that gradcli writes for PyTorch, for tests/symbolic/test_printers.py.
+"""Run the functions that gradcli writes for PyTorch and JAX, for tests/symbolic/test_printers.py.
 
-Run in an environment that has torch 2.13.0 and NumPy, with the checkout on the path:
-    PYTHONPATH=. python tests/oracles/record_code.py
-Writes tests/oracles/code.json: for every recipe of tests/symbolic/printed.json the values put in,
-what the function gave, and whether its derivatives of order 1 are those of torch.autograd.
+Run in an environment that has torch 2.13.0, or jax 0.10.2, and NumPy, with the checkout on the path:
+    PYTHONPATH=. python tests/oracles/record_code.py torch
+    PYTHONPATH=. python tests/oracles/record_code.py jax
+Writes tests/oracles/code.json or code_jax.json: for every recipe of tests/symbolic/printed.json the
+values put in, what the function gave, and whether its derivatives of order 1 are those of
+torch.autograd or jax.jacobian. JAX's has the text that ran too.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 
 from gradcli.symbolic import diff
 
@@ -33,40 +37,77 @@ def point(declared: dict) -> dict[str, np.ndarray]:
     return values
 
 
-def record(recipe: dict) -> dict:
+class Torch:
+    """How PyTorch takes arrays, differentiates, and gives numbers back."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.torch, self.version = torch, torch.__version__.partition("+")[0]
+
+    def array(self, x: np.ndarray) -> Any:
+        return self.torch.tensor(x, requires_grad=True)
+
+    def jacobian(self, function: Callable, x: Any) -> np.ndarray:
+        return self.torch.autograd.functional.jacobian(function, x).numpy()
+
+    def numbers(self, x: Any) -> np.ndarray:
+        return x.detach().numpy()
+
+
+class Jax:
+    """The same of JAX, in 64 bits."""
+
+    def __init__(self) -> None:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        self.jax, self.version = jax, jax.__version__
+
+    def array(self, x: np.ndarray) -> Any:
+        return self.jax.numpy.asarray(x)
+
+    def jacobian(self, function: Callable, x: Any) -> np.ndarray:
+        return np.asarray(self.jax.jacobian(function)(x))
+
+    def numbers(self, x: Any) -> np.ndarray:
+        return np.asarray(x)
+
+
+def record(recipe: dict, target: str, peer: Any) -> dict:
     """One recipe's run."""
     result = diff(recipe["expr"], recipe["wrt"], order=recipe["order"], declared=recipe["vars"])
     scope: dict = {}
-    exec(result.code("torch"), scope)
+    text = result.code(target)
+    exec(text, scope)
     values = {k: np.asarray(x) for k, x in point(result.declared).items()}
-    tensors = {k: torch.tensor(x, requires_grad=True) for k, x in values.items()}
-    found = scope["f"](*tensors.values())
+    arrays = {k: peer.array(x) for k, x in values.items()}
+    found = [peer.numbers(x) for x in scope["f"](*arrays.values())]
     agrees = True
     if recipe["order"] == 1:
         for name, derivative in zip(result.derivatives, found[1:], strict=True):
-            exact = torch.autograd.functional.jacobian(
-                lambda x, name=name: scope["f"](*{**tensors, name: x}.values())[0], tensors[name]
+            exact = peer.jacobian(
+                lambda x, name=name: scope["f"](*{**arrays, name: x}.values())[0], arrays[name]
             )
-            agrees = agrees and torch.allclose(derivative, exact, rtol=1e-9, atol=1e-11)
-    return {
+            agrees = agrees and np.allclose(derivative, exact, rtol=1e-9, atol=1e-11)
+    case = {
         "expr": recipe["expr"], "agrees": agrees,
         "values": {k: x.tolist() for k, x in values.items()},
-        "results": [x.detach().tolist() for x in found],
+        "results": [x.tolist() for x in found],
     }  # fmt: skip
+    return case if target == "torch" else {**case, "text": text}
 
 
-def main() -> None:
-    """Write the file."""
-    cases = [record(r) for r in json.loads(RECIPES.read_text())]
-    head = {
-        "made_with": {"torch": torch.__version__.partition("+")[0]},
-        "script": "tests/oracles/record_code.py",
-    }
+def main(target: str) -> None:
+    """Write the file of one library."""
+    peer = {"torch": Torch, "jax": Jax}[target]()
+    cases = [record(r, target, peer) for r in json.loads(RECIPES.read_text())]
+    head = {"made_with": {target: peer.version}, "script": "tests/oracles/record_code.py"}
     lines = ",\n".join(json.dumps(c) for c in cases)
     text = json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n"
-    (HERE / "code.json").write_text(text)
+    (HERE / {"torch": "code.json", "jax": "code_jax.json"}[target]).write_text(text)
     print(len(cases), "recorded;", [c["expr"] for c in cases if not c["agrees"]])
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

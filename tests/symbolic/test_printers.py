@@ -1,7 +1,7 @@
 """What is printed is what was found: code runs and agrees with the engine, LaTeX is well formed.
 
-PyTorch's code was run where it is recorded (tests/oracles/record_code.py); here the text must still
-be the one that ran. JAX's names are NumPy's, so its code runs on a stand-in made of NumPy.
+PyTorch's and JAX's code was run where it is recorded (tests/oracles/record_code.py); here JAX's text
+must still be the one that ran. JAX's names are NumPy's, so it runs here on a stand-in of NumPy too.
 """
 
 from __future__ import annotations
@@ -83,6 +83,19 @@ def test_pytorchs_code_is_the_one_that_ran():
         for k, x in case["values"].items():
             np.testing.assert_allclose(values[k], x)
         got = ran(result.code("numpy"), values)
+        for a, b in zip(got, case["results"], strict=True):
+            np.testing.assert_allclose(a, np.array(b), rtol=1e-10, atol=1e-12)
+
+
+def test_jaxs_code_is_the_one_that_ran():
+    recorded = json.loads((ORACLE.parent / "code_jax.json").read_text())
+    assert recorded["made_with"] == {"jax": "0.10.2"}
+    assert len(recorded["cases"]) == len(RECIPES)
+    for recipe, case in zip(RECIPES, recorded["cases"], strict=True):
+        assert case["agrees"], case["expr"]
+        result = diff(recipe["expr"], recipe["wrt"], order=recipe["order"], declared=recipe["vars"])
+        assert result.code("jax") == case["text"]
+        got = ran(result.code("numpy"), point(result.declared))
         for a, b in zip(got, case["results"], strict=True):
             np.testing.assert_allclose(a, np.array(b), rtol=1e-10, atol=1e-12)
 
