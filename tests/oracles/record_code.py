@@ -1,6 +1,6 @@
 """Run the functions that gradcli writes for PyTorch and JAX, for tests/symbolic/test_printers.py.
 
-Run in an environment that has torch 2.13.0, or jax 0.10.2, and NumPy, with the checkout on the path:
+Run with torch 2.13.0, or jax 0.10.2, beside NumPy, and with the checkout on the path:
     PYTHONPATH=. python tests/oracles/record_code.py torch
     PYTHONPATH=. python tests/oracles/record_code.py jax
 Writes tests/oracles/code.json or code_jax.json: for every recipe of tests/symbolic/printed.json the

@@ -1,7 +1,7 @@
 """What is printed is what was found: code runs and agrees with the engine, LaTeX is well formed.
 
-PyTorch's and JAX's code was run where it is recorded (tests/oracles/record_code.py); here JAX's text
-must still be the one that ran. JAX's names are NumPy's, so it runs here on a stand-in of NumPy too.
+PyTorch's and JAX's code was run where it is recorded (tests/oracles/record_code.py); here JAX's
+text must still be the one that ran. JAX's names are NumPy's: on a stand-in of NumPy it runs too.
 """
 
 from __future__ import annotations
