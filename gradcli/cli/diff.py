@@ -297,7 +297,7 @@ def _branches(program: Program) -> bool:
 
 def _notes(result: Any) -> list[str]:
     """What was assumed, on which path the formula holds, and how it was checked."""
-    from gradcli.symbolic.path import conditions_text
+    from gradcli.symbolic.conditions import conditions_text
 
     notes = []
     if result.conditions:

@@ -13,7 +13,7 @@ holds for all values that take the same path.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -24,14 +24,12 @@ from gradcli.engine.modes import mode
 from gradcli.engine.tensor import Tensor
 from gradcli.language import names
 from gradcli.language import nodes as n
-from gradcli.language.check import check
-from gradcli.language.printer import unparse
-from gradcli.language.run import FILE, Limits, Outcome, Program
+from gradcli.language.run import FILE, Program
 from gradcli.ops.core import OPERATORS, Operator
-from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import is_basic
-from gradcli.symbolic.program import COMPARISON, Step
-from gradcli.symbolic.unsupported import at, no_closed_form, too_large
+from gradcli.symbolic.conditions import Condition, words
+from gradcli.symbolic.program import Step
+from gradcli.symbolic.unsupported import no_closed_form, too_large
 
 MOST_STEPS = 20_000
 _FILLING = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty"))
@@ -39,47 +37,6 @@ _VIEWS = frozenset((
     "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
     "diagonal", "real",
 ))  # fmt: skip
-NEEDS_VALUES = "E0703"
-
-
-class Condition:
-    """A question that the program asked: its text, its line, and the answers in order."""
-
-    __slots__ = ("answers", "line", "node", "text")
-
-    def __init__(self, text: str, line: int, node: n.Node | None) -> None:
-        self.text = text
-        self.line = line
-        self.node = node
-        self.answers: list[bool] = []
-
-    def __str__(self) -> str:
-        held = sum(self.answers)
-        last = self.answers[-1]
-        if held == len(self.answers) or (held == len(self.answers) - 1 and not last and held):
-            return self.text if held == 1 and last else f"{self.text} held {_times(held)}"
-        if not held:
-            times = len(self.answers)
-            return f"{self.text} did not hold" + (f" {_times(times)}" if times > 1 else "")
-        return f"{self.text} held {held} of {len(self.answers)} times"
-
-    def record(self) -> dict[str, Any]:
-        """The condition as plain data."""
-        return {
-            "condition": self.text, "line": self.line, "held": sum(self.answers),
-            "asked": len(self.answers),
-        }  # fmt: skip
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def conditions_text(conditions: Sequence[Condition]) -> str:
-    """``valid while b.norm() < 1000 held 9 times and b.sum() > 0``; "" without conditions."""
-    if not conditions:
-        return ""
-    return "valid while " + " and ".join(map(str, conditions))
 
 
 class Tape:
@@ -201,30 +158,10 @@ class Tape:
         source = self.program.source
         for (line, op), answers in self.asked.items():
             node = places[line - 1] if 0 < line <= len(places) else None
-            text = op if node is None else _words(node, op)
+            text = op if node is None else words(node, op)
             where = 0 if node is None else source.place(node.start)[0]
             found.setdefault((text, where), Condition(text, where, node)).answers += answers
         return list(found.values())
-
-
-def _words(node: n.Node, op: str) -> str:
-    """What was asked, as the program says it."""
-    if isinstance(node, n.Compare):
-        sides = [node.left, *node.rights]
-        for i, sign in enumerate(node.ops):  # Python turns 0 < x into x > 0
-            turned = isinstance(sides[i], n.Number)
-            if COMPARISON.get(sign) == (_MIRRORED.get(op) if turned else op):
-                return f"{unparse(sides[i])} {sign} {unparse(sides[i + 1])}"
-        return unparse(node)
-    if not isinstance(node, n.Expr):
-        node = getattr(node, "test", None) or getattr(node, "iter", None) or getattr(
-            node, "value", node
-        )  # fmt: skip
-    text = unparse(node) if isinstance(node, n.Expr) else "a value"
-    return f"{text} {op}" if op.startswith("==") else text
-
-
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 def _line() -> int:
@@ -478,74 +415,3 @@ def _methods() -> dict[str, Any]:
 
 names.CALL[Pair] = _methods()
 names.READ[Pair] = ("shape", "ndim", "dtype", "T", "mT", "data", "requires_grad", "is_leaf", "grad")
-
-
-def follow(
-    program: Program, values: Mapping[str, Any], of: str | None = None,
-    limits: Limits | None = None, fixed: Sequence[str] = (),
-) -> tuple[Tape, list[Condition]]:  # fmt: skip
-    """Run a program on values and write its path down; ``tape.result`` is the last value.
-
-    values   arrays by variable; those that are not floats, or are in ``fixed``, are constants
-
-    Raises a fault (E0701) where a step has no formula, E0910 for a name ``of`` that is not there.
-    """
-    tape = Tape(program)
-    given: dict[str, Any] = {}
-    for name, value in values.items():
-        tensor = as_tensor(value)
-        traced = tensor.dtype.differentiable and name not in fixed
-        given[name] = tape.variable(name, tensor) if traced else tensor
-    done = program.run(given, limits=limits, instead=tape.made)
-    found = result_of(program, done, of)
-    if not isinstance(found, Pair):
-        found = Pair(tape, tape.place(found), found)
-    tape.result = found
-    places = next(reversed(program._cache.values()))[1]
-    return tape, tape.conditions(places)
-
-
-def up_to_backward(program: Program) -> Program:
-    """A program that ends with the value on which its first ``backward()`` is called."""
-    body = program.checked.module.body
-    for i, statement in enumerate(body):
-        call = statement.value if isinstance(statement, n.ExprStmt) else None
-        if not isinstance(call, n.Call) or not isinstance(call.func, n.Attribute):
-            continue
-        if call.func.name == "backward" and not call.args and not call.keywords:
-            last = n.ExprStmt(call.func.value, statement.start, statement.end)
-            module = n.Module((*body[:i], last), 0, statement.end)
-            return Program(check(program.source, module))
-    return program
-
-
-def result_of(program: Program, outcome: Outcome, of: str | None) -> Any:
-    """The value of a run: the variable ``of``, the last expression, or what was assigned last."""
-    if of is not None:
-        if of not in outcome.variables:
-            raise ValueFault("E0910", f"--of {of}: the program leaves no variable of that name")
-        return outcome.variables[of]
-    if outcome.value is not None:
-        return outcome.value
-    body = program.checked.module.body
-    last = body[-1] if body else None
-    target: Any = None
-    if isinstance(last, n.Assign):
-        target = last.targets[0]
-    elif isinstance(last, n.AugAssign):
-        target = last.target
-    if isinstance(target, n.Name) and target.id in outcome.variables:
-        return outcome.variables[target.id]
-    raise ValueFault(
-        "E0314", "the text ends without a value",
-        help="end with an expression, or name one with --of NAME",
-    )  # fmt: skip
-
-
-def needs_values(program: Program, conditions: Sequence[Condition], given: str) -> RuntimeFault:
-    """The fault (E0703) for a path that cannot be followed without values."""
-    fault = RuntimeFault(
-        NEEDS_VALUES, f"the path through the program depends on values: {conditions[0].text}",
-        help=f"give them, for example --{given} 1: the formula is then that of their path",
-    )  # fmt: skip
-    return at(fault, program.source, conditions[0].node)

@@ -12,9 +12,11 @@ from gradcli.language.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.check import TOLERANCE, double, draw, worst
+from gradcli.symbolic.conditions import Condition
 from gradcli.symbolic.derive import Result, withheld
+from gradcli.symbolic.follow import follow, needs_values, result_of, up_to_backward
 from gradcli.symbolic.kinks import kinks
-from gradcli.symbolic.path import Condition, Tape, follow, needs_values, result_of, up_to_backward
+from gradcli.symbolic.path import Tape
 from gradcli.symbolic.program import Step, steps_of
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
 from gradcli.symbolic.simplify import forms

@@ -43,6 +43,7 @@ class Writer:
     def __init__(self, sizes: dict[str, int]) -> None:
         self.sizes = sizes
         self.written: dict[int, Text] = {}
+        self.inside = 0  # in how many bases: what stands in them is used further
         self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
         self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
         self.powers: dict[int, tuple[Text, Fraction]] = {}  # of sums over u**p: u and p
@@ -51,7 +52,9 @@ class Writer:
         """A tensor over these labels; ``full`` where it must have their shape by itself."""
         for b in needed(t):
             if b.serial not in self.written:
+                self.inside += 1
                 self.written[b.serial] = self.base(b)
+                self.inside -= 1
         found = self.sum(t, labels, full)
         if len(labels) == 2:
             try:

@@ -54,6 +54,8 @@ def _of_rows(
         writer.sum(v.Tensor({m: x / c for m, x in row.items()}), labels[1:], True)
         for row in rows
     ]  # fmt: skip
+    if writer.inside and all(isinstance(p.node, w.n.Number) for p in parts):
+        parts = [w.numeral(float(p.node.value)) for p in parts]  # whole numbers have no norm
     items = w.n.List(tuple(p.node for p in parts))
     found = w.called("stack", Text(items, sum(p.cost for p in parts)))
     if not rest:

@@ -123,6 +123,12 @@ def test_latex_and_code() -> None:
         assert np.allclose(spaces["f"](**given)[1], result.evaluate(**given))
 
 
+def test_a_stack_of_numbers_has_a_norm() -> None:
+    found = diff("norm(stack([ones(n), 2*ones(n)]))**2*x", "x", declared={"x": "scalar"})
+    assert found.evaluate(x=1.0, n=3) == pytest.approx(15)
+    assert diff("x[0] + 2*x[1]", "x", declared={"x": "vector:2"}).text == "stack([1, 2])"
+
+
 def test_entries_of_both_ends_differ() -> None:
     """x[0] and x[-1] are taken as two entries of a dimension with a name."""
     found = diff("x[0]*x[-1]", "x").text
