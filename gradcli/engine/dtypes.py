@@ -146,7 +146,7 @@ def to_dtype(dtype: Any) -> DType:
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except (TypeError, KeyError):
-        shown = repr(dtype) if isinstance(dtype, str) else f"a {type(dtype).__name__}"
+        shown = f"a {type(dtype).__name__}" if callable(dtype) else repr(dtype)
         raise TypeFault(
             "E0309", f"{shown} is not a dtype", help=f"one of {', '.join(d.name for d in ALL)}"
         ) from None

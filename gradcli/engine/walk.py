@@ -23,6 +23,11 @@ from gradcli.engine.pulling import pull_recorded
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault
+from gradcli.ops.limits import budget, charge
+
+RECORDED = 4096
+"""What a node's rule, recorded for a further pass, takes in memory: a few nodes and tensors. Graphs
+of higher derivatives grow by a factor with each order, inside one call."""
 
 _by_age = attrgetter("seq")
 
@@ -152,6 +157,8 @@ def _walk(
     for node in order:
         if node.__class__ is AccumulateGrad:
             continue
+        if recorded and budget.on:
+            charge(RECORDED)
         g = arrived.pop(node, None)
         pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
         for edge, r in zip(node.edges, pulled, strict=True):

@@ -63,6 +63,7 @@ LOOPS = [
 ]  # fmt: skip
 
 GRAPHS = [
+    "import torch\na = tensor(0.2, requires_grad=True)\ny = 1/(1 + 25*a**2)\nfor i in range(60): (y,) = torch.autograd.grad(y, a, create_graph=True)",
     _LEAF + "a.register_hook(lambda g: (a*2).backward())\nwhile True: (a*2).backward()",
     _LEAF + "def h(g):\n    with enable_grad(): b = a*2\n    b.register_hook(h)\n    b.backward()\n(a*2).register_hook(h)\nh(1)",
     _LEAF + "b = a*2\ndef h(g): b.backward()\nb.register_hook(h)\nb.backward()",

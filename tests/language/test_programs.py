@@ -218,12 +218,14 @@ def fuzz(seed, count):
     generator = Generator(seed)
     corpus = [path.read_text() for path in EXAMPLES if path.stat().st_size < 1500]
     corpus += [generator.program() for _ in range(60)]
+    typed = Typed(seed)
+    corpus += [typed.program() for _ in range(60)]
     slowest = 0.0
     for _ in range(count):
         text = mutated(rng.choice(corpus), rng)
         begin = time.process_time()
         try:
-            limits = Limits(steps=300, memory=256 << 20, output=100_000)
+            limits = Limits(steps=300, memory=64 << 20, output=100_000)
             prepare(text, "file").run(leaves(), limits=limits)
         except Fault as fault:
             assert fault.code.startswith("E0"), text
