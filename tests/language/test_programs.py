@@ -24,8 +24,8 @@ from gradcli.ops.errors import Fault
 from tests.language.generate_programs import Generator
 from tests.language.generate_typed import Typed
 
-# PyTorch's warning about a graph that points at its own leaf: said once in a process.
-pytestmark = pytest.mark.filterwarnings("ignore:Using backward")
+# PyTorch's advice about create_graph and the .grad of a value that is no leaf.
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.grad"))
 PYTHON = {
