@@ -44,6 +44,7 @@ def keep(node: Node, g: Any) -> None:
 
 
 def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
+    """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
     given = tuple(
         None if r is None or e is None else _as_tensor(r, e)
         for r, e in zip(pulled, node.edges, strict=True)

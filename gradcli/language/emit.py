@@ -53,6 +53,7 @@ class Value:
 
 
 def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
+    """The parameters of a generated function: plain names, the last of them with defaults."""
     return ast.arguments(
         posonlyargs=[], args=[ast.arg(arg=p, lineno=1, col_offset=0) for p in params],
         kwonlyargs=[], kw_defaults=[], defaults=defaults, vararg=None, kwarg=None,

@@ -28,6 +28,7 @@ class Work:
 
 
 def refuse(what: str, work: Work, *details: Any) -> Exception:
+    """The fault that ``check_faults`` makes under the name ``what``; loaded only where needed."""
     from . import check_faults
 
     return getattr(check_faults, what)(work, *details)
