@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.context import Context, Store
+from gradcli.engine.fitting import cast
 from gradcli.engine.graph import EMPTY, AccumulateGrad, Cotangents, Node, Output, Part, next_number
 from gradcli.engine.inplace import take_into_base
 from gradcli.engine.modes import mode
 from gradcli.engine.places import mark
 from gradcli.engine.record import note_view
 from gradcli.engine.tensor import Tensor, wrap
-from gradcli.engine.walk import cast
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 

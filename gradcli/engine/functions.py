@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import as_tensor
+from gradcli.engine.record import has_short_way, short_function
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.einsum import einsum as by_letters
@@ -158,10 +159,7 @@ def public_operators() -> dict[str, Any]:
     names: dict[str, Any] = {}
     for op in OPERATORS.values():
         if op.name not in HIDDEN:
-            # The short way where there is one: it serves as method and as function.
-            short = getattr(Tensor, op.name, op)
-            usable = callable(short) and not op.params and op.kind != "constant" and op.arity < 3
-            function = short if usable else op
+            function = short_function(op) if has_short_way(op) else op
             for name in (op.name, *op.aliases):
                 names[name] = function
     for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind, einsum, slogdet):

@@ -79,6 +79,7 @@ class Node:
     )  # fmt: skip
     op: Operator
     pull: Callable[[Node, Any], Any]
+    step: Callable[[Node, Any, dict, Any], None] | None = None  # written out for operators
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
@@ -119,14 +120,11 @@ class Node:
         extra.pre_hooks = extra.pre_hooks or {}
         return Handle(extra.pre_hooks, hook)
 
-    def __getattr__(self, name: str) -> Any:
-        """What the node saved, under PyTorch's names: ``y.grad_fn._saved_self``.
+    def __dir__(self) -> list[str]:
+        """Its attributes, among saved values only those that this node has."""
+        from gradcli.engine.saved import named
 
-        Raises AttributeError for what it does not save, RuntimeFault (E0401) once it is freed.
-        """
-        from gradcli.engine.saved import by_name
-
-        return by_name(self, name)
+        return named(self, super().__dir__())
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine.inplace import rewrite, set_item, write_result
 from gradcli.engine.naming import called, of_its_own
-from gradcli.engine.record import apply, binary_method, unary_method
+from gradcli.engine.record import apply, binary_method, has_short_way, standing_for, unary_method
 from gradcli.engine.results import Extremes
 from gradcli.engine.tensor import Tensor
 from gradcli.engine.values import raw
@@ -296,16 +296,11 @@ def install() -> None:
     for op in OPERATORS.values():
         if op.name in _NO_METHOD or op.variadic:
             continue
-        if op.params:
-            method = _method(op)
-        elif op.arity == 1 and op.kind != "constant" and op.dtypes in ("float", "promote"):
-            method = unary_method(op)
-        elif op.arity == 2 and op.kind != "constant" and op.dtypes in ("float", "promote"):
-            method = binary_method(op)
+        if has_short_way(op):
+            method = unary_method(op) if op.arity == 1 else binary_method(op)
         else:
             method = _method(op)
-        method.__name__ = method.__qualname__ = op.name
-        method.__doc__ = op.doc
+        standing_for(op, method)
         for name in (op.name, *op.aliases):
             setattr(Tensor, name, method)
             if op.dtypes in ("float", "promote") or op.name in (

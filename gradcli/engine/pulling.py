@@ -1,8 +1,8 @@
 """How a node pulls a cotangent back: its operator's rules, assembled once for each operator.
 
 Each operator gets node classes of its own, named as PyTorch names them, the first time it is
-recorded; their ``pull`` is written out from the operator's rules, so that the backward pass runs no
-loop over names. ``pull_recorded`` reads the same rules with Tensors.
+recorded; their ``pull`` and ``step`` are written out from the operator's rules, so that the
+backward pass runs no loop over names. ``pull_recorded`` reads the same rules with Tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import DType
-from gradcli.engine.graph import Node, Part, verify
+from gradcli.engine.fitting import cast, fit
+from gradcli.engine.graph import Freed, Node, Part, freed, verify
+from gradcli.engine.saved import saved_properties
 from gradcli.ops.core import Operator, is_number, on_arrays
 
 _classes: dict[tuple, type[Node]] = {}
@@ -24,7 +26,10 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
     key = (op.name, numbers, is_complex)
     found = _classes.get(key)
     if found is None:
-        pull = _variadic_pull if op.variadic else _assemble_pull(op, numbers, is_complex)
+        if op.variadic:
+            pull, step = _variadic_pull, None
+        else:
+            pull, step = _assemble(op, numbers, is_complex)
         found = type(
             op.grad_name,
             (Node,),
@@ -33,8 +38,10 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "__module__": __name__,
                 "op": op,
                 "pull": staticmethod(pull),
+                "step": None if step is None else staticmethod(step),
                 "only": numbers.index(False) if numbers.count(False) == 1 else None,
                 "masks": op.name in _MASKS,
+                **saved_properties(op),
             },
         )
         _classes[key] = found
@@ -44,75 +51,120 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
 _MASKS = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "relu", "clamp"))
 
 
-def _assemble_pull(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> Callable:
-    """Write out ``pull(node, g)`` for one operator: its rules applied to its saved arrays.
+def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple:
+    """Write out ``pull`` and ``step`` for one operator: its rules applied to its saved arrays.
 
-    For ``mul`` of two tensors the text is::
+    ``pull(node, g)`` gives the inputs' cotangents, ``step(node, g, arrived, gone)`` does all that a
+    pass does with a node when nobody looks on. Each operator having its own text lets the
+    interpreter specialise every read of it. For ``mul`` of two tensors it is::
 
         def pull(node, g):
-            x, y, out = node.saved
-            if x is not None and x.meta is not None: verify(node, 0, x)
-            if y is not None and y.meta is not None: verify(node, 1, y)
-            e0, e1 = node.edges
-            return None if e0 is None else r0(g, y.array), None if e1 is None else r1(g, x.array)
+            v_x, v_y, v_out = node.saved
+            if v_x is not None and v_x.meta is not None: verify(node, 0, v_x)
+            if v_y is not None and v_y.meta is not None: verify(node, 1, v_y)
+            e0, e1, = node.edges
+            return None if e0 is None else r0(g, v_y.array), ...
+        def step(node, g, arrived, gone):
+            saved = node.saved
+            if saved.__class__ is Freed: raise freed(node)
+            v_x, v_y, v_out = saved
+            ...
+            if e0 is not None:
+                r = r0(g, v_y.array)
+                if node.shape != e0.shape: r = fit(r, e0.shape)
+                if node.dtype is not e0.dtype: r = cast(r, e0.dtype)
+                arrived[e0] = arrived[e0] + r if e0 in arrived else r
+            ...
+            if gone is not None and saved: node.saved = gone
     """
-    scope: dict[str, Any] = {"verify": verify, "conj": np.conj}
-    used = {n for i, names in enumerate(op.saves) if not numbers[i] for n in names}
+    scope: dict[str, Any] = {
+        "verify": verify, "conj": np.conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
+        "nothing": (None,) * (len(op.inputs) + 1),
+    }  # fmt: skip
+    terms: dict[int, str] = {}
+    for i, rule in enumerate(op.rules):
+        if rule is not None and not numbers[i]:
+            scope[f"r{i}"] = on_arrays(rule)
+            terms[i] = _term(op, i, numbers, is_complex)
+    unpacks, checks = _reading(op, numbers)
+    tensors = [i for i, number in enumerate(numbers) if not number]
+    checks.append(f"{', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
     lines = ["def pull(node, g):"]
-    many = numbers.count(False) > 1
+    if unpacks:
+        lines.append(f"    {unpacks.format('node.saved')}")
+    lines += [f"    {line}" for line in checks]
+    if len(tensors) == 1:
+        lines.append(f"    return {terms.get(tensors[0])}")
+    else:
+        given = [f"None if e{i} is None else {terms[i]}" if i in terms else "None" for i in
+                 range(len(numbers))]  # fmt: skip
+        lines.append(f"    return {', '.join(given)},")
+    lines.append("def step(node, g, arrived, gone):")
+    if unpacks:
+        lines.append("    saved = node.saved")
+        lines.append("    if saved.__class__ is Freed: raise freed(node)")
+        lines.append(f"    {unpacks.format('saved')}")
+    lines += [f"    {line}" for line in checks]
+    for i, term in terms.items():
+        if len(tensors) > 1:
+            lines.append(f"    if e{i} is not None:")
+        pad = "        " if len(tensors) > 1 else "    "
+        lines.append(f"{pad}r = {term}")
+        if not op.entrywise:
+            lines.append(f"{pad}if r.shape != e{i}.shape: r = fit(r, e{i}.shape)")
+        elif len(tensors) > 1:  # its cotangents have the result's shape: see the operators' tests
+            lines.append(f"{pad}if node.shape != e{i}.shape: r = fit(r, e{i}.shape)")
+        lines.append(f"{pad}if node.dtype is not e{i}.dtype: r = cast(r, e{i}.dtype)")
+        lines.append(f"{pad}arrived[e{i}] = arrived[e{i}] + r if e{i} in arrived else r")
+    if unpacks:
+        lines.append("    if gone is not None and saved: node.saved = gone")
+    exec("\n".join(lines), scope)
+    return scope["pull"], scope["step"]
+
+
+def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
+    """The text that takes a node's saved values apart, and that which checks what it holds."""
+    used = {n for i, names in enumerate(op.saves) if not numbers[i] for n in names}
+    unpacks, lines = "", []
     if used:
-        saved = "node.saved"
+        unpacks = f"{', '.join(f'v_{n}' for n in op.inputs)}, v_out = {{}}"
         if any(not names for i, names in enumerate(op.saves) if op.rules[i] and not numbers[i]):
             # Where only such an input needs a gradient nothing was saved.
-            saved, scope["nothing"] = "node.saved or nothing", (None,) * (len(op.inputs) + 1)
-        lines.append(f"    {', '.join(f'v_{n}' for n in op.inputs)}, v_out = {saved}")
+            unpacks += " or nothing"
     for i, n in enumerate(op.inputs):
         if n in used and not numbers[i]:
-            guard = "" if not many else f"v_{n} is not None and "
-            lines.append(f"    if {guard}v_{n}.meta is not None: verify(node, {i}, v_{n})")
+            guard = f"v_{n} is not None and " if numbers.count(False) > 1 else ""
+            lines.append(f"if {guard}v_{n}.meta is not None: verify(node, {i}, v_{n})")
     if "out" in used:
         lines.append(
-            "    if node.extra is not None and node.extra.out_meta is not None: "
+            "if node.extra is not None and node.extra.out_meta is not None: "
             "verify(node, -1, node.extra.out_meta)"
         )
     if any(n in op.params or n in ("index", "shapes") for names in op.reads for n in names):
-        lines.append("    p = node.extra.params")
-    terms = []
-    if many or any("shape" in names for names in op.reads):
-        lines.append(f"    {', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
-    for i, rule in enumerate(op.rules):
-        if numbers[i] or (rule is None and not many):
-            if many:
-                terms.append("None")
-            continue
-        if rule is None:
-            terms.append("None")
-            continue
-        scope[f"r{i}"] = on_arrays(rule)
-        words = []
-        for n in op.reads[i]:
-            if n in ("g", "t"):
-                turned = is_complex and (op.scaled[i] or op.kind == "general")
-                words.append("conj(g)" if turned else "g")
-            elif n == "out":
-                words.append("v_out")
-            elif n == "shape":
-                words.append(f"e{i}.shape")
-            elif n in op.inputs:
-                j = op.inputs.index(n)
-                word = f"v_{n}" if numbers[j] else f"v_{n}.array"
-                words.append(f"conj({word})" if is_complex and op.kind == "bilinear" else word)
-            else:
-                words.append(f"p[{n!r}]")
-        term = f"r{i}({', '.join(words)})"
-        if op.kind == "elementwise" and not op.scaled[i]:
-            term = f"g * conj({term})" if is_complex else f"g * {term}"
-        elif is_complex and op.kind in ("elementwise", "general"):
-            term = f"conj({term})"
-        terms.append(f"None if e{i} is None else {term}" if many else term)
-    lines.append(f"    return {', '.join(terms)}")
-    exec("\n".join(lines), scope)
-    return scope["pull"]
+        lines.append("p = node.extra.params")
+    return unpacks, lines
+
+
+def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool) -> str:
+    """The text of input ``i``'s cotangent."""
+    words = []
+    for n in op.reads[i]:
+        if n in ("g", "t"):
+            turned = is_complex and (op.scaled[i] or op.kind == "general")
+            words.append("conj(g)" if turned else "g")
+        elif n == "out":
+            words.append("v_out")
+        elif n == "shape":
+            words.append(f"e{i}.shape")
+        elif n in op.inputs:
+            word = f"v_{n}" if numbers[op.inputs.index(n)] else f"v_{n}.array"
+            words.append(f"conj({word})" if is_complex and op.kind == "bilinear" else word)
+        else:
+            words.append(f"p[{n!r}]")
+    term = f"r{i}({', '.join(words)})"
+    if op.kind == "elementwise" and not op.scaled[i]:
+        return f"g * conj({term})" if is_complex else f"g * {term}"
+    return f"conj({term})" if is_complex and op.kind in ("elementwise", "general") else term
 
 
 def _variadic_pull(node: Node, g: Any) -> tuple:

@@ -217,18 +217,47 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFaul
     return RuntimeFault("E0303", f"{op.name}: {fault}")
 
 
-def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
-    """The short way for an operator of one floating tensor; a function and a method alike."""
+def has_short_way(op: Operator) -> bool:
+    """Whether ``unary_method`` or ``binary_method`` can stand for the operator."""
+    promotes = op.dtypes == "float" or op.dtypes == "promote"
+    return promotes and op.arity < 3 and not (op.params or op.variadic or op.kind == "constant")
+
+
+def short_function(op: Operator) -> Callable[..., Any]:
+    """The short way as a free function: ``sin(x)``, with PyTorch's ``out=``."""
+    if op.arity == 1:
+        unary = unary_method(op, depth=2)
+
+        def function(input: Any, *, out: Any = None) -> Any:
+            return unary(input) if out is None else into(out, function, (input,), {})
+
+    else:
+        binary = binary_method(op, depth=2)
+
+        def function(input: Any, other: Any, *, out: Any = None) -> Any:
+            return binary(input, other) if out is None else into(out, function, (input, other), {})
+
+    return standing_for(op, function)
+
+
+def standing_for(op: Operator, function: Callable) -> Callable:
+    """``function``, which does nothing but ``op``, with the operator's name and ``operator``."""
+    function.__name__ = function.__qualname__ = op.name
+    function.__doc__ = op.doc
+    function.operator = op  # type: ignore[attr-defined]
+    return function
+
+
+def unary_method(op: Operator, depth: int = 1) -> Callable[[Tensor], Tensor]:
+    """The short way for an operator of one floating tensor; ``depth`` as in ``binary_method``."""
     compute = op.compute
     cls = None
     saves = op.saves[0]
     save_x, save_out = "x" in saves, "out" in saves
     masks = op.name in ("relu",)
 
-    def method(input: Any, *, out: Any = None) -> Any:
+    def method(input: Any) -> Any:
         nonlocal cls
-        if out is not None:
-            return into(out, method, (input,), {})
         if input.__class__ is not Tensor:
             return _elsewhere(op, input)
         x = input.array
@@ -259,7 +288,7 @@ def unary_method(op: Operator) -> Callable[[Tensor], Tensor]:
             node.saved = (input if save_x else None, array if save_out else None)
             if save_x and input.meta is not None:
                 stamp(node, (input,))
-            frame = _getframe(1)
+            frame = _getframe(depth)
             node.code = frame.f_code
             node.lasti = frame.f_lasti
         else:
@@ -275,8 +304,8 @@ def binary_method(
 ) -> Callable[[Tensor, Any], Any]:
     """The short way for an operator of two tensors of one floating dtype, or of one and a number.
 
-    A function and a method alike. ``reverse`` builds the method for a number on the left
-    (``2 - x``), ``depth`` one that is called by another function of gradcli (2).
+    ``reverse`` builds the method for a number on the left (``2 - x``). ``depth`` counts the calls
+    from here to the user's program: 2 where another function of gradcli does the calling.
     """
     compute = op.compute
     entrywise = op.entrywise
@@ -290,10 +319,8 @@ def binary_method(
     keep_self = y_for_y if reverse else x_for_x
     keep_out = out_for_y if reverse else out_for_x
 
-    def method(input: Any, other: Any, *, out: Any = None) -> Any:
+    def method(input: Any, other: Any) -> Any:
         nonlocal both, with_number
-        if out is not None:
-            return into(out, method, (input, other), {})
         if input.__class__ is not Tensor:
             return _elsewhere(op, input, other)
         dtype = input.dtype

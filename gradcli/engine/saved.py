@@ -1,12 +1,15 @@
 """What a node saved, under the names that PyTorch gives it: ``y.grad_fn._saved_result``.
 
-Looked up only when asked for. A name stands for an input, the result, a parameter of the call or
-the shape of an input; which one it is follows from the operator's declaration, and where PyTorch
-calls an operand something of its own, from the table below.
+They are properties of an operator's node classes (a ``__getattr__`` would slow every attribute of
+every node), looked up only when asked for. A name stands for an input, the result, a parameter of
+the call or the shape of an input; which one it is follows from the operator's declaration, and
+where PyTorch calls an operand something of its own, from the table below.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph import Freed, Node, freed, verify
 from gradcli.engine.names import shown_name
 from gradcli.engine.tensor import Tensor, wrap
-from gradcli.ops.core import is_number
+from gradcli.ops.core import Operator, is_number
 
 _SAVED = "_saved_"
 _OPERANDS = {"self": 0, "other": 1, "condition": 0, "mask": 0}
@@ -36,9 +39,29 @@ _PLAIN_NUMBERS = frozenset(("PowBackward0", "PowBackward2"))
 """Nodes that keep a number as it is; others keep a tensor of it."""
 
 
-def by_name(node: Node, name: str) -> Any:
-    """The attribute ``name`` of a node, where it is a saved value; else AttributeError."""
-    known = saved_names(node) if name.startswith(_SAVED) else []
+_ALL_OPERANDS = {w for table in (_OPERANDS, *_OWN_NAMES.values()) for w in table}
+_properties: dict[str, property] = {}
+
+
+def saved_properties(op: Operator) -> dict[str, property]:
+    """The properties of an operator's node class: every name that one of its nodes may have."""
+    words = {*_ALL_OPERANDS, *_RESULTS, *op.params, "alpha", "self_sym_sizes"} if op.inputs else ()
+    for word in words:
+        name = _SAVED + word
+        if name not in _properties:
+            _properties[name] = property(partial(by_name, name))
+    return {_SAVED + word: _properties[_SAVED + word] for word in words}
+
+
+def named(node: Node, attributes: Iterable[str]) -> list[str]:
+    """``attributes`` without the saved values that this node has not."""
+    have = set(saved_names(node))
+    return [a for a in attributes if not a.startswith(_SAVED) or a in have]
+
+
+def by_name(name: str, node: Node) -> Any:
+    """The saved value ``name`` of a node. Raises AttributeError, RuntimeFault (E0401: freed)."""
+    known = saved_names(node)
     if name not in known:
         saves = f"; it has {', '.join(known)}" if known else ""
         raise AttributeError(f"{type(node).__name__!r} object has no attribute {name!r}{saves}")

@@ -1,9 +1,7 @@
 """The walk over the graph that a backward pass is: once, from the youngest node, no recursion.
 
 Nodes run from the youngest to the oldest (PyTorch's order: a node has a higher sequence number than
-all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there. What every
-rule would otherwise repeat is done here: summing a broadcast cotangent back to the input's shape,
-expanding a too-small one, casting to the input's dtype, projecting complex to real.
+all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import dtypes
 from gradcli.engine.branches import CHOSEN, taken
-from gradcli.engine.graph import AccumulateGrad, Cotangents, Freed, Node, Part, freed
+from gradcli.engine.fitting import cast, fit
+from gradcli.engine.graph import AccumulateGrad, Freed, Node, Part, freed
 from gradcli.engine.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
 from gradcli.engine.modes import mode
 from gradcli.engine.pulling import pull_recorded
-from gradcli.engine.tensor import Tensor, wrap
-from gradcli.ops.core import OPERATORS
+from gradcli.engine.tensor import wrap
 from gradcli.ops.errors import Fault
 from gradcli.ops.limits import budget, charge
 
@@ -90,39 +87,37 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
-    get = arrived.get
     for node in order:
         g = pop(node, None)
         if g is None:
             continue
-        if node.__class__ is AccumulateGrad:
+        step = node.step
+        if step is not None:
+            step(node, g, arrived, gone)
+        elif node.__class__ is AccumulateGrad:
             accumulate(node, g, False)
-            continue
-        saved = node.saved
-        if saved.__class__ is Freed:
-            _refuse_again(node)
-        only = node.only
-        if only is not None:
-            r = node.pull(node, g)
-            edge = node.edges[only]
-            if r.shape != edge.shape:
-                r = fit(r, edge.shape)
-            if node.dtype is not edge.dtype:
-                r = cast(r, edge.dtype)
-            have = get(edge)
-            arrived[edge] = r if have is None else have + r
         else:
-            for edge, r in zip(node.edges, node.pull(node, g)):  # noqa: B905 (strict= costs)
-                if r is None:  # no edge there, or a custom Function that gave nothing
-                    continue
-                if r.shape != edge.shape:
-                    r = fit(r, edge.shape)
-                if node.dtype is not edge.dtype:
-                    r = cast(r, edge.dtype)
-                have = get(edge)
-                arrived[edge] = r if have is None else have + r
-        if gone is not None and saved:
-            node.saved = gone
+            _step(node, g, arrived, gone)
+
+
+def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None) -> None:
+    """What ``Node.step`` does, for nodes whose class has none of its own."""
+    saved = node.saved
+    if saved.__class__ is Freed:
+        _refuse_again(node)
+    pulled = node.pull(node, g)
+    if node.only is not None:
+        pulled = (pulled,)
+    for edge, r in zip(node.edges, pulled, strict=True):
+        if r is None:  # no edge there, or a custom Function that gave nothing
+            continue
+        if r.shape != edge.shape:
+            r = fit(r, edge.shape)
+        if node.dtype is not edge.dtype:
+            r = cast(r, edge.dtype)
+        arrived[edge] = arrived[edge] + r if edge in arrived else r
+    if gone is not None and saved:
+        node.saved = gone
 
 
 def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
@@ -230,30 +225,6 @@ def _pull_watched(
     if gone is not None and node.saved:
         node.saved = gone
     return pulled
-
-
-def fit(r: Any, shape: tuple[int, ...]) -> Any:
-    """A cotangent in its input's shape: sums undo broadcasting, a too-small one is expanded."""
-    if len(r.shape) > len(shape) or any(
-        n == 1 != m for n, m in zip(shape[::-1], r.shape[::-1], strict=False)
-    ):
-        r = OPERATORS["sum_to"](r, shape)
-    return r if r.shape == shape else OPERATORS["expand"](r, shape)
-
-
-def cast(r: Any, dtype: dtypes.DType) -> Any:
-    """A cotangent in its input's element type; a real input takes the real part."""
-    if r.__class__ is Cotangents:
-        return r
-    if isinstance(r, Tensor):
-        if r.dtype is dtype:
-            return r
-        if r.dtype.is_complex and not dtype.is_complex:
-            r = OPERATORS["real"](r)
-        return r.to(dtype)
-    if r.dtype.kind == "c" and not dtype.is_complex:
-        r = r.real
-    return r if r.dtype == dtype.numpy else r.astype(dtype.numpy)
 
 
 def _refuse_again(node: Node) -> None:

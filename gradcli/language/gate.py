@@ -83,11 +83,7 @@ def solid(value: Any) -> Any:
 
 
 def _operator(function: Any) -> Operator | None:
-    if isinstance(function, Operator):
-        return function
-    named = getattr(function, "__name__", "")
-    op = _ALIASES.get(named)
-    return op if op is not None and getattr(Tensor, named, None) is function else None
+    return function if isinstance(function, Operator) else getattr(function, "operator", None)
 
 
 @functools.cache

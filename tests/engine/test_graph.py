@@ -77,6 +77,22 @@ def test_next_functions_lead_to_the_leaves():
     assert type(ends[0]) is AccumulateGrad
 
 
+def test_no_operators_node_pays_for_a_getattr():
+    """A class with __getattr__ reads each of its attributes several times slower."""
+    x = torch.ones(2, requires_grad=True)
+    for node in ((x * x).grad_fn, x.sin().grad_fn, x.sum().grad_fn, x.sum().grad_fn.edges[0]):
+        assert not hasattr(type(node), "__getattr__")
+        assert type(node).__getattribute__ is object.__getattribute__
+
+
+def test_dir_shows_the_saved_values_that_a_node_has():
+    x = torch.ones(2, requires_grad=True)
+    assert [n for n in dir((x * x).grad_fn) if "_saved" in n] == ["_saved_other", "_saved_self"]
+    assert not hasattr((x * x).grad_fn, "_saved_result")
+    with pytest.raises(AttributeError, match="_saved_result.*it has _saved_other, _saved_self"):
+        _ = (x * x).grad_fn._saved_result
+
+
 def test_metadata_is_room_for_notes():
     y = torch.ones(1, requires_grad=True) * 2
     y.grad_fn.metadata["why"] = "because"

@@ -303,6 +303,35 @@ def test_a_node_keeps_what_its_rules_name_and_is_freed_when_it_keeps_something(n
         out.backward(ones)
 
 
+@pytest.mark.parametrize(("name", "place"), SMOOTH)
+def test_backward_and_grad_pull_the_same(name, place):
+    """The step written out for backward() and the pull that grad() uses come from one text."""
+    function, arrays, wrt = setup(name, place)
+    args = tensors(arrays, wrt)
+    out = function(*args)
+    w = gradcli.tensor(weights(out.shape, 0).astype(out.array.dtype))
+    found = gradcli.autograd.grad(out, [args[i] for i in wrt], w, retain_graph=True)
+    out.backward(w)
+    for i, g in zip(wrt, found, strict=True):
+        assert args[i].grad.dtype is g.dtype is args[i].dtype
+        assert args[i].grad.shape == args[i].shape
+        np.testing.assert_array_equal(args[i].grad.numpy(), g.numpy())
+
+
+ENTRYWISE = [(n, p) for n, p in SMOOTH if OPERATORS[n].entrywise and not OPERATORS[n].variadic]
+
+
+@pytest.mark.parametrize(("name", "place"), ENTRYWISE)
+def test_cotangents_of_entrywise_operators_have_the_results_shape(name, place):
+    """Their step does not look at the shape of what a rule gives, because it is known."""
+    function, arrays, wrt = setup(name, place)
+    out = function(*tensors(arrays, wrt))
+    node = out.grad_fn
+    pulled = node.pull(node, weights(out.shape, 0).astype(out.array.dtype)[()])
+    for r in pulled if isinstance(pulled, tuple) else (pulled,):
+        assert r is None or np.shape(r) == node.shape
+
+
 @pytest.mark.parametrize("name", [n for n, row in ROWS.items() if len(row.wrt) == 2 and row.saves])
 def test_only_inputs_that_need_a_gradient_are_saved_for(name):
     function, arrays, wrt = setup(name, 0)
