@@ -21,12 +21,14 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import Operator, is_number
 
 _SAVED = "_saved_"
-_OPERANDS = {"self": 0, "other": 1, "condition": 0, "mask": 0}
+_OPERANDS = {"self": 0, "other": 1}
 # By PyTorch's name of the node: what it calls its operands.
 _OWN_NAMES = {
     "PowBackward0": {"self": 0, "exponent": 1},
     "PowBackward1": {"self": 0, "exponent": 1},
     "PowBackward2": {"self": 0, "exponent": 1},
+    "WhereBackward0": {"condition": 0},
+    "MaskedFillBackward0": {"mask": 0},
     "DotBackward0": {"self": 0, "tensor": 1},
     "MvBackward0": {"self": 0, "vec": 1},
     "MmBackward0": {"self": 0, "mat2": 1},
