@@ -83,6 +83,7 @@ class Node:
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
+    leaf = False  # the end of the graph
 
     @property
     def origin(self) -> Node:
@@ -151,6 +152,7 @@ class AccumulateGrad(Node):
     __slots__ = ("grad", "owner")
 
     op = Part("leaf", "leaf")
+    leaf = True
 
     def __init__(self, owner: Any) -> None:
         self.grad: Any = None

@@ -18,6 +18,7 @@ from gradcli.engine.memory import Meta
 from gradcli.engine.modes import mode
 from gradcli.engine.naming import called
 from gradcli.engine.record import _as_input, _record, apply
+from gradcli.engine.severed import Stale, refusal, view_name
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import RuntimeFault
@@ -65,7 +66,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
 def set_item(target: Tensor, index: Any, value: Any) -> None:
     """``target[index] = value``, recorded where either side is in the graph."""
     _may_write(target, (value,))
-    old = _before_write(target)
+    old = _before_write(target, index is Ellipsis and isinstance(value, int | float | complex))
     if not isinstance(value, int | float | bool | complex):
         value = _as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -109,13 +110,13 @@ def _may_write(target: Tensor, others: tuple) -> None:
         )
     if not mode.grad:
         return
-    if target.edge.__class__ is AccumulateGrad:
+    base = target.meta.base if target.meta is not None else None
+    if base is None and target.edge.__class__ is AccumulateGrad:
         raise RuntimeFault(
             "E0408",
             "a leaf Variable that requires grad is being used in an in-place operation.",
             help="write x = x + 1, or change it inside no_grad()",
         )
-    base = target.meta.base if target.meta is not None else None
     if base is not None and _by_function(target.edge):
         raise _function_view(target.edge)
     if base is not None and target.meta.made is not None:
@@ -126,7 +127,7 @@ def _may_write(target: Tensor, others: tuple) -> None:
             "on this device an in-place write to a view of a tensor in the graph is not recorded",
             help="write to the base by index (x[0] = v), or build the new tensor with where or cat",
         )
-    if base is not None and base.edge.__class__ is AccumulateGrad:
+    if base is not None and AccumulateGrad in (base.edge.__class__, target.edge.__class__):
         raise RuntimeFault(
             "E0408",
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
@@ -136,28 +137,20 @@ def _may_write(target: Tensor, others: tuple) -> None:
 
 def _refuse_view(target: Tensor, base: Tensor, others: tuple) -> None:
     """Raise E0409 where the graph could not follow a write to this view."""
-    if base.edge is None and not any(isinstance(o, Tensor) and o.edge is not None for o in others):
+    sources = (base, target, *others)
+    if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
         return
-    if target.meta.made == "no_grad":
-        raise RuntimeFault(
-            "E0409",
-            "A view was created in no_grad mode and is being modified inplace with grad mode "
-            "enabled. Given that this use case is ambiguous and error-prone, it is forbidden.",
-            help="put both the view and the write inside no_grad(), or both outside",
-        )
-    name = "a function" if target.edge is None else target.edge.name()
-    raise RuntimeFault(
-        "E0409",
-        f"Output 0 of {name} is a view and is being modified inplace. This view is the output of a "
-        "function that returns multiple views. Such functions do not allow the output views to be "
-        "modified inplace.",
-        help="replace the write by an out-of-place operation, or write to the base by index",
-    )
+    made = target.edge.made if target.edge.__class__ is Stale else target.meta.made
+    if made == "several":
+        made = f"Output 0 of {view_name(target.edge)}"
+    raise refusal(made, "is being modified inplace")
 
 
 def _by_function(edge: Any) -> bool:
     """Whether a custom Function made the tensor with this edge."""
-    return edge is not None and edge.origin.op.__class__ is Part
+    if edge is None or edge.leaf or edge.__class__ is Stale:
+        return False
+    return edge.origin.op.__class__ is Part
 
 
 def _function_view(edge: Any) -> RuntimeFault:
@@ -171,10 +164,17 @@ def _function_view(edge: Any) -> RuntimeFault:
     )
 
 
-def _before_write(target: Tensor) -> Tensor:
-    """What the target was: its memory, graph place and version before the write."""
+def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
+    """What the target was: its memory, graph place and version before the write.
+
+    ``one_number`` everywhere may be written where entries share memory, too.
+    """
     array = target.own_array()
-    if not array.flags.writeable or 0 in array.strides:
+    shared = any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+    base = target.meta.base if target.meta is not None else None
+    if not array.flags.writeable and base is not None and base.array.flags.writeable:
+        array.setflags(write=True)  # NumPy protects what diagonal and expand give; PyTorch does not
+    if not array.flags.writeable or (shared and not one_number):
         raise RuntimeFault(
             "E0409",
             "unsupported operation: more than one element of the written-to tensor refers to a "
@@ -199,7 +199,34 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
     if mode.grad:
         take_into_base(target)
+    elif meta.base is not None or meta.views:
+        _overtaken(target if meta.base is None else meta.base)
     return target
+
+
+def _overtaken(base: Tensor) -> None:
+    """After a write that was not recorded, the views of ``base`` read it anew, or cannot."""
+    if base.edge is None:
+        return
+    for view in _views(base):
+        if view.meta.made is not None:
+            view.edge = Stale(view)
+        elif view.edge is not None and not view.is_leaf and not _by_function(view.edge):
+            _read_again(view, base)
+
+
+def _views(base: Tensor) -> list[Tensor]:
+    found = [reference() for reference in list((base.meta.views or {}).values())]
+    return [view for view in found if view is not None]
+
+
+def _read_again(view: Tensor, base: Tensor) -> None:
+    """A new node for ``view``, which reads its entries from ``base`` as that is now."""
+    again = wrap(view.array, view.dtype)
+    _record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    view.edge = again.edge
+    if view.edge is not None:
+        more(view.edge).params["called"] = "AsStridedBackward0"
 
 
 def _keep_on(target: Tensor, edge: Any) -> None:
@@ -235,17 +262,14 @@ def _rebase(target: Tensor, base: Tensor) -> None:
         _runs_once(old)
         _keep_on(base, old.edge)
         base.edge = old.edge
-    for reference in list((base.meta.views or {}).values()):
-        view = reference()
-        if view is not None and _by_function(view.edge):
+    for view in _views(base):
+        if _by_function(view.edge):
             if view is not target:
                 raise _function_view(view.edge)
-        elif view is not None:
-            again = wrap(view.array, view.dtype)
-            _record(OPERATORS["getitem"], [old], {"index": _places(view, base)}, again)
-            view.edge = again.edge
-            if view.edge is not None and view is not base:
-                more(view.edge).params["called"] = "AsStridedBackward0"
+        elif view.meta.made is not None:
+            view.edge = Stale(view)
+        else:
+            _read_again(view, old)
 
 
 def _places(view: Tensor, base: Tensor) -> tuple:

@@ -40,7 +40,8 @@ def by_element(function: Any) -> Any:
 def one_of_several(value: Any, name: str) -> Any:
     """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
     if isinstance(value, Tensor) and value.meta is not None and value.meta.base is not None:
-        value.meta.made = "several"
+        # Where the base is not recorded a write could only begin to be, as in PyTorch.
+        value.meta.made = value.meta.made or ("no_grad" if value.edge is None else "several")
     return called(value, name)
 
 

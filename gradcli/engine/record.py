@@ -81,7 +81,11 @@ def note_view(out: Tensor, source: Any) -> None:
         meta = source._meta()
         out.meta = meta.__class__(meta.version)
         base = out.meta.base = source if meta.base is None else meta.base
-        out.meta.made = meta.made if mode.grad else "no_grad"
+        out.meta.made = meta.made if mode.grad else "inference" if mode.inference else "no_grad"
+        if not mode.grad and base.edge is not None and out.dtype.kind >= 2:
+            from gradcli.engine.severed import Severed
+
+            out.edge = Severed(out)
         views = base.meta.views
         if views is None:
             views = base.meta.views = {}

@@ -77,7 +77,7 @@ class Tensor(Facts, Conversions):
     @property
     def is_leaf(self) -> bool:
         """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
-        return self.edge is None or self.edge.__class__ is AccumulateGrad
+        return self.edge is None or self.edge.leaf
 
     @property
     def grad_fn(self) -> Node | None:
@@ -93,7 +93,7 @@ class Tensor(Facts, Conversions):
         meta = self.meta
         if meta is not None and meta.kept is not None:
             return meta.kept.grad
-        if edge is not None and (meta is None or meta.grad is None):
+        if not self.is_leaf and (meta is None or meta.grad is None):
             warn(_NOT_A_LEAF)
         return None if meta is None else meta.grad
 
@@ -214,7 +214,7 @@ class Tensor(Facts, Conversions):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault (E0404)."""
         if requires_grad:
-            if self.edge is None:
+            if self.edge is None or self.edge.__class__ is not AccumulateGrad and self.is_leaf:
                 if self.is_inference() and not mode.inference:
                     raise RuntimeFault(
                         "E0415",
@@ -232,7 +232,7 @@ class Tensor(Facts, Conversions):
                 self.edge = AccumulateGrad(self)
         elif self.edge.__class__ is AccumulateGrad:
             self.edge = None
-        elif self.edge is not None:
+        elif not self.is_leaf:
             raise RuntimeFault(
                 "E0404",
                 "you can only change requires_grad flags of leaf variables",
@@ -265,7 +265,15 @@ class Tensor(Facts, Conversions):
         return out
 
     def detach_(self) -> Tensor:
-        """Take this tensor itself out of the graph."""
+        """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
+        if self._is_view():
+            if mode.inference:
+                return self
+            raise RuntimeFault(
+                "E0409",
+                "Can't detach views in-place. Use detach() instead.",
+                help="write v = v.detach(), which is a tensor of its own",
+            )
         self.edge = None
         return self
 
@@ -278,7 +286,7 @@ class Tensor(Facts, Conversions):
                 "can't retain_grad on Tensor that has requires_grad=False",
                 help="start from a leaf with requires_grad=True",
             )
-        if edge.__class__ is AccumulateGrad:
+        if self.is_leaf:
             return
         extra = more(edge)
         if extra.kept is None:

@@ -1,0 +1,41 @@
+"""Record what PyTorch does with writes to views, by mode, base, kind of view and kind of write.
+
+Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_views.py
+Writes tests/oracles/views.json: the different outcomes, and for each case of
+tests/engine/view_cases.py which of them it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "engine"))
+
+from view_cases import CASES, outcome  # noqa: E402
+
+
+def _text(record: dict) -> str:
+    outcomes = ",\n".join(json.dumps(line) for line in record.pop("outcomes"))
+    return f'{json.dumps(record)[:-1]}, "outcomes": [\n{outcomes}\n]}}\n'
+
+
+def main() -> None:
+    import torch
+
+    places: dict[str, int] = {}
+    cases = [places.setdefault(outcome(torch, case), len(places)) for case in CASES]
+    record = {
+        "made_with": {"torch": torch.__version__.partition("+")[0]},
+        "script": "tests/oracles/record_views.py",
+        "outcomes": list(places),
+        "cases": cases,
+    }
+    (HERE / "views.json").write_text(_text(record), encoding="utf-8")
+    print(f"{len(cases)} cases, {len(places)} outcomes")
+
+
+if __name__ == "__main__":
+    main()
