@@ -82,7 +82,7 @@ def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
     index = _whole(index)
     charge_shape(index.shape)
-    return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0")
+    return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
 
 
 def gather(input: Any, dim: int, index: Any) -> Any:
@@ -118,7 +118,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with the entries of ``src`` added where ``index`` names along a dimension."""
     places, values = _places(input, dim, index, src)
     added = O["scatter"](values, tuple(input.shape), places)
-    return called(input + added, "ScatterAddBackward0")
+    return called(input + added, "ScatterAddBackward0", input, src)
 
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
@@ -134,7 +134,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     added = O["scatter"](source, tuple(input.shape), (*before, _whole(index)))
-    return called(input + (added if alpha == 1 else alpha * added), "IndexAddBackward0")
+    return called(
+        input + (added if alpha == 1 else alpha * added), "IndexAddBackward0", input, source
+    )
 
 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
@@ -296,7 +298,8 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
-    values = called(O["gather"](input, order.array, dim), f"{name.capitalize()}Backward0")
+    values = O["gather"](input, order.array, dim)
+    values = called(values, f"{name.capitalize()}Backward0", input)
     return Extremes((values, order), name)
 
 
@@ -334,7 +337,7 @@ def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: s
     values = O["gather"](input, order.array, dim)
     if not keepdim:
         values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
-    values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}")
+    values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}", input)
     return Extremes((values, order), name)
 
 
@@ -350,7 +353,7 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
         middle = raw[np.isnan(raw)][0] if raw.dtype.kind == "f" and np.isnan(raw).any() else \
             np.sort(raw)[(raw.size - 1) // 2]  # fmt: skip
         same = np.isnan(raw) if middle != middle else raw == middle
-        return called(_shared(flat, same), "MedianBackward0")
+        return called(_shared(flat, same), "MedianBackward0", input)
     size = input.shape[normal_dim(dim, input.ndim)]
     order = O["argsort"](input, dim, False)
     return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")

@@ -52,15 +52,16 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         return into(out, div, (input, other), {"rounding_mode": rounding_mode})
     if rounding_mode is None:
         return _div(input, other)
+    both = tuple(v if isinstance(v, Tensor) else None for v in (input, other))
     if rounding_mode == "floor":
-        return O["floor_divide"](input, other)
+        return called(O["floor_divide"](input, other), "DivBackward2", *both)
     if rounding_mode != "trunc":
         raise RuntimeFault(
             "E0304",
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"{rounding_mode!r}",
         )
-    out = O["trunc"](_div(input, other))
+    out = called(O["trunc"](_div(input, other)), "DivBackward2", *both)
     whole = input.dtype.kind < 2 and (is_number(other) or other.dtype.kind < 2)
     return out.to(input.dtype) if whole and not isinstance(other, float) else out
 
@@ -77,44 +78,47 @@ def fmod(input: Any, other: Any) -> Any:
     quotient = O["trunc"](input / other)
     if input.dtype.kind < 2:
         quotient = quotient.to(input.dtype)
-    return called(input - quotient * other, "FmodBackward0")
+    name = "FmodBackward0" if is_number(other) else "FmodBackward1"
+    return called(input - quotient * other, name, input, other)
 
 
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 * tensor2``."""
     product = tensor1 * tensor2
-    return called(input + (product if value == 1 else value * product), "AddcmulBackward0")
+    total = input + (product if value == 1 else value * product)
+    return called(total, "AddcmulBackward0", input, tensor1, tensor2)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
     quotient = tensor1 / tensor2
-    return called(input + (quotient if value == 1 else value * quotient), "AddcdivBackward0")
+    total = input + (quotient if value == 1 else value * quotient)
+    return called(total, "AddcdivBackward0", input, tensor1, tensor2)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """From ``input`` to ``end``, by ``weight`` of the way."""
     name = "LerpBackward0" if is_number(weight) else "LerpBackward1"
-    return called(input + weight * (end - input), name)
+    return called(input + weight * (end - input), name, input, end, weight)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
         return O["clamp"](input, min=min, max=max)
-    if min is not None:
-        input = O["maximum"](input, min)
-    return called(input if max is None else O["minimum"](input, max), "ClampBackward0")
+    out = input if min is None else O["maximum"](input, min)
+    out = out if max is None else O["minimum"](out, max)
+    return called(out, "ClampBackward0", input, min, max)
 
 
 def clamp_min(input: Any, min: Any) -> Any:
     """``input`` where it is above ``min``, else ``min``."""
-    return called(clamp(input, min=min), "ClampMinBackward0")
+    return called(clamp(input, min=min), "ClampMinBackward0", input, min)
 
 
 def clamp_max(input: Any, max: Any) -> Any:
     """``input`` where it is below ``max``, else ``max``."""
-    return called(clamp(input, max=max), "ClampMaxBackward0")
+    return called(clamp(input, max=max), "ClampMaxBackward0", input, max)
 
 
 def nan_to_num(input: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
@@ -125,14 +129,15 @@ def nan_to_num(input: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = N
     out = O["where"](O["isnan"](input), nan, input)
     out = O["where"](input == float("inf"), most if posinf is None else posinf, out)
     out = O["where"](input == -float("inf"), -most if neginf is None else neginf, out)
-    return called(out, "NanToNumBackward0")
+    return called(out, "NanToNumBackward0", input)
 
 
-def round(input: Any, *, decimals: int = 0) -> Any:
+def round(input: Any, *, decimals: int | None = None) -> Any:
     """The nearest number of so many decimals, ties to even."""
-    if not decimals:
+    if decimals is None:
         return O["round"](input)
-    return O["round"](input * 10.0**decimals) / 10.0**decimals
+    scaled = O["round"](input * 10.0**decimals) / 10.0**decimals
+    return called(scaled, "RoundBackward1", input)
 
 
 def deg2rad(input: Any) -> Any:
@@ -145,25 +150,35 @@ def rad2deg(input: Any) -> Any:
     return called(input * (180.0 / np.pi), "Rad2DegBackward0")
 
 
+def sgn(input: Any) -> Any:
+    """The sign of real numbers; complex numbers divided by their size, 0 where that is 0."""
+    if not input.is_complex():
+        return called(O["sign"](input), "SgnBackward0")
+    size = O["abs"](input)
+    out = O["where"](size == 0, 0.0, input / O["where"](size == 0, 1.0, size))
+    return called(out, "SgnBackward0", input)
+
+
 def copysign(input: Any, other: Any) -> Any:
     """The size of ``input`` with the sign of ``other``."""
     signs = O["signbit"](other) if isinstance(other, Tensor) else np.signbit(other)
     size = O["abs"](input)
-    return called(O["where"](signs, -size, size), "CopysignBackward0")
+    return called(O["where"](signs, -size, size), "CopysignBackward0", input, other)
 
 
 def xlogy(input: Any, other: Any) -> Any:
     """``input * log(other)``, 0 where ``input`` is 0."""
     zero = input == 0
     safe = O["where"](zero, 1.0, other)
-    return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0")
+    return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0", input, other)
 
 
 def xlog1py(input: Any, other: Any) -> Any:
     """``input * log1p(other)``, 0 where ``input`` is 0."""
     zero = input == 0
     safe = O["where"](zero, 0.0, other)
-    return called(O["where"](zero, 0.0, input * O["log1p"](safe)), "SpecialXlog1PyBackward0")
+    out = O["where"](zero, 0.0, input * O["log1p"](safe))
+    return called(out, "SpecialXlog1PyBackward0", input, other)
 
 
 def polygamma(n: int, input: Any) -> Any:
@@ -186,7 +201,7 @@ def logit(input: Any, eps: float | None = None) -> Any:
     """``log(x/(1 - x))``; with ``eps``, x is first held within eps and 1 - eps."""
     if eps is None:
         return O["logit"](input)
-    return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0")
+    return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0", input)
 
 
 def float_power(input: Any, exponent: Any) -> Any:
@@ -220,7 +235,7 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The sum of the entries that are numbers."""
     kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
-    return called(O["sum"](kept, dim, keepdim), "NansumBackward0")
+    return called(O["sum"](kept, dim, keepdim), "NansumBackward0", input)
 
 
 def _spread(name: str) -> Any:
@@ -292,7 +307,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     before = np.tri(size, dtype=bool)  # row k joins the entries up to k
     rows = O["where"](wrap(before, dtypes.bool_), lined, 1.0 if input.dtype.kind > 1 else 1)
     out = of_its_own(O["transpose"](O["prod"](rows, -1), dim, last))
-    return called(out, "CumprodBackward0")
+    return called(out, "CumprodBackward0", input)
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -326,7 +341,7 @@ def cross(input: Any, other: Any, dim: int = -1) -> Any:
     turn = O["roll"]
     x, y = input, other
     first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)
-    return called(first, "LinalgCrossBackward0")
+    return called(first, "LinalgCrossBackward0", input, other)
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
@@ -377,17 +392,18 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat1 @ mat2``."""
-    return called(_mixed(input, mm(mat1, mat2), beta, alpha), "AddmmBackward0")
+    return called(_mixed(input, mm(mat1, mat2), beta, alpha), "AddmmBackward0", input, mat1, mat2)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * mat @ vec``."""
-    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0")
+    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
-    return called(_mixed(input, bmm(batch1, batch2), beta, alpha), "BaddbmmBackward0")
+    total = _mixed(input, bmm(batch1, batch2), beta, alpha)
+    return called(total, "BaddbmmBackward0", input, batch1, batch2)
 
 
 def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
@@ -511,7 +527,7 @@ def bitwise_not(input: Any) -> Any:
 
 BOTH = (
     add, sub, rsub, div, pow, fmod, addcmul, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, mean,
+    round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, mean,
     prod, nansum, var, std, norm,
     dist, softmax, log_softmax, cumsum, cumprod, diff, cross, mm, mv, bmm, addmm, addmv, baddbmm,
     vdot, inner, resolve_conj,

@@ -26,6 +26,8 @@ def shown_edges(node: Any) -> tuple:
     op = getattr(node, "op", None)
     if op is None:
         return edges
+    if node.extra is not None and "called_on" in node.extra.params:
+        return node.extra.params["called_on"]
     if op.name == "where":  # the condition has no place; nor has the number of masked_fill
         filled = shown_name(node) == "MaskedFillBackward0"
         return edges[2:] if filled and edges[1] is None else edges[1:]

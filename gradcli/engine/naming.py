@@ -8,14 +8,20 @@ from gradcli.engine.graph import more
 from gradcli.engine.tensor import Tensor
 
 
-def called(value: Any, name: str) -> Any:
+def called(value: Any, name: str, *inputs: Any) -> Any:
     """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone.
 
     PyTorch has one node where gradcli composes several operators (``addcmul`` is a sum of a
-    product): the last of them carries the name.
+    product): the last of them carries the name, and points at the nodes of ``inputs`` where any are
+    given. Numbers among them have no place in PyTorch's node; None holds a place.
     """
     if isinstance(value, Tensor) and not value.is_leaf:
-        more(value.edge).params["called"] = name
+        params = more(value.edge).params
+        params["called"] = name
+        if inputs:
+            params["called_on"] = tuple(
+                None if i is None else i.edge for i in inputs if i is None or isinstance(i, Tensor)
+            )
     return value
 
 

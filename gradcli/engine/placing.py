@@ -147,13 +147,21 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha * outer(vec1, vec2)``."""
-    return called(_scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha), "AddrBackward0")
+    return called(
+        _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha),
+        "AddrBackward0",
+        input,
+        vec1,
+        vec2,
+    )
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """``beta * input + alpha *`` the sum of the products of two stacks of matrices."""
     product = O["sum"](O["matmul"](batch1, batch2), 0)
-    return called(_scaled(input, beta) + _scaled(product, alpha), "AddbmmBackward0")
+    return called(
+        _scaled(input, beta) + _scaled(product, alpha), "AddbmmBackward0", input, batch1, batch2
+    )
 
 
 def _scaled(value: Any, factor: Any) -> Any:
@@ -223,7 +231,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     index = starts[:, None] + np.arange(size)
     windows = O["getitem"](input, (*_before(input, dimension), index))
     at = normal_dim(dimension, len(input.shape))
-    return called(of_its_own(movedim(windows, at + 1, -1)), "UnfoldBackward0")
+    return called(of_its_own(movedim(windows, at + 1, -1)), "UnfoldBackward0", input)
 
 
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
@@ -240,7 +248,7 @@ def view_as_complex(input: Any) -> Any:
     if input.shape[-1:] != (2,):
         raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
     parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
-    return called(parts[0] + parts[1] * 1j, "ViewAsComplexBackward0")
+    return called(parts[0] + parts[1] * 1j, "ViewAsComplexBackward0", input)
 
 
 def positive(input: Any) -> Any:
@@ -258,7 +266,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
     size = O["norm"](input, p, others, True)
     scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
-    return called(input * scale, "RenormBackward0")
+    return called(input * scale, "RenormBackward0", input)
 
 
 def scatter_reduce(

@@ -31,7 +31,9 @@ def _running(name: str) -> Any:
         places = O[f"arg{name}"](input, dim)
         if not len(input.shape):
             return Extremes((input.clone(), places), name)
-        values = called(O["gather"](input, places.array, dim), f"{name.capitalize()}Backward0")
+        values = called(
+            O["gather"](input, places.array, dim), f"{name.capitalize()}Backward0", input
+        )
         return Extremes((values, places), name)
 
     running.__name__ = name
@@ -52,7 +54,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     charge_shape((*lined.shape[:-2], size, size), 16)
     rows = O["where"](wrap(np.tri(size, dtype=bool), dtypes.bool_), lined, -float("inf"))
     out = of_its_own(O["transpose"](O["logsumexp"](rows, -1), dim, rank - 1))
-    return called(out, "LogcumsumexpBackward0")
+    return called(out, "LogcumsumexpBackward0", input)
 
 
 _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -150,10 +152,10 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     pick = O["gather"](order, place, at)
     values = O["gather"](line, pick.array, at)
     if dim is None:
-        return called(values[0], "NanmedianBackward0")
+        return called(values[0], "NanmedianBackward0", input)
     if not keepdim or not len(input.shape):
         values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
-    return Extremes((called(values, "NanmedianBackward1"), pick), "nanmedian")
+    return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
 
 
 @by_element
@@ -172,7 +174,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     values = O["gather"](input, pick, dim)
     if not keepdim:
         values, pick = of_its_own(O["squeeze"](values, dim)), found
-    return Extremes((called(values, "ModeBackward0"), wrap(pick, dtypes.int64)), "mode")
+    return Extremes((called(values, "ModeBackward0", input), wrap(pick, dtypes.int64)), "mode")
 
 
 def isposinf(input: Any) -> Any:
@@ -286,7 +288,9 @@ def corrcoef(input: Any) -> Any:
 def logaddexp2(input: Any, other: Any) -> Any:
     """``log2(2**input + 2**other)``, without overflow."""
     ln2 = 0.6931471805599453
-    return called(O["logaddexp"](input * ln2, other * ln2) / ln2, "Logaddexp2Backward0")
+    return called(
+        O["logaddexp"](input * ln2, other * ln2) / ln2, "Logaddexp2Backward0", input, other
+    )
 
 
 def ldexp(input: Any, other: Any) -> Any:

@@ -214,7 +214,7 @@ class Tensor(Facts, Conversions):
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault (E0404)."""
         if requires_grad:
-            if self.edge is None or self.edge.__class__ is not AccumulateGrad and self.is_leaf:
+            if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self.is_leaf):
                 if self.is_inference() and not mode.inference:
                     raise RuntimeFault(
                         "E0415",

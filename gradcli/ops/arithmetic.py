@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
-from gradcli.ops.core import bilinear, constant, elementwise, is_number, linear, step
+from gradcli.ops.core import bilinear, elementwise, is_number, linear, step
 from gradcli.ops.errors import TypeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
@@ -72,11 +72,13 @@ neg = linear(
 )
 
 
-floor_divide = constant(
+floor_divide = step(
     "floor_divide",
     operator.floordiv,
     inputs=("x", "y"),
     dtypes="promote",
+    grad_name="NotImplemented",
+    edges="slope 0 at the jumps too; PyTorch has none",
     doc="The quotient rounded down; `x // y`.",
     domain="y != 0",
     example="x // y --x 7 --y 2",

@@ -131,15 +131,16 @@ zeros_like = constant(
 )
 ones_like = constant("ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.")
 sign = step(
-    "sign",
-    np.sign,
-    dtypes="keep",
-    aliases=("sgn",),
-    doc="-1, 0 or 1 by the sign of x.",
-    edges="slope 0 at 0 too",
+    "sign", np.sign, dtypes="keep", doc="-1, 0 or 1 by the sign of x.", edges="slope 0 at 0 too"
 )
-heaviside = constant(
-    "heaviside", np.heaviside, inputs=_TWO, dtypes="promote", doc="0 below 0, y at 0, 1 above."
+heaviside = step(
+    "heaviside",
+    np.heaviside,
+    inputs=_TWO,
+    dtypes="promote",
+    grad_name="NotImplemented",
+    doc="0 below 0, y at 0, 1 above.",
+    edges="slope 0 everywhere; PyTorch has none",
 )
 signbit = constant(
     "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."

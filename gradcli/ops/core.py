@@ -270,11 +270,12 @@ def constant(name: str, compute: Callable, **info: Any) -> Operator:
 
 
 def step(name: str, compute: Callable, **info: Any) -> Operator:
-    """Declare a constant of one input that has a node in the graph all the same, as in PyTorch.
+    """Declare a constant that has a node in the graph all the same, as in PyTorch.
 
     Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
     """
-    return Operator("constant", name, compute, (lambda g: OPERATORS["zeros_like"](g),), **info)
+    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
+    return Operator("constant", name, compute, rules, **info)
 
 
 def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:

@@ -53,7 +53,7 @@ def _state(t: Any) -> tuple:
 
 
 def outcome(lib: Any, case: tuple) -> str:
-    """What happens: the view, after the write, the gradients, whether it may be used and written."""
+    """What happens, step by step: the view, the write, what is left, gradients, another write."""
     made, written, base, view, write = case
     x = lib.tensor([1.0, 2.0, 3.0], requires_grad=base != "plain")
     if base == "computed":
