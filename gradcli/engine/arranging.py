@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes, functions
-from gradcli.engine.naming import by_element, called, of_its_own, one_of_several
+from gradcli.engine.naming import by_element, called, of_its_own, of_numbers_too, one_of_several
 from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -171,8 +171,13 @@ def unbind(input: Any, dim: int = 0) -> tuple:
 
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple:
     """Pieces along a dimension: so many, the first ones longer, or cut at the places given."""
-    size = input.shape[normal_dim(dim, len(input.shape))]
+    _, size = functions._along("tensor_split", input, dim)
     if isinstance(indices_or_sections, int):
+        if indices_or_sections < 1:
+            raise RuntimeFault(
+                "E0306",
+                f"tensor_split expected a number of sections above 0, got {indices_or_sections}",
+            )
         small, more = divmod(size, indices_or_sections)
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
@@ -303,6 +308,7 @@ def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
     return Extremes((values, order), name)
 
 
+@of_numbers_too
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
     """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
     return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
@@ -313,11 +319,13 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
     return O["argsort"](input, dim, descending)
 
 
+@of_numbers_too
 def msort(input: Any) -> Any:
     """Sorted along the first dimension."""
     return sort(input, 0)[0]
 
 
+@of_numbers_too
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
     size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
@@ -327,6 +335,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
 
 
+@of_numbers_too
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
     return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
@@ -354,6 +363,11 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
             np.sort(raw)[(raw.size - 1) // 2]  # fmt: skip
         same = np.isnan(raw) if middle != middle else raw == middle
         return called(_shared(flat, same), "MedianBackward0", input)
+    return _median_along(input, dim, keepdim)
+
+
+@of_numbers_too
+def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
     size = input.shape[normal_dim(dim, input.ndim)]
     order = O["argsort"](input, dim, False)
     return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
@@ -378,29 +392,6 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     if as_tuple:
         return tuple(wrap(f, dtypes.int64) for f in found)
     return wrap(np.stack(found, axis=-1)[:, : input.ndim], dtypes.int64)
-
-
-@by_element
-def unique(
-    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
-) -> Any:
-    """The distinct entries in order; also where each came to stand, and how often each occurs."""
-    charge_shape((3, *input.shape))
-    values, inverse, counts = np.unique(input.array, return_inverse=True, return_counts=True)
-    out = [wrap(values, input.dtype)]
-    if return_inverse:
-        out.append(wrap(np.asarray(inverse).reshape(input.shape), dtypes.int64))
-    if return_counts:
-        out.append(wrap(np.asarray(counts), dtypes.int64))
-    return out[0] if len(out) == 1 else tuple(out)
-
-
-@by_element
-def bincount(input: Any, *, minlength: int = 0) -> Any:
-    """How often each whole number occurs."""
-    numbers = _whole(input)
-    charge_shape((max(minlength, int(numbers.max(initial=0))),))
-    return wrap(np.bincount(numbers, minlength=minlength), dtypes.int64)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -487,7 +478,7 @@ BOTH = (
     scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
     unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, sort,
     argsort, msort,
-    topk, kthvalue, median, aminmax, nonzero, unique, bincount, is_same_size, equal, allclose,
+    topk, kthvalue, median, aminmax, nonzero, is_same_size, equal, allclose,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (

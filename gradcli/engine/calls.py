@@ -61,9 +61,9 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
             "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
             f"{rounding_mode!r}",
         )
-    out = called(O["trunc"](_div(input, other)), "DivBackward2", *both)
-    whole = input.dtype.kind < 2 and (is_number(other) or other.dtype.kind < 2)
-    return out.to(input.dtype) if whole and not isinstance(other, float) else out
+    if _whole(input) and _whole(other):
+        return O["floor_divide"](input - fmod(input, other), other)
+    return called(O["trunc"](_div(input, other)), "DivBackward2", *both)
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
@@ -73,11 +73,16 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     return _pow(input, exponent)
 
 
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) if is_number(value) else value.dtype.kind < 2
+
+
 def fmod(input: Any, other: Any) -> Any:
     """The remainder with the sign of ``input``, as C has it."""
+    if _whole(input) and _whole(other):
+        rest = O["remainder"](input, other)
+        return O["where"]((rest != 0) & ((rest < 0) != (input < 0)), rest - other, rest)
     quotient = O["trunc"](input / other)
-    if input.dtype.kind < 2:
-        quotient = quotient.to(input.dtype)
     name = "FmodBackward0" if is_number(other) else "FmodBackward1"
     return called(input - quotient * other, name, input, other)
 
@@ -121,12 +126,12 @@ def clamp_max(input: Any, max: Any) -> Any:
     return called(clamp(input, max=max), "ClampMaxBackward0", input, max)
 
 
-def nan_to_num(input: Any, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
     if input.dtype.kind < 2:
         return input
     most = float(np.finfo(input.dtype.numpy).max)
-    out = O["where"](O["isnan"](input), nan, input)
+    out = O["where"](O["isnan"](input), 0.0 if nan is None else nan, input)
     out = O["where"](input == float("inf"), most if posinf is None else posinf, out)
     out = O["where"](input == -float("inf"), -most if neginf is None else neginf, out)
     return called(out, "NanToNumBackward0", input)
@@ -500,6 +505,11 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
             (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
             for v in (input, other)
         )
+        try:
+            np.broadcast_shapes(*(np.shape(p) for p in pair))
+        except ValueError:
+            shapes = " and ".join(str(np.shape(p)) for p in pair)
+            raise RuntimeFault("E0301", f"{name}: shapes {shapes} do not broadcast") from None
         return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
 
     of_bits.__name__ = name

@@ -17,7 +17,15 @@ class Conversions:
     dtype: dtypes.DType
     device: Any
 
-    def to(self, *wanted: Any, dtype: Any = None, device: Any = None, **_ignored: Any) -> Any:
+    def to(
+        self,
+        *wanted: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: Any = None,
+    ) -> Any:
         """This tensor with another element type; itself where that changes nothing.
 
         Takes a dtype, a device, both, or another tensor to be like.
@@ -34,7 +42,9 @@ class Conversions:
         if device is not None and str(device) != str(self.device):
             return _no_device(str(device))
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
-        return self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
+        if target is self.dtype:
+            return OPERATORS["clone"](self) if copy else self
+        return OPERATORS["cast"](self, target.numpy)
 
     def type(self, dtype: Any = None) -> Any:
         """The same as ``to``; without a dtype, the name of this tensor's type."""

@@ -40,8 +40,7 @@ def tensor(
         array, found = _from_lists(data)
     target = wanted or found
     array = np.array(array, dtype=target.numpy)
-    out = wrap(array[()] if not array.ndim else array, target)
-    return out.requires_grad_() if requires_grad else out
+    return _finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
@@ -101,8 +100,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return wrap(array, dtype_of(array))
 
 
-def as_tensor(data: Any, dtype: Any = None) -> Tensor:
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """``data`` as a tensor, sharing memory where that is possible."""
+    if device is not None:
+        return as_tensor(data, dtype).to(device=device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray) and (dtype is None or to_dtype(dtype).numpy == data.dtype):
@@ -126,28 +127,39 @@ def _shape(sizes: tuple) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _finish(array: Any, dtype: DType, requires_grad: bool) -> Tensor:
+def _finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) -> Tensor:
     out = wrap(array, dtype)
-    return out.requires_grad_() if requires_grad else out
+    if device is not None:
+        out = out.to(device=device)
+    return out if requires_grad is False else out.requires_grad_(requires_grad)
 
 
-def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
     """A tensor of shape ``size`` with one value everywhere."""
     shape = _shape((size,) if isinstance(size, int) else (tuple(size),))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
-    return _finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad)
+    return _finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
 def _filled(value: int) -> Any:
-    def create(*size: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    def create(
+        *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
+    ) -> Tensor:
         shape = _shape(size)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         charge_shape(shape, target.itemsize)
         make = np.ones if value else np.zeros
-        return _finish(make(shape, target.numpy)[()], target, requires_grad)
+        return _finish(make(shape, target.numpy)[()], target, requires_grad, device)
 
     create.__name__ = "ones" if value else "zeros"
     create.__doc__ = f"A tensor of {create.__name__}: ``{create.__name__}(2, 3)``."
@@ -158,16 +170,29 @@ ones = _filled(1)
 zeros = _filled(0)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
     """The identity matrix, or its n by m part."""
     shape = _shape((n, n if m is None else m))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
-    return _finish(np.eye(*shape, dtype=target.numpy), target, requires_grad)
+    return _finish(np.eye(*shape, dtype=target.numpy), target, requires_grad, device)
 
 
 def arange(
-    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
 ) -> Tensor:
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is None:
@@ -188,18 +213,26 @@ def arange(
         else to_dtype(dtype)
     )
     charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
-    return _finish(np.arange(start, end, step).astype(target.numpy), target, requires_grad)
+    return _finish(np.arange(start, end, step).astype(target.numpy), target, requires_grad, device)
 
 
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     (count,) = _shape((steps,))
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape((count,), target.itemsize)
-    return _finish(np.linspace(start, end, count).astype(target.numpy), target, requires_grad)
+    return _finish(
+        np.linspace(start, end, count).astype(target.numpy), target, requires_grad, device
+    )
 
 
 def logspace(
@@ -210,16 +243,21 @@ def logspace(
     *,
     dtype: Any = None,
     requires_grad: bool = False,
+    device: Any = None,
 ) -> Tensor:
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-    return _finish((base**powers).astype(target.numpy), target, requires_grad)
+    return _finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
 def _drawn(draw: str) -> Any:
     def create(
-        *size: Any, dtype: Any = None, requires_grad: bool = False, generator: Any = None
+        *size: Any,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        generator: Any = None,
     ) -> Tensor:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
 
@@ -227,7 +265,9 @@ def _drawn(draw: str) -> Any:
             charge_shape(shape)
             source = generator or random.generator()
             numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4)
-            return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad)
+            return _finish(
+                numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
+            )
 
         shape = _shape(size)
         return random.drawn[-1](make, shape) if random.drawn else make(shape)
@@ -244,18 +284,29 @@ randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
 
 
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, requires_grad: bool = False
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    requires_grad: bool = False,
+    device: Any = None,
 ) -> Tensor:
     """Random numbers, normal with the mean and the standard deviation given."""
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         size = like.shape if isinstance(like, Tensor) else ()
     out = randn(tuple(size)) * std + mean
-    return out.requires_grad_() if requires_grad else out
+    return _finish(out.array, out.dtype, requires_grad, device)
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
 ) -> Tensor:
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is None:
@@ -270,21 +321,32 @@ def randint(
             help="write randint(0, 10, (2, 3))",
         )
     numbers = random.generator().integers(low, high, math.prod(shape))
-    return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad)
+    return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device)
 
 
-def randperm(n: int, *, dtype: Any = None) -> Tensor:
+def randperm(
+    n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
     """The whole numbers below ``n`` in a random order."""
     (count,) = _shape((n,))
     charge_shape((count,))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    return wrap(random.generator().permutation(count).astype(target.numpy), target)
+    drawn = random.generator().permutation(count).astype(target.numpy)
+    return _finish(drawn, target, requires_grad, device)
 
 
 def _like(make: Any) -> Any:
-    def create(input: Tensor, *value: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+    def create(
+        input: Tensor,
+        *value: Any,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+    ) -> Any:
         kept = input.dtype if dtype is None else dtype
-        return make(tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad)
+        return make(
+            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device
+        )
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
@@ -303,16 +365,24 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
     return real + imag * 1j
 
 
-def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """The places on and below a diagonal, as two rows of indices."""
     charge_shape((3, row, col))
-    return wrap(np.stack(np.tril_indices(row, offset, col)), dtypes.int64)
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    places = np.stack(np.tril_indices(row, offset, col)).astype(target.numpy)
+    return _finish(places, target, False, device)
 
 
-def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
     """The places on and above a diagonal, as two rows of indices."""
     charge_shape((3, row, col))
-    return wrap(np.stack(np.triu_indices(row, offset, col)), dtypes.int64)
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    places = np.stack(np.triu_indices(row, offset, col)).astype(target.numpy)
+    return _finish(places, target, False, device)
 
 
 def typed(dtype: DType, name: str) -> Any:

@@ -86,20 +86,29 @@ def diag_embed(x: Any) -> Any:
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Dimensions from ``start_dim`` to ``end_dim`` joined into one."""
-    shape = tuple(as_value(input).shape)
+    input = as_value(input)
+    shape = tuple(input.shape)
+    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if not shape:
         return OPERATORS["reshape"](input, (1,))
-    first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
+    if first > last:
+        raise RuntimeFault(
+            "E0305", "flatten() has invalid args: start_dim cannot come after end_dim"
+        )
     return OPERATORS["reshape"](input, (*shape[:first], -1, *shape[last + 1 :]))
 
 
 def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
     """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
-    n = as_value(x).shape[normal_dim(dim, len(x.shape))]
-    sizes = [min(size, n - i) for i in range(0, n, size)] if isinstance(size, int) else list(size)
+    axis, n = _along("split", as_value(x), dim)
+    if isinstance(size, int):
+        if size < 0 or (not size and n):
+            raise RuntimeFault("E0306", f"split expects a size above 0, got {size}")
+        sizes = [min(size, n - i) for i in range(0, n, size)] if n else [0]
+    else:
+        sizes = list(size)
     if sum(sizes) != n:
         raise RuntimeFault("E0306", f"split sizes {sizes} do not add up to {n}")
-    axis = normal_dim(dim, len(x.shape))
     pieces, start = [], 0
     for s in sizes:
         pieces.append(OPERATORS["getitem"](x, (slice(None),) * axis + (slice(start, start + s),)))
@@ -109,13 +118,27 @@ def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
 
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple:
     """At most ``chunks`` pieces of equal size along a dimension."""
-    n = as_value(x).shape[normal_dim(dim, len(x.shape))]
+    _, n = _along("chunk", as_value(x), dim)
+    if not isinstance(chunks, int):
+        raise TypeFault("E0303", f"chunk needs a whole number, got {type(chunks).__name__}")
+    if chunks < 1:
+        raise RuntimeFault("E0306", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     return split(x, max(1, -(-n // chunks)), dim)
+
+
+def _along(name: str, x: Any, dim: int) -> tuple[int, int]:
+    """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
+    if not len(x.shape):
+        raise RuntimeFault(
+            "E0305", f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1) has one"
+        )
+    axis = normal_dim(dim, len(x.shape))
+    return axis, x.shape[axis]
 
 
 def unbind(x: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
-    axis = normal_dim(dim, len(as_value(x).shape))
+    axis, _ = _along("unbind", as_value(x), dim)
     return tuple(
         OPERATORS["getitem"](x, (slice(None),) * axis + (i,)) for i in range(x.shape[axis])
     )

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.functions import flatten
 from gradcli.engine.inplace import rewrite, set_item, write_result
-from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.naming import called, of_its_own, of_numbers_too
 from gradcli.engine.record import apply, binary_method, has_short_way, standing_for, unary_method
 from gradcli.engine.results import Extremes
 from gradcli.engine.tensor import Tensor
@@ -219,15 +220,6 @@ def _view(self: Tensor, *sizes: Any) -> Tensor:
     return out
 
 
-def _flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    shape = self.array.shape
-    n = len(shape)
-    if not n:
-        return OPERATORS["reshape"](self, (1,))
-    first, last = start_dim % n, end_dim % n
-    return OPERATORS["reshape"](self, (*shape[:first], -1, *shape[last + 1 :]))
-
-
 def _t(self: Tensor) -> Tensor:
     if self.array.ndim > 2:
         raise TypeFault(
@@ -252,6 +244,7 @@ def extreme_method(name: str) -> Callable:
     return method
 
 
+@of_numbers_too
 def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
     """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
     indices = OPERATORS[f"arg{name}"](x, dim, True)
@@ -313,8 +306,10 @@ def install() -> None:
                 setattr(Tensor, f"{name}_", _in_place(op))
     for name, word in _SYMBOLS.items():
         op = OPERATORS[name]
-        setattr(Tensor, f"__{word}__", getattr(Tensor, name))
-        reverse = binary_method(op, reverse=True) if op.kind != "constant" else _commuted(op)
+        steps = op.kind == "constant"
+        forward = getattr(Tensor, name) if steps else binary_method(op, symbol=True)
+        reverse = _commuted(op) if steps else binary_method(op, reverse=True)
+        setattr(Tensor, f"__{word}__", forward)
         setattr(Tensor, f"__r{word}__", reverse)
         if name != "matmul":
             setattr(Tensor, f"__i{word}__", _augmented(op))
@@ -333,8 +328,8 @@ def install() -> None:
     Tensor.expand = sizes_method(OPERATORS["expand"])
     Tensor.permute = sizes_method(OPERATORS["permute"])
     Tensor.repeat = sizes_method(OPERATORS["tile"])
-    Tensor.flatten = _flatten
-    Tensor.ravel = _flatten
+    Tensor.flatten = flatten
+    Tensor.ravel = lambda self: flatten(self)
     Tensor.t = _t
     Tensor.max = extreme_method("max")
     Tensor.min = extreme_method("min")

@@ -43,6 +43,24 @@ def by_element(function: Any) -> Any:
     return call
 
 
+def of_numbers_too(function: Any) -> Any:
+    """A function along a dimension, of a 0-d tensor too: that counts as one of a single entry."""
+
+    def call(input: Any, *args: Any, **options: Any) -> Any:
+        if getattr(input, "shape", None) != ():
+            return function(input, *args, **options)
+        found = function(input.reshape(1), *args, **options)
+        if isinstance(found, Tensor):
+            return of_its_own(found.reshape(()))
+        return type(found)((of_its_own(v.reshape(())) for v in found), found.name)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    call.__module__ = function.__module__
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
 def one_of_several(value: Any, name: str) -> Any:
     """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
     if isinstance(value, Tensor) and value.meta is not None and value.meta.base is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import arranging, calls, creation, dtypes, placing, statistics
+from gradcli.engine import arranging, calls, counting, creation, dtypes, placing, statistics
 from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.inplace import set_item, write_result
 from gradcli.engine.methods import overlap, plain_index
@@ -22,7 +22,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 
-COMPOSED = (calls, arranging, statistics, placing)
+COMPOSED = (calls, arranging, counting, statistics, placing)
 """The modules of functions that are composed of operators."""
 _ADDED = ("addcmul", "addcdiv", "lerp")
 _REWRITTEN = (
@@ -31,6 +31,8 @@ _REWRITTEN = (
     "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
     "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
     "baddbmm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "float_power",
+    "trunc", "frac", "fix", "sign", "sgn", "eq", "ne", "lt", "le", "gt", "ge", "gcd", "lcm",
+    "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
 )  # fmt: skip
 _TURNED = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 
@@ -204,6 +206,7 @@ def install() -> None:
         setattr(Tensor, f"__r{word}__", lambda self, other, f=function: f(self, other))
     Tensor.__invert__ = calls.bitwise_not
     Tensor.tile = Tensor.repeat
+    Tensor.fill_diagonal_ = counting.fill_diagonal_
     Tensor.logsumexp = _kin("logsumexp")
     Tensor.unfold = placing.unfold
 

@@ -116,6 +116,8 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Matrices with the last dimension of ``input`` on a diagonal."""
     shape = tuple(input.shape)
+    if not shape:
+        raise RuntimeFault("E0305", "diag_embed expects at least a 1-dimensional tensor")
     size = shape[-1] + abs(offset)
     if offset:
         charge_shape((*shape[:-1], size, size))
@@ -185,7 +187,7 @@ def matrix_power(input: Any, n: int) -> Any:
 
 def adjoint(input: Any) -> Any:
     """The last two dimensions exchanged, conjugated."""
-    return O["conj"](O["mT"](input))
+    return O["conj"](O["mT"](input) if len(input.shape) != 0 else input)
 
 
 def _raised(rank: int) -> Any:

@@ -304,12 +304,13 @@ def unary_method(op: Operator, depth: int = 1) -> Callable[[Tensor], Tensor]:
 
 
 def binary_method(
-    op: Operator, reverse: bool = False, depth: int = 1
+    op: Operator, reverse: bool = False, depth: int = 1, symbol: bool = False
 ) -> Callable[[Tensor, Any], Any]:
     """The short way for an operator of two tensors of one floating dtype, or of one and a number.
 
-    ``reverse`` builds the method for a number on the left (``2 - x``). ``depth`` counts the calls
-    from here to the user's program: 2 where another function of gradcli does the calling.
+    ``reverse`` builds the method for a number on the left (``2 - x``), ``symbol`` Python's own
+    (``x - 2``), which lets the other side try what it cannot take. ``depth`` counts the calls from
+    here to the user's program: 2 where another function of gradcli does the calling.
     """
     compute = op.compute
     entrywise = op.entrywise
@@ -422,7 +423,13 @@ def binary_method(
             return apply(op, (other, input) if reverse else (input, other), {})
         if getattr(other, "__gradcli_rank__", 0):
             return op(other, input) if reverse else op(input, other)
-        return NotImplemented
+        if symbol or reverse:
+            return NotImplemented
+        raise TypeFault(
+            "E0303",
+            f"{op.name}(): argument 'other' must be a tensor or a number, not {kind.__name__}",
+            help="tensor([...]) makes a tensor of a list",
+        )
 
     return method
 

@@ -17,7 +17,7 @@ from gradcli.engine.results import Extremes
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
@@ -163,7 +163,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along a dimension, the smallest of several, and its last place."""
     if not len(input.shape):
         return Extremes((input.clone(), wrap(np.int64(0), dtypes.int64)), "mode")
-    rows = np.moveaxis(input.array, dim, -1)
+    rows = np.moveaxis(input.array, normal_dim(dim, input.ndim), -1)
     charge_shape((*rows.shape[:-1], PIECE), 1)
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
@@ -240,6 +240,12 @@ def bucketize(
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of ``bins`` equal parts of ``min`` to ``max``."""
     raw = np.asarray(input.array).ravel()
+    if not isinstance(bins, int):
+        raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
+    if bins < 1:
+        raise RuntimeFault("E0304", "bins must be > 0")
+    if max < min:
+        raise RuntimeFault("E0304", "max must be larger than min")
     charge_shape((bins,))
     if min == max:
         min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
@@ -247,42 +253,6 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
         min, max = min - 1, max + 1
     counts, _ = np.histogram(raw, bins, (min, max))
     return wrap(counts.astype(input.dtype.numpy), input.dtype)
-
-
-@by_element
-def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: None = None
-) -> Any:
-    """The entries in order without direct repeats; also where each went, and the runs' lengths."""
-    if dim is not None:
-        raise ValueFault("E0304", "unique_consecutive flattens its input: leave out dim")
-    flat = np.asarray(input.array).ravel()
-    first = np.ones(flat.size, bool)
-    first[1:] = flat[1:] != flat[:-1]
-    out = [wrap(flat[first], input.dtype)]
-    if return_inverse:
-        out.append(wrap((np.cumsum(first) - 1).reshape(input.shape), dtypes.int64))
-    if return_counts:
-        starts = np.append(np.flatnonzero(first), flat.size)
-        out.append(wrap(np.diff(starts), dtypes.int64))
-    return out[0] if len(out) == 1 else tuple(out)
-
-
-def cov(input: Any, *, correction: int = 1) -> Any:
-    """The covariances of variables, a row each."""
-    rows = input if len(input.shape) == 2 else O["reshape"](input, (1, -1))
-    centred = rows - O["mean"](rows, 1, True)
-    found = O["matmul"](centred, O["conj"](O["mT"](centred))) / (rows.shape[1] - correction)
-    return found if len(input.shape) == 2 else O["reshape"](found, ())
-
-
-def corrcoef(input: Any) -> Any:
-    """The correlations of variables, a row each."""
-    found = cov(input)
-    if len(input.shape) < 2:
-        return found / found
-    size = O["sqrt"](O["diagonal"](found))
-    return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
 
 
 def logaddexp2(input: Any, other: Any) -> Any:
@@ -296,12 +266,14 @@ def logaddexp2(input: Any, other: Any) -> Any:
 def ldexp(input: Any, other: Any) -> Any:
     """``input * 2**other``."""
     power = O["exp2"](other if not is_number(other) else as_tensor(float(other)))
-    return input * (power if power.dtype is input.dtype else power.to(input.dtype))
+    if input.dtype.kind > 1 and power.dtype is not input.dtype:
+        power = power.to(input.dtype)
+    return called(input * power, "LdexpBackward0", input, other)
 
 
 BOTH = (
     cummax, cummin, logcumsumexp, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
-    isneginf, isreal, histc, unique_consecutive, cov, corrcoef, logaddexp2, ldexp,
+    isneginf, isreal, histc, logaddexp2, ldexp,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (isin, searchsorted, bucketize)

@@ -72,6 +72,8 @@ class Tensor(Facts, Conversions):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise RuntimeFault("E0404", "requires_grad must be a bool", help="True or False")
         self.requires_grad_(wanted)
 
     @property
@@ -212,7 +214,13 @@ class Tensor(Facts, Conversions):
     # -- the graph -------------------------------------------------------------------------------
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Turn gradient flow to this leaf on or off. Raises RuntimeFault (E0404)."""
+        """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404)."""
+        if not isinstance(requires_grad, bool):
+            raise TypeFault(
+                "E0404",
+                f"requires_grad must be bool, not {type(requires_grad).__name__}",
+                help="True or False",
+            )
         if requires_grad:
             if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self.is_leaf):
                 if self.is_inference() and not mode.inference:

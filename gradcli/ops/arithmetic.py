@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.core import bilinear, elementwise, is_number, linear, step
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
 
@@ -72,9 +72,29 @@ neg = linear(
 )
 
 
+def of_whole(result: Any, divisor: Any) -> Any:
+    """``result`` of a division. Raises RuntimeFault (E0304) for whole numbers divided by 0."""
+    whole = getattr(result, "dtype", None) is not None and result.dtype.kind in "iu"
+    if whole and not np.all(divisor):
+        raise RuntimeFault(
+            "E0304",
+            "ZeroDivisionError: whole numbers have no quotient by 0",
+            help="write x / y, or x.float() // y, where 1/0 is inf",
+        )
+    return result
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    return of_whole(x // y, y)
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    return of_whole(x % y, y)
+
+
 floor_divide = step(
     "floor_divide",
-    operator.floordiv,
+    _floor_divide,
     inputs=("x", "y"),
     dtypes="promote",
     grad_name="NotImplemented",
@@ -85,7 +105,7 @@ floor_divide = step(
 )
 remainder = elementwise(
     "remainder",
-    operator.mod,
+    _remainder,
     lambda t: t,
     lambda t, x, y: -t * floor_divide(x, y),
     dtypes="promote",

@@ -44,15 +44,15 @@ isinf = constant("isinf", np.isinf, dtypes="keep", doc="Whether each entry is in
 isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each entry is finite.")
 
 
-def _isclose(x: Any, y: Any, rtol: float, atol: float) -> Any:
-    return np.isclose(x, y, rtol=rtol, atol=atol)
+def _isclose(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    return np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 isclose = constant(
     "isclose",
     _isclose,
     inputs=_TWO,
-    params={"rtol": 1e-5, "atol": 1e-8},
+    params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 
 Dims = int | Sequence[int] | None
 
@@ -15,6 +15,8 @@ def normal_dim(dim: int, ndim: int) -> int:
     """``dim`` counted from 0. Raises IndexFault (E0305) when a tensor of ``ndim`` has no such
     one.
     """
+    if dim.__class__ is not int:
+        dim = _whole(dim)
     rank = max(ndim, 1)
     if not -rank <= dim < rank:
         raise IndexFault(
@@ -26,13 +28,28 @@ def normal_dim(dim: int, ndim: int) -> int:
     return dim % rank
 
 
+def _whole(dim: object) -> int:
+    """A dimension given as another kind of whole number. Raises TypeFault (E0305)."""
+    if not isinstance(dim, bool | np.bool_) and getattr(dim, "shape", ()) == ():
+        index = getattr(dim, "__index__", None)
+        if index is not None and getattr(getattr(dim, "dtype", None), "kind", 1) in (1, "i", "u"):
+            return index()
+    raise TypeFault(
+        "E0305",
+        f"a dimension must be a whole number, not {type(dim).__name__}",
+        help="count from 0, or from the end with -1",
+    )
+
+
 def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions that ``dim`` names, counted from 0: None means all of them."""
     if dim is None:
         return tuple(range(ndim))
-    if isinstance(dim, int | np.integer):
-        return (normal_dim(int(dim), ndim),) if ndim else ()
-    dims = tuple(normal_dim(int(d), ndim) for d in dim)
+    if not isinstance(dim, tuple | list):
+        if getattr(dim, "ndim", 0) and hasattr(dim, "tolist"):
+            return normal_dims(dim.tolist(), ndim)
+        return (normal_dim(dim, ndim),)[: 1 if ndim else 0]
+    dims = tuple(normal_dim(d, ndim) for d in dim)
     if len(set(dims)) != len(dims):
         raise RuntimeFault("E0305", f"dimension {dim} appears twice")
     return dims if dims and ndim else tuple(range(ndim))

@@ -114,7 +114,8 @@ sum_to = linear(
 
 def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     n = np.ndim(x)
-    return np.swapaxes(x, normal_dim(dim0, n), normal_dim(dim1, n)) if n else x
+    dims = normal_dim(dim0, n), normal_dim(dim1, n)
+    return np.swapaxes(x, *dims) if n else x
 
 
 transpose = linear(
