@@ -61,10 +61,24 @@ def lower(
     if "type_params" in ast.FunctionDef._fields:
         main.type_params = []
     tree = ast.Module(body=[main], type_ignores=[])
-    for node in ast.walk(tree):
-        if node.__class__ not in _ALLOWED:
-            raise AssertionError(f"lowering emitted {type(node).__name__}")
+    _only_allowed(tree)
     return tree, work.places, work.constants
+
+
+def _only_allowed(tree: ast.Module) -> None:
+    """Raises AssertionError where generated code holds anything that lowering never writes.
+
+    ``ast.walk`` asks every field of every node in turn, and takes as long as the lowering.
+    """
+    waiting: list[Any] = [tree]
+    while waiting:
+        item = waiting.pop()
+        if item.__class__ is list:
+            waiting += item
+        elif isinstance(item, ast.AST):
+            if item.__class__ not in _ALLOWED:
+                raise AssertionError(f"lowering emitted {type(item).__name__}")
+            waiting += item.__dict__.values()
 
 
 class _Program(Statements):

@@ -22,6 +22,7 @@ MOST_POWER = 12
 """The largest power of a group that is multiplied out."""
 
 
+@v.remembered
 def opened(t: v.Tensor, deep: bool = True) -> v.Tensor:
     """All groups to a whole positive power multiplied out; with ``deep`` those inside them too."""
     if any(sum(f[2] for f in m if can_open(f)) > MOST_FACTORS for m in t.terms):
@@ -133,8 +134,8 @@ def _in_place(new: v.Tensor, idx: tuple, e: Fraction) -> tuple[list, Fraction] |
 def inside_groups(t: v.Tensor, change: Callable[[v.Tensor], v.Tensor]) -> v.Tensor:
     """A change made in every group of a tensor, the inner ones first, and in the tensor itself."""
     forms: dict[v.Base, v.Tensor] = {}
-    for b in v.bases_of(t, lambda b: b.kind == "sum"):
-        if b.kind == "sum" and len(b.args[0].terms) > 1:
+    for b in v.groups_of(t):
+        if len(b.args[0].terms) > 1:
             new = change(replaced(b.args[0], forms.get) if forms else b.args[0])
             if new != b.args[0]:
                 forms[b] = new
@@ -197,8 +198,8 @@ def lifted(t: v.Tensor) -> v.Tensor:
         front, rest = common(replaced(u, forms.get), below=False)
         return v.mul(front, rest) if len(rest.terms) < 2 else v.mul(front, v.as_factor(rest))
 
-    for b in v.bases_of(t, lambda b: b.kind == "sum"):
-        if b.kind == "sum" and len(b.args[0].terms) > 1:
+    for b in v.groups_of(t):
+        if len(b.args[0].terms) > 1:
             forms[b] = taken(b.args[0])
     return taken(t)
 
@@ -214,10 +215,10 @@ def factored(t: v.Tensor, whole: v.Tensor | None = None) -> v.Tensor:
 
     Groups inside groups first, by the order in which they came. ``whole`` is ``fractions(t)``.
     """
-    inside = [b for b in v.bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
-    return _merged(_product_form(fractions(t) if whole is None else whole, inside))
+    return _merged(_product_form(fractions(t) if whole is None else whole, tuple(v.groups_of(t))))
 
 
+@v.remembered
 def fractions(t: v.Tensor) -> v.Tensor:
     """The tensor with every group brought to one fraction."""
     return replaced(t, _forms(t).get)
@@ -226,14 +227,15 @@ def fractions(t: v.Tensor) -> v.Tensor:
 def _forms(t: v.Tensor) -> dict[v.Base, v.Tensor]:
     """The factored form of every group in a tensor."""
     forms: dict[v.Base, v.Tensor] = {}
-    inside = [b for b in v.bases_of(t, lambda b: b.kind == "sum") if b.kind == "sum"]
+    inside = tuple(v.groups_of(t))
     for b in inside:
         if len(b.args[0].terms) > 1:
             forms[b] = _product_form(replaced(b.args[0], forms.get), inside)
     return forms
 
 
-def _product_form(t: v.Tensor, groups: list[v.Base]) -> v.Tensor:
+@v.remembered
+def _product_form(t: v.Tensor, groups: tuple[v.Base, ...]) -> v.Tensor:
     front, rest = common(t)
     rest = opened(rest)
     again, rest = common(rest)

@@ -9,9 +9,8 @@ result depends on comes from these numbers.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from _thread import _local as local
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -61,14 +60,14 @@ class Base:
         return f"<{self.kind} {self.name} #{self.serial}>"
 
 
-class _Table(threading.local):
+class _Table(local):
     """The interned bases of the derivation that this thread is working on."""
 
     def __init__(self) -> None:
         self.bases: dict[Any, Base] = {}
+        self.memory: dict[Any, Any] = {}
         self.fresh = 0
-        self.work = 0
-        self.limit = MOST_WORK
+        self.tally = [0, MOST_WORK]  # what has been done, and where it ends
 
 
 _table = _Table()
@@ -77,27 +76,34 @@ _table = _Table()
 def reset() -> None:
     """Forget all bases: a derivation starts with an empty table, so that it depends on nothing."""
     _table.bases = {}
+    _table.memory = {}
     _table.fresh = 0
-    _table.work = 0
-    _table.limit = MOST_WORK
+    _table.tally = [0, MOST_WORK]
 
 
 def spend(work: int) -> None:
     """Count work, in factors. Raises a fault (E0701) where the limit is reached."""
-    _table.work += work
-    if _table.work > _table.limit:
+    tally = _table.tally
+    tally[0] += work
+    if tally[0] > tally[1]:
         raise too_large()
 
 
-@contextmanager
-def limited(work: int) -> Iterator[None]:
+class limited:
     """Within this block no more than so much work can be done (see ``spend``)."""
-    before = _table.limit
-    _table.limit = min(before, _table.work + work)
-    try:
-        yield
-    finally:
-        _table.limit = before
+
+    __slots__ = ("before", "tally", "work")
+
+    def __init__(self, work: int) -> None:
+        self.work = work
+
+    def __enter__(self) -> None:
+        self.tally = tally = _table.tally
+        self.before = tally[1]
+        tally[1] = min(tally[1], tally[0] + self.work)
+
+    def __exit__(self, *_exc: object) -> None:
+        self.tally[1] = self.before
 
 
 def base(
@@ -132,11 +138,13 @@ def fresh_sum(dimension: str) -> Label:
 class Tensor:
     """A sum of terms: ``terms`` maps a product of factors to its coefficient. Never changed."""
 
-    __slots__ = ("_key", "terms")
+    __slots__ = ("_key", "bases", "groups", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = terms
         self._key: Any = None
+        self.bases: list[Base] | None = None  # see bases_of
+        self.groups: list[Base] | None = None
         if len(terms) > MOST_TERMS:
             raise too_large()
 
@@ -144,9 +152,9 @@ class Tensor:
     def key(self) -> Any:
         """The terms in a fixed order, hashable."""
         if self._key is None:
-            self._key = tuple(
-                (ids(m), *self.terms[m].as_integer_ratio()) for m in sorted(self.terms, key=order)
-            )
+            terms = self.terms
+            ordered = sorted(terms, key=order) if len(terms) > 1 else terms
+            self._key = tuple([(ids(m), *terms[m].as_integer_ratio()) for m in ordered])
         return self._key
 
     def sorted(self) -> list[tuple[Monomial, Fraction]]:
@@ -173,15 +181,29 @@ class Tensor:
 
 def ids(m: Monomial) -> tuple:
     """A product as plain numbers."""
-    return tuple((b.serial, idx, e.numerator, e.denominator) for b, idx, e in m)
+    return tuple([(b.serial, idx, e.numerator, e.denominator) for b, idx, e in m])
 
 
 def order(m: Monomial) -> tuple:
     """The sort key of a product: by the bases as they first appeared."""
-    return tuple((b.serial, idx, -e) for b, idx, e in m)
+    return tuple([(b.serial, idx, -e) for b, idx, e in m])
 
 
-def bases_of(t: Tensor, into: Callable[[Base], bool] = lambda b: True) -> list[Base]:
+def bases_of(t: Tensor) -> list[Base]:
+    """The bases that a tensor is made of, each after what it is made of. Not to be changed."""
+    if t.bases is None:
+        t.bases = bases_within(t, lambda b: True)
+    return t.bases
+
+
+def groups_of(t: Tensor) -> list[Base]:
+    """The sums in a tensor and in those sums, not those in calls. Not to be changed."""
+    if t.groups is None:
+        t.groups = [b for b in bases_within(t, _is_sum) if b.kind == "sum"]
+    return t.groups
+
+
+def bases_within(t: Tensor, into: Callable[[Base], bool]) -> list[Base]:
     """The bases in a tensor and in those that ``into`` allows, each after what it is made of."""
     seen: dict[int, Base] = {}
     waiting = [t]
@@ -190,6 +212,24 @@ def bases_of(t: Tensor, into: Callable[[Base], bool] = lambda b: True) -> list[B
             for b, _, _ in m:
                 if b.serial not in seen:
                     seen[b.serial] = b
-                    if into(b):
-                        waiting.extend(b.args)
+                    if b.args and into(b):
+                        waiting += b.args
     return [seen[i] for i in sorted(seen)]
+
+
+def _is_sum(b: Base) -> bool:
+    return b.kind == "sum"
+
+
+def remembered(change: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a tensor (and of plain values) that is computed once in a derivation."""
+
+    def once(t: Tensor, *more: Any) -> Any:
+        key = (change, t.key, more)
+        memory = _table.memory
+        if key not in memory:
+            memory[key] = change(t, *more)
+        return memory[key]
+
+    once.__doc__ = change.__doc__
+    return once

@@ -42,7 +42,8 @@ class Piece:
     def text(self) -> Text:
         """The term without its sign."""
         parts = [*self.tops, w.joined(self.chain, "@")] if self.chain else self.tops
-        return w.scaled(abs(self.c), parts, self.below)
+        c = self.c
+        return w.scaled(c if c.numerator > 0 else -c, parts, self.below)
 
     def scalars(self) -> tuple:
         """What must be equal for two terms to be joined."""
@@ -51,17 +52,25 @@ class Piece:
 
 def gathered(pieces: Sequence[Piece]) -> Text:
     """The sum, as short as taking out common factors makes it."""
-    plain = w.total([(1 if p.c > 0 else -1, p.text()) for p in pieces])
+    plain = _total(pieces)
     if len(pieces) < 2 or len(pieces) > 40:
         return plain
     best = plain
     for unfolded in (False, True):
-        if unfolded and not any(p.apart for p in pieces):
-            continue
-        candidate = _factored([_copy(p, unfolded) for p in pieces])
+        if not unfolded:
+            candidate = _factored([_copy(p, False) for p in pieces], plain)
+        elif any(p.apart for p in pieces):
+            candidate = _factored([_copy(p, True) for p in pieces])
+        else:
+            break
         if candidate.cost < best.cost:
             best = candidate
     return best
+
+
+def _total(pieces: Sequence[Piece]) -> Text:
+    """The terms one after the other."""
+    return w.total([(1 if p.c.numerator > 0 else -1, p.text()) for p in pieces])
 
 
 def _copy(p: Piece, unfolded: bool) -> Piece:
@@ -69,9 +78,12 @@ def _copy(p: Piece, unfolded: bool) -> Piece:
     return Piece(p.c, p.tops, p.below, chain, p.cover)
 
 
-def _factored(pieces: list[Piece]) -> Text:
-    """Join groups of terms with a common last or first factor until there is none."""
-    while len(pieces) > 1:
+def _factored(pieces: list[Piece], plain: Text | None = None) -> Text:
+    """Join groups of terms with a common last or first factor until there is none.
+
+    ``plain`` is the sum as it stands, where that is known.
+    """
+    while sum(len(p.chain) > 1 for p in pieces) > 1:
         for last in (True, False):
             groups: dict[tuple, list[Piece]] = {}
             for p in pieces:
@@ -84,10 +96,11 @@ def _factored(pieces: list[Piece]) -> Text:
                 place = pieces.index(group[0])
                 pieces = [p for p in pieces if p not in group]
                 pieces.insert(place, joined)
+                plain = None
                 break
         else:
             break
-    plain = w.total([(1 if p.c > 0 else -1, p.text()) for p in pieces])
+    plain = plain or _total(pieces)
     shared = _scalars_shared(pieces) if len(pieces) > 1 else None
     return plain if shared is None or shared.cost >= plain.cost else shared
 
@@ -97,13 +110,12 @@ def _scalars_shared(pieces: Sequence[Piece]) -> Text | None:
     c = _content([p.c for p in pieces])
     tops = _in_all([p.tops for p in pieces])
     below = _in_all([p.below for p in pieces])
-    if abs(c) == 1 and not tops and not below:
+    if not tops and not below and c.denominator == 1 and abs(c.numerator) == 1:
         return None
     rest = []
     for p in pieces:
         rest.append(Piece(p.c / c, _without(p.tops, tops), _without(p.below, below), p.chain, 2))
-    inner = w.total([(1 if p.c > 0 else -1, p.text()) for p in rest])
-    return w.scaled(c, [*tops, inner], below)
+    return w.scaled(c, [*tops, _total(rest)], below)
 
 
 def _in_all(lists: Sequence[Sequence[Text]]) -> list[Text]:
@@ -122,7 +134,7 @@ def _without(texts: Sequence[Text], gone: Sequence[Text]) -> list[Text]:
 def _content(values: Sequence[Fraction]) -> Fraction:
     """What all numbers share; negative where all are."""
     c = Fraction(gcd(*(x.numerator for x in values)), lcm(*(x.denominator for x in values)))
-    return -c if all(x < 0 for x in values) else c
+    return -c if all(x.numerator < 0 for x in values) else c
 
 
 def _joined(group: list[Piece], last: bool) -> Piece:
@@ -137,7 +149,7 @@ def _joined(group: list[Piece], last: bool) -> Piece:
         chains = [c[:-1] if last else c[1:] for c in chains]
     c = _content([p.c for p in group])
     inner = [Piece(p.c / c, (), (), chain, 2) for p, chain in zip(group, chains, strict=True)]
-    inner.sort(key=lambda p: (p.c < 0, p.text().cost))
+    inner.sort(key=lambda p: (p.c.numerator < 0, p.text().cost))
     whole = gathered(inner)
     chain = (whole, *reversed(end)) if last else (*end, whole)
     return Piece(c, group[0].tops, group[0].below, chain, 2)

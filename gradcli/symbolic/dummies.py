@@ -57,6 +57,11 @@ def canonical(factors: Sequence[tuple]) -> Any:
         ]
     elif pairs:
         factors = [(b, _ordered(b, idx), e) for b, idx, e in factors]
+    return in_order(factors)
+
+
+def in_order(factors: Sequence[tuple]) -> Any:
+    """The factors sorted: by the bases as they came, where each hangs, and how high it is."""
     if len(factors) < 2:
         return tuple(factors)
     return tuple(sorted(factors, key=_place))

@@ -66,7 +66,7 @@ class Normal:
 
     def _survey(self, t: v.Tensor) -> None:
         """The generators, each with the common denominator of its exponents; the groups."""
-        groups = [b for b in v.bases_of(t, _opens) if _opens(b)]
+        groups = [b for b in v.bases_within(t, _opens) if _opens(b)]
         self.groups = groups
         for body in (*(b.args[0] for b in groups), t):
             for m in body.terms:
@@ -256,7 +256,8 @@ class Normal:
 
     def _factor(self, i: int, e: int) -> tuple:
         b, idx = self.keys[i]
-        return b, idx, Fraction(e, self.roots[b, idx])
+        root = self.roots[b, idx]
+        return b, idx, e if root == 1 else Fraction(e, root)
 
     def tensor(self, p: Poly) -> v.Tensor:
         """A polynomial as a sum of terms."""

@@ -83,8 +83,10 @@ def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
 
 def _apart(x: Symbol) -> Symbol:
     """The symbol with labels of its own (a diagonal may use one twice)."""
+    if not x.axes:
+        return x
     names = {a: v.fresh(a[0]) for a in x.axes if a is not None}
-    axes = tuple(None if a is None else names[a] for a in x.axes)
+    axes = tuple([None if a is None else names[a] for a in x.axes])
     return Symbol(v.relabel(x.tensor, names), axes)
 
 
@@ -181,11 +183,10 @@ def outer(x: Symbol, y: Symbol) -> Symbol:
 
 @operation("trace")
 def trace(x: Symbol) -> Symbol:
-    a, b = _apart(x).axes
-    if a is None or b is None or a[0] != b[0]:
-        raise no_closed_form("the trace of a matrix that is not square")
     x = _apart(x)
     a, b = x.axes
+    if a is None or b is None or a[0] != b[0]:
+        raise no_closed_form("the trace of a matrix that is not square")
     return Symbol(v.contract(v.relabel(x.tensor, {b: a}), [a]))
 
 

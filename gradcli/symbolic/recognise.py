@@ -18,6 +18,7 @@ from gradcli.symbolic.relations import call, is_call
 _ONE = Fraction(1)
 
 
+@v.remembered
 def tidied(t: v.Tensor) -> v.Tensor:
     """What is shorter in every case: u*sign(u) is abs(u), max(u, 0)*[u > 0] is max(u, 0)."""
     if not any(is_call(b, "sign", "abs", "maximum", "relu") for b in v.bases_of(t)):
@@ -25,6 +26,7 @@ def tidied(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, lambda u: _by_term(u, _tidy))
 
 
+@v.remembered
 def named(t: v.Tensor) -> v.Tensor:
     """Quotients of exponentials, sines and hyperbolic functions by their names."""
     return inside_groups(t, lambda u: _by_term(_by_term(u, _name), _ratio))

@@ -59,7 +59,7 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
     """Texts of equal value, shortest first; among equals the one nearest to what was traced."""
     labels = tuple((d, i) for i, d in enumerate(dims))
     writer = Writer(sizes or {})
-    found: dict[str, Text] = {}
+    found: list[Text] = []
     refused: Fault | None = None
     for candidate in _Search(t).forms():
         try:
@@ -67,12 +67,12 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
         except Fault as fault:
             refused = refused or fault
             continue
-        found.setdefault(text.key, text)
+        found.append(text)
         if text.cost < 2:
             break
     if not found and refused is not None:
         raise refused
-    return sorted(found.values(), key=lambda x: x.cost)
+    return sorted(found, key=lambda x: x.cost)
 
 
 class _Search:
@@ -81,7 +81,7 @@ class _Search:
     def __init__(self, t: v.Tensor) -> None:
         self.t = t
         self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
-        self.single = len(t.terms) < 2 and not any(map(_opens, v.bases_of(t, _is_group)))
+        self.single = len(t.terms) < 2 and not any(map(_opens, v.groups_of(t)))
         self.shapes: set = set()
 
     def forms(self) -> Iterator[v.Tensor]:
@@ -205,19 +205,14 @@ def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None
     return squares_exchanged(t, gone, stays, sign)
 
 
-def _is_group(b: v.Base) -> bool:
-    return b.kind == "sum"
-
-
 def _opens(b: v.Base) -> bool:
     return b.kind == "sum" and len(b.args[0].terms) > 1
 
 
 def _size(t: v.Tensor) -> int:
     """Factors in a tensor and in its groups."""
-    own = sum(len(m) + 1 for m in t.terms)
-    return own + sum(len(m) + 1 for b in v.bases_of(t, _is_group) if _is_group(b)
-                     for m in b.args[0].terms)  # fmt: skip
+    whole = [t, *(b.args[0] for b in v.groups_of(t))]
+    return sum([len(m) + 1 for u in whole for m in u.terms])
 
 
 def _tried(change: Callable[[v.Tensor], Any], t: v.Tensor) -> Any:

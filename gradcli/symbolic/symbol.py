@@ -186,7 +186,10 @@ def in_a_rule() -> bool:
 
 def aligned(symbols: Sequence[Symbol]) -> tuple[list[v.Tensor], Axes]:
     """Tensors with common labels on their broadcast axes, and these axes."""
-    rank = max(len(s.axes) for s in symbols)
+    whole = [s.axes for s in symbols if s.axes]
+    if not whole or (len({*whole}) == 1 and _in_order(whole[0])):
+        return [s.tensor for s in symbols], whole[0] if whole else ()
+    rank = max(map(len, whole))
     axes: list[Any] = [None] * rank
     for s in symbols:
         for i, x in enumerate(s.axes, rank - len(s.axes)):
@@ -202,6 +205,12 @@ def aligned(symbols: Sequence[Symbol]) -> tuple[list[v.Tensor], Axes]:
         names = {x: axes[i + shift] for i, x in enumerate(s.axes) if x is not None}
         found.append(v.relabel(s.tensor, names))
     return found, tuple(axes)
+
+
+def _in_order(axes: Axes) -> bool:
+    """Whether axes have labels of their own, in the order in which those were made."""
+    numbers = [x[1] for x in axes if x is not None]
+    return numbers == sorted({*numbers})
 
 
 OPERATION: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from gradcli.symbolic import picks, sizes
 from gradcli.symbolic.base import ONE, Base, Label, Monomial, Tensor, fresh_sum, known, spend
 from gradcli.symbolic.base import base as interned
 from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled
-from gradcli.symbolic.dummies import canonical, components
+from gradcli.symbolic.dummies import canonical, components, in_order
 
 ZERO = Tensor({})
 UNIT = Tensor({(): ONE})
@@ -43,7 +43,7 @@ def number(value: Any) -> Tensor:
 
 def factor(b: Base, labels: tuple[Label, ...] = (), exponent: Any = 1) -> Tensor:
     """One factor as a tensor."""
-    return product([(b, labels, Fraction(exponent))], ONE, ())
+    return product([(b, labels, exponent)], ONE, ())
 
 
 def factor_scaled(b: Base, labels: tuple[Label, ...], c: Fraction) -> Tensor:
@@ -79,26 +79,31 @@ def product(
     """
     bound = set(summed)
     merged: dict[tuple[Base, tuple[Label, ...]], Any] = {}
-    deltas, inverses, choices, picked = [], False, 0, False
+    deltas, inverses, choices, picked, numbers = [], False, 0, False, False
     for b, idx, e in factors:
         kind = b.kind
         if len(idx) == 2 and idx[0] > idx[1] and (kind == "delta" or "symmetric" in b.traits):
             idx = (idx[1], idx[0])
-        have = merged.get((b, idx))
+        key = (b, idx)
+        have = merged.get(key)
         if have is not None:
             e = have + e
         if e.__class__ is not int and e.denominator == 1:
             e = e.numerator  # whole exponents are plain numbers: they hash fast
-        merged[b, idx] = e
-        if kind == "delta":
-            deltas.append((b, idx))
+        merged[key] = e
+        if kind in _PLAIN:
+            continue
+        if kind == "call":
+            choices += b.name == "where"
+        elif kind == "delta":
+            deltas.append(key)
         elif kind == "matrix":
             inverses = True
-        elif kind == "call" and b.name == "where":
-            choices += 1
+        elif kind == "number":
+            numbers = True
         elif kind in picks.KINDS:
             picked = True
-            merged[b, idx] = min(e, 1) if e < 1 and e.denominator == 1 else 1  # zeros and ones
+            merged[key] = min(e, 1) if e < 1 and e.denominator == 1 else 1  # zeros and ones
     spend(len(merged) + 1)
     if deltas:
         carried = _carried(merged, deltas, bound)
@@ -123,6 +128,7 @@ def product(
             return product(rest, coefficient, bound)
     if bound:
         used = {x for (_, idx), e in merged.items() if e for x in idx}
+        numbers = True
         for label in bound - used:
             if label[0].isdigit():
                 coefficient *= int(label[0])
@@ -131,12 +137,19 @@ def product(
                 coefficient *= c
                 for f, at, e in whole:
                     merged[f, at] = merged.get((f, at), 0) + e
-    flat, coefficient = _flat(merged, coefficient)
+    if choices or numbers:
+        flat, coefficient = _flat(merged, coefficient)
+    else:
+        flat = [(b, idx, e) for (b, idx), e in merged.items() if e]
     if not coefficient:
         return ZERO
-    if not bound and all(x[1] >= 0 for _, idx, _ in flat for x in idx):
-        return Tensor({canonical(flat): coefficient})
+    if not bound and not any(x[1] < 0 for _, idx, _ in flat for x in idx):
+        return Tensor({in_order(flat): coefficient})
     return _closed(flat, coefficient, picked)
+
+
+_PLAIN = frozenset(("name", "sum", "constant", "size", "reduce"))
+"""Kinds of bases that need no look beyond their exponents."""
 
 
 def _flat(merged: Mapping, coefficient: Fraction) -> tuple[list[tuple], Fraction]:
@@ -275,8 +288,10 @@ def place(body: Tensor, labels: tuple[Label, ...]) -> Tensor:
 
 def scale(t: Tensor, c: Any) -> Tensor:
     """The tensor times a number."""
-    if c == 1:
+    if c is ONE or c == 1:
         return t
+    if c == -1:
+        return Tensor({m: -k for m, k in t.terms.items()})
     return Tensor({m: k * c for m, k in t.terms.items()}) if c else ZERO
 
 
@@ -315,11 +330,11 @@ def as_factor(t: Tensor, signed: bool = False) -> Tensor:
         return t
     c = content(t)
     labels = tuple(t.free())
-    body = scale(t, 1 / c)
+    body = t if c == 1 else scale(t, 1 / c)
     found = settled("sum", "", (body,), labels, make=False)
     if found is None and not signed:
         opposite = scale(body, -1)
-        negative = all(v < 0 for v in body.terms.values())
+        negative = all(c.numerator < 0 for c in body.terms.values())
         found = settled("sum", "", (opposite,), labels, make=negative)
         if found is not None:
             c = -c

@@ -34,7 +34,8 @@ class Text:
     def key(self) -> str:
         """How it is written."""
         if self._key is None:
-            self._key = unparse(self.node)
+            node = self.node
+            self._key = node.id if node.__class__ is n.Name else unparse(node)
         return self._key
 
 
@@ -248,19 +249,22 @@ def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]
     """``c`` times a product over a product. The sign of c is that of the whole."""
     top = list(numerators)
     below = list(denominators)
-    if not _exact(c) or (c.denominator > 1000 and _short(c)):
+    number, under = c.as_integer_ratio()
+    if top and under == 1 and (number == 1 or number == -1):
+        pass
+    elif not _exact(c) or (c.denominator > 1000 and _short(c)):
         top.insert(0, numeral(_rounded(abs(c))))
     else:
-        if abs(c.numerator) != 1 or not top:
-            top.insert(0, numeral(abs(c.numerator)))
-        if c.denominator != 1:
-            below.insert(0, numeral(c.denominator))
+        if abs(number) != 1 or not top:
+            top.insert(0, numeral(abs(number)))
+        if under != 1:
+            below.insert(0, numeral(under))
     last = top[-1]
     found = joined(top[:-1]) if len(top) > 1 else None
     found = last if found is None else prepended(found, last)
     if below:
         found = binary("/", found, joined(below))
-    return negated(found) if c < 0 else found
+    return negated(found) if number < 0 else found
 
 
 def total(signed: Sequence[tuple[int, Text]]) -> Text:

@@ -23,13 +23,16 @@ from gradcli.symbolic.base import (
     Monomial,
     Tensor,
     bases_of,
+    bases_within,
     fresh,
     fresh_sum,
+    groups_of,
     hidden,
     is_hidden,
     known,
     limited,
     order,
+    remembered,
     reset,
     spend,
 )
@@ -59,10 +62,10 @@ from gradcli.symbolic.unsupported import no_value, too_large
 
 __all__ = [
     "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor",
-    "base", "bases_of", "bound_of", "content", "contract", "delta", "distribute", "factor",
-    "factor_scaled", "fresh", "has_delta", "hidden", "is_hidden", "is_positive", "known", "limited",
-    "mul", "number", "order", "place", "power", "product", "relabel", "renamed", "reset", "scale",
-    "settled", "size", "spend",
+    "base", "bases_of", "bases_within", "bound_of", "content", "contract", "delta", "distribute",
+    "factor", "factor_scaled", "fresh", "groups_of", "has_delta", "hidden", "is_hidden",
+    "is_positive", "known", "limited", "mul", "number", "order", "place", "power", "product",
+    "relabel", "remembered", "renamed", "reset", "scale", "settled", "size", "spend",
 ]  # fmt: skip
 
 
@@ -150,7 +153,9 @@ def power(t: Tensor, e: Fraction) -> Tensor:
     if e < 0 and any(b.kind in picks.KINDS for b, _, _ in m):
         raise no_value("a division by zero")
     if e.denominator == 1:
-        return product([(b, i, k * e) for b, i, k in m], c ** int(e), ())
+        whole = e.numerator
+        number = c if c == 1 or whole == 1 else c**whole
+        return product([(b, i, k * whole) for b, i, k in m], number, ())
     inner: list = []
     even: list = []
     found: list = []

@@ -25,6 +25,7 @@ from gradcli.symbolic.write_terms import column, diagonal_piece, outer_piece, ve
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_PLAIN = (None, Fraction(1))
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 _NAMES = {"maximum": "max", "minimum": "min"}
 
@@ -42,6 +43,7 @@ class Writer:
 
     def __init__(self, sizes: dict[str, int]) -> None:
         self.sizes = sizes
+        self.sums_written: dict[tuple, Text] = {}
         self.written: dict[int, Text] = {}
         self.inside = 0  # in how many bases: what stands in them is used further
         self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
@@ -163,7 +165,7 @@ class Writer:
         if b.kind == "call" and b.name == "exp" and e != 1:
             labels = tuple((d, i) for i, d in enumerate(b.dims))
             return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)
-        u, p = self.powers.get(b.serial, (None, Fraction(1)))
+        u, p = self.powers.get(b.serial, _PLAIN)
         if u is not None and e.denominator > 1 and (e * p).denominator == 1:
             inner = w.inside(u, "abs")
             if inner is not None or (p.denominator == 1 and not p.numerator % 2):
@@ -363,6 +365,13 @@ class Writer:
 
     def sum(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """A sum of terms, choices of one condition joined, common factors of products taken out."""
+        key = (t.key, labels, full, bool(self.inside))
+        found = self.sums_written.get(key)
+        if found is None:
+            found = self.sums_written[key] = self.summed(t, labels, full)
+        return found
+
+    def summed(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         if not t.terms:
             if not labels or not full:
                 return w.numeral(0)
