@@ -27,7 +27,7 @@ from gradcli.batch.lines import lines_of
 from gradcli.language.values import MAX_BYTES
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|_)\Z")
 
 
 class Row:

@@ -114,7 +114,7 @@ def split(
 
 def _is_name(word: str) -> bool:
     """Whether the language could have a variable of this name."""
-    return word.isascii() and word.isidentifier() and not word.startswith("_")
+    return word.isascii() and word.isidentifier() and (word == "_" or word[0] != "_")
 
 
 def _give(name: str, value: str, variables: Variables) -> None:

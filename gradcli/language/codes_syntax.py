@@ -68,7 +68,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "E0112": (
         "a name that begins with an underscore",
         "Such names and attributes do not exist in the language: they are the way into Python's "
-        "insides, which no program may reach.",
+        "insides, which no program may reach. `_` alone is a name like any other, for a value that "
+        "is not used: for _ in range(3).",
         "_h = 1",
     ),
     "E0113": (

@@ -121,7 +121,7 @@ def character(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     if char == "_":
         plain = word.strip("_")
         names = f"rename it, for example to `{plain}`" if plain[:1].isalpha() else (
-            "give it a name, for example `i` or `unused`"
+            "write `_` alone for a value that is not used"
         )  # fmt: skip
         if word in ("__name__", "__main__"):
             names = "leave the test out: a program always runs from its first line"

@@ -60,7 +60,8 @@ class Generator:
         if pick < 0.50:
             kind = rng.choice((FLOAT, SCALAR))
             first, second = self.expression(kind, 2), self.expression(INT, 2)
-            return [f"{self.bind(kind)}, {self.bind(INT)} = {first}, {second}"]
+            other = "_" if rng.random() < 0.3 else self.bind(INT)
+            return [f"{self.bind(kind)}, {other} = {first}, {second}"]
         if pick < 0.60:
             kind = rng.choice((VECTOR, FLOAT, INT))
             value = self.expression(kind, 2)
@@ -125,7 +126,7 @@ class Generator:
                 )
             )
             self.scopes.append({})
-            name = self.bind(kind)
+            name = "_" if rng.random() < 0.2 else self.bind(kind)
             inner = self.body(depth)
             self.scopes.pop()
             if rng.random() < 0.3:
@@ -270,6 +271,7 @@ class Generator:
                 lambda: f"-{go(FLOAT, d)}",
                 lambda: f"round({go(FLOAT, d)}, 3)",
                 lambda: f"(lambda z: z*0.5 + {self.number()})({go(FLOAT, d)})",
+                lambda: f"(lambda _, z=0.5: z)({go(FLOAT, d)})",
             )
         )()
 
@@ -283,6 +285,8 @@ class Generator:
                 lambda: f"abs({go(INT, d)})",
                 lambda: f"int({go(FLOAT, d)}*3)",
                 lambda: f"len([k for k in range(5) if k > {go(INT, d)}])",
+                lambda: f"sum([{go(INT, d)} for _ in range(3)]) % 17",
+                lambda: f"sum([_ for _ in range(4) if _ > {go(INT, d)}])",
                 lambda: "p.shape[0]",
                 lambda: f"min({go(INT, d)}, 4)",
             )
@@ -341,6 +345,7 @@ class Generator:
                 lambda: f"[a*b for a, b in zip({go(LIST, d)}, [0.5, 2.0, 1.0])]",
                 lambda: f"{go(VECTOR, d)}.tolist()",
                 lambda: f"[i + k for i, k in enumerate({go(LIST, d)})]",
+                lambda: f"[k for _, k in enumerate({go(LIST, d)})]",
                 lambda: f"list(reversed({go(LIST, d)}))",
             )
         )()

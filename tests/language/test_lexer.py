@@ -118,7 +118,8 @@ def test_malformed_numbers(text, code, marked):
     [
         ("x + _h", "E0112", "_h"),
         ("x.__class__", "E0112", "__class__"),
-        ("for _ in x: y", "E0112", "_"),
+        ("for __ in x: y", "E0112", "__"),
+        ("_0", "E0112", "_0"),
         ("ｓin(x)", "E0113", "ｓin"),
         ("xé + 1", "E0113", "xé"),
         ("é", "E0113", "é"),

@@ -443,3 +443,23 @@ def test_recursion_ends_in_a_short_diagnostic(text, depth):
     shown = Diagnostic.of(found).render()
     assert len(shown.split("\n")) < 20 and "t_" not in shown and "listcomp" not in shown
     assert " times)" in shown or " more calls ..." in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("s = 0\nfor _ in range(4): s += 2\ns", 8),
+        ("for _ in range(3): pass\n_", 2),
+        ("a, _ = 3, 4\na + _", 7),
+        ("(a, _), _ = (1, 2), 3\n_", 3),
+        ("[1 for _ in range(3)]", [1, 1, 1]),
+        ("_ = 7\nl = [_ for _ in range(3)]\n[_, l]", [7, [0, 1, 2]]),
+        ("f = lambda _: 5\nf(1)", 5),
+        ("f = lambda x, _=2: x*_\n[f(3), f(3, _=4)]", [6, 12]),
+        ("def _(a): return a + 1\n_(1)", 2),
+        ("def f(_): return _*2\nf(_=4)", 8),
+        ("(lambda _: _)(0) or [_ for _ in 'ab'][1]", "b"),
+    ],
+)
+def test_one_underscore_is_a_name(text, wanted):
+    assert prepare(text, "file").run({}).value == wanted
