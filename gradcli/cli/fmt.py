@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -21,4 +22,4 @@ def fmt(text: Text = None, pieces: options.Pieces = None, color: options.Color =
     is_file = text is not None and os.path.isfile(text)
     given = (None, text) if is_file else (text, None)
     source, mode = inputs.read_source(given[0], pieces, given[1])
-    output.write(formatted(source, mode))
+    output.inert_writer(sys.stdout)(formatted(source, mode))

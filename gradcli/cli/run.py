@@ -43,7 +43,10 @@ def run(job: inputs.Job, show: Show = None, retain: Retain = None, trace: Trace 
         trace=output.inert_writer(sys.stderr) if trace else None,
     )  # fmt: skip
     outcome.variables.update(job.leaves)
-    parts = [*shown(show, outcome), *_kept(retain, outcome, job.leaves)]
+    parts = shown(show, outcome)
+    labels = {label for _, label, _, _ in parts}
+    for place, label, value, note in _kept(retain, outcome, job.leaves):
+        parts.append((place, "" if label in labels else label, value, note))
     watchdog.stop()
     sys.stdout.flush()
     if parts or job.json:

@@ -13,9 +13,8 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.articles import a_kind
-from gradcli.language.diagnostics import closest
+from gradcli.language.call_help import call_help
 from gradcli.language.fault_labels import Frame, in_own_words, labels
-from gradcli.language.names import CALLED, NAMES
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 _CODES: dict[type, tuple[str, type[Fault]]] = {
@@ -50,8 +49,10 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     found.labels = labels(found, frames, program, said)  # type: ignore[attr-defined]
     found.start, found.end = found.labels[0][:2]  # type: ignore[attr-defined]
     in_own_words(found, node, program.source.text)
-    if found.help is None:
-        found.help = _call_help(found, node, program)
+    if isinstance(node, n.Call) and isinstance(node.func, n.Name):
+        found.message = found.message.replace("<lambda>()", f"{node.func.id}()")
+    if found.help is None or found.code == "E0302":
+        found.help = call_help(found, node, program) or found.help
     if hasattr(found, "places"):
         from gradcli.language.graph_faults import explain
 
@@ -166,45 +167,6 @@ def _turns(watched: n.Node, turns: list[dict[str, str]]) -> str:
     return "; ".join(said[:4]) or ("the condition never changes" if turns else "")
 
 
-_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
-_WRONG_COUNT = re.compile(r"missing \d+ required|takes .*positional arguments?")
-
-
-def _call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
-    """What to write where a call does not fit its function."""
-    if not isinstance(node, n.Call):
-        return None
-    if fault.message.endswith("cannot be called"):
-        return _product_help(node, program.source.text)
-    if not isinstance(node.func, n.Name):
-        return None
-    keyword = _UNEXPECTED.search(fault.message)
-    if keyword is None and not _WRONG_COUNT.search(fault.message):
-        return None
-    known: list[str] = []
-    for statement in n.walk(program.checked.module):
-        if isinstance(statement, n.Def) and statement.name == node.func.id:
-            known = [param.name for param in statement.params]
-            place = program.source.place(statement.start)[0]
-            said = f"{node.func.id}({', '.join(known)}) is defined at line {place}"
-    if not known:
-        code = getattr({**NAMES, **CALLED}.get(node.func.id), "__code__", None)
-        known = [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]] if code else []
-        said = f"its parameters: {', '.join(known)}"
-    if not known:
-        return None
-    near = closest(keyword[1], known) if keyword else None
-    return f"did you mean `{near}`?" if near else said
-
-
-def _product_help(node: n.Call, text: str) -> str | None:
-    """``2(x + 1)`` is read as a call; what is meant is a product."""
-    if len(node.args) != 1 or isinstance(node.func, n.Attribute):
-        return None
-    left, inner = (text[one.start : one.end] for one in (node.func, node.args[0]))
-    return f"to multiply, write {left}*({inner})" if len(left + inner) < 60 else "multiply with *"
-
-
 def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     """Python's own exception in the language's words."""
     if isinstance(fault, RecursionError):
@@ -214,7 +176,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     message = str(fault)
     if len(message) > 300:
         message = f"{message[:300]} ..."
-    message = re.sub(r"(?:\w+\.<locals>\.)+", "", message)
+    message = re.sub(r"(?:\w+\.<locals>\.)+|\b[A-Z]\w*\.(?=\w+\(\))", "", message)
     message = re.sub(r"\bv_(\w+)", r"\1", message)
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"
@@ -224,7 +186,10 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
             code, made = _CODES[kind]
             if kind is TypeError and "argument" in message:
                 code = "E0302"
-            return made(code, _said(kind, message), help=_MENDS.get(kind))
+            mend = _MENDS.get(kind)
+            if "values to unpack" in message:
+                mend = "as many names on the left as there are values on the right"
+            return made(code, _said(kind, message), help=mend)
     return RuntimeFault("E0303", message or type(fault).__name__)
 
 
@@ -279,6 +244,7 @@ _PHRASES = (
 
 
 _MENDS = {
+    IndexError: "the items of a list x stand at 0 to len(x) - 1",
     ZeroDivisionError: "numbers divide as in Python; a tensor divided by 0 gives inf",
     OverflowError: "work with floats or tensors where numbers grow this large",
     UnboundLocalError: "assign it before this line, on every path that leads here",

@@ -1,16 +1,18 @@
 """A program in canonical form, with its comments: what ``gradcli fmt`` prints.
 
-The printer writes each line anew from the tree; comments and empty lines, which the tree does not
-have, are put back by their offsets. A comment on a line of its own stays before the statement that
-followed it, one at the end of a line stays there, one inside brackets moves before its statement.
+The printer writes each line anew from the tree. Comments and empty lines, which the tree does not
+have, are put back by the logical lines of the source: those that end where a line ends outside all
+brackets. A comment after such a line stays after it; one inside it moves before it; one on a line
+of its own stays where it is, in the block that it is indented like.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from bisect import bisect_left, bisect_right
 
 from gradcli.language import nodes as n
 from gradcli.language import parser, printer
+from gradcli.language.lexer import Tokens
 from gradcli.language.source import Source
 
 EMPTY_LINES = 2
@@ -26,14 +28,49 @@ def formatted(source: Source | str, mode: str = "file") -> str:
     if isinstance(source, str):
         source = Source(source)
     module = parser.parse(source, mode)
-    return _Writer(source, _comments(source, mode)).program(module)
+    lexer = parser._tools().lexer
+    tokens = lexer.lex(source, mode)
+    layout = [lexer.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")]
+    lines = _Lines(source.text, tokens, layout)
+    printed = _printed(module, lines)
+    comments = _comments(source.text, tokens, lexer.kind)
+    return _Writer(source.text, lines, comments).program(printed)
 
 
-def _comments(source: Source, mode: str) -> list[tuple[int, str]]:
+class _Lines:
+    """The logical lines of a text by their first offset and the end of their last token."""
+
+    def __init__(self, text: str, tokens: Tokens, layout: list[int]) -> None:
+        self.text = text
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        fresh = True
+        for kind, start, end in zip(tokens.kinds, tokens.starts, tokens.ends, strict=True):
+            if kind in layout:
+                fresh = True
+            elif fresh:
+                self.starts.append(start)
+                self.ends.append(end)
+                fresh = False
+            else:
+                self.ends[-1] = max(self.ends[-1], end)
+
+    def at(self, offset: int) -> int:
+        """The number of the line that holds an offset, or of the last before it."""
+        return max(0, bisect_right(self.starts, offset) - 1)
+
+    def after(self, offset: int) -> int:
+        """The number of the first line that begins at an offset or after it."""
+        return bisect_left(self.starts, offset)
+
+    def column(self, offset: int) -> int:
+        """How far to the right an offset stands."""
+        begin = self.text.rfind("\n", 0, offset) + 1
+        return len(self.text[begin:offset].expandtabs(8))
+
+
+def _comments(text: str, tokens: Tokens, kind: dict[str, int]) -> list[tuple[int, str]]:
     """The comments by offset: each ``#`` that stands in no string."""
-    tools = parser._tools()
-    tokens = tools.lexer.lex(source, mode)
-    kind = tools.lexer.kind
     strings = []
     opened = []
     for number, start, end in zip(tokens.kinds, tokens.starts, tokens.ends, strict=True):
@@ -44,116 +81,135 @@ def _comments(source: Source, mode: str) -> list[tuple[int, str]]:
         elif number == kind["FSTRING_END"]:
             strings.append((opened.pop(), end))
     strings.sort()
-    strings.append((len(source.text) + 1, len(source.text) + 1))
+    strings.append((len(text) + 1, len(text) + 1))
     found = []
-    at, next_string = source.text.find("#"), 0
+    at, next_string = text.find("#"), 0
     while at >= 0:
         while strings[next_string][1] <= at:
             next_string += 1
         if strings[next_string][0] <= at:
-            at = source.text.find("#", strings[next_string][1])
+            at = text.find("#", strings[next_string][1])
             continue
-        end = source.text.find("\n", at)
-        end = len(source.text) if end < 0 else end
-        found.append((at, source.text[at:end].rstrip()))
-        at = source.text.find("#", end)
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        found.append((at, text[at:end].rstrip()))
+        at = text.find("#", end)
+    return found
+
+
+def _printed(module: n.Module, lines: _Lines) -> list[tuple[str, int, int]]:
+    """What is printed, line by line: the text, the logical line it comes from, its depth."""
+    found: list[tuple[str, int, int]] = []
+    work: list[tuple[n.Statement | str, int, int]] = [(s, 0, 0) for s in reversed(module.body)]
+    while work:
+        item, line, depth = work.pop()
+        if isinstance(item, str):
+            found.append((item, line, depth))
+        elif isinstance(item, n.FunctionClass):
+            work += reversed(_record(item, lines, depth))
+        else:
+            work += reversed(_statement(item, lines, depth))
+    return found
+
+
+def _statement(node: n.Statement, lines: _Lines, depth: int) -> list[tuple]:
+    """A statement as its own lines and the statements under them."""
+    found: list[tuple] = []
+    line = lines.at(node.start)
+    for pieces, body in printer._STATEMENTS[type(node)](node):
+        text = printer._write(pieces)
+        if body is None:
+            return [(text, line, depth)]
+        found.append((f"{text}:", line, depth))
+        found += [(s, 0, depth + 1) for s in body]
+        line = lines.after(body[-1].end)  # an elif or else begins a line
+    return found
+
+
+def _record(node: n.FunctionClass, lines: _Lines, depth: int) -> list[tuple]:
+    """A custom Function; its docstring, which the tree does not have, is taken from the text."""
+    head = lines.at(node.start)
+    found: list[tuple] = [(f"class {node.name}({node.base}):", head, depth)]
+    next_line = head + 1
+    for method in sorted((node.forward, node.backward), key=lambda m: m.start):
+        line = lines.at(method.start)
+        marks = [k for k in range(next_line, line) if lines.text[lines.starts[k]] == "@"]
+        for k in range(next_line, marks[0] if marks else line):
+            found.append((lines.text[lines.starts[k] : lines.ends[k]], k, depth + 1))
+        found.append(("@staticmethod", marks[-1] if marks else line, depth + 1))
+        found.append((method, 0, depth + 1))
+        next_line = lines.after(method.end)
     return found
 
 
 class _Writer:
-    """Writes statements in order, and before each what stood before it."""
+    """Writes the lines in order, and before each what stood before it."""
 
-    def __init__(self, source: Source, comments: list[tuple[int, str]]) -> None:
-        self.text = source.text
+    def __init__(self, text: str, lines: _Lines, comments: list[tuple[int, str]]) -> None:
+        self.text = text
+        self.source = lines
         self.comments = comments
         self.next = 0
         self.last = 0  # where the source was read up to
+        self.columns = [0]  # of the open blocks
         self.lines: list[str] = []
 
-    def program(self, module: n.Module) -> str:
+    def program(self, printed: list[tuple[str, int, int]]) -> str:
         """All lines."""
-        work: list[Any] = [(s, 0) for s in reversed(module.body)]
-        while work:
-            item, depth = work.pop()
-            if isinstance(item, n.Statement):
-                work += reversed(self.parts(item, depth))
-            else:
-                self.head(*item, depth)
-        self.before(len(self.text) + 1, 0)
+        after_head = False
+        for i, (text, line, depth) in enumerate(printed):
+            start, end = self.source.starts[line], self.source.ends[line]
+            if i == 0 or printed[i - 1][1] != line:
+                self.between(start, end, depth, after_head)
+                del self.columns[depth:]
+                self.columns += [self.source.column(start)] * (depth + 1 - len(self.columns))
+            tail = ""
+            if i + 1 == len(printed) or printed[i + 1][1] != line:
+                tail = self.tail(end)
+                self.last = max(self.last, end)
+            self.lines.append(printer.INDENT * depth + text + tail)
+            after_head = text.endswith(":")
+        self.between(len(self.text) + 1, len(self.text) + 1, 0, False)
         while self.lines and not self.lines[-1]:
             self.lines.pop()
         return "\n".join(self.lines) + "\n" if self.lines else ""
 
-    def parts(self, node: n.Statement, depth: int) -> list[Any]:
-        """A statement as the lines of its own and the statements under them."""
-        if type(node) is n.FunctionClass:
-            found: list[Any] = [
-                ((f"class {node.name}({node.base}):", node.start, node.start + 5), depth)
-            ]
-            for method in sorted((node.forward, node.backward), key=lambda m: m.start):
-                found.append((("@staticmethod", method.start, method.start), depth + 1))
-                found.append((method, depth + 1))
-            return found
-        found = []
-        start = node.start
-        for pieces, body in printer._STATEMENTS[type(node)](node):
-            text = printer._write(pieces)
-            if body is None:
-                return [((text, node.start, node.end), depth)]
-            found.append(((text + ":", start, body[0].start if body else node.end), depth))
-            found += [(s, depth + 1) for s in body]
-            start = body[-1].end if body else node.end
-        return found
-
-    def head(self, text: str, start: int, end: int, depth: int) -> None:
-        """One line, the comments before it and the one at its end."""
-        margin = printer.INDENT * depth
-        self.before(start, depth)
-        first_line = self.text.find("\n", start, end)
-        tail = []
-        while self.next < len(self.comments) and self.comments[self.next][0] < end:
+    def tail(self, end: int) -> str:
+        """The comment after a logical line that ends at ``end``."""
+        if self.next < len(self.comments):
             at, comment = self.comments[self.next]
-            self.next += 1
-            if text.endswith(":") and self.text.count("\n", at, end) >= 1 and self._after_colon(at):
-                tail.append(comment)
-            elif self._own_line(at) and text.endswith(":") and first_line >= 0:
-                self.next -= 1
-                break
-            else:
-                self.lines.append(margin + comment)
-        line_end = self.text.find("\n", end)
-        line_end = len(self.text) if line_end < 0 else line_end
-        if self.next < len(self.comments) and not text.endswith(":"):
-            at, comment = self.comments[self.next]
-            if at <= line_end and not self.text[end:at].strip(" \t;)]"):
-                tail.append(comment)
+            if "\n" not in self.text[end:at]:
                 self.next += 1
-        self.lines.append(margin + text + "".join(f"  {comment}" for comment in tail[:1]))
-        self.lines += [margin + comment for comment in tail[1:]]
-        self.last = end
+                self.last = at + len(comment)
+                return f"  {comment}"
+        return ""
 
-    def _after_colon(self, at: int) -> bool:
-        line = self.text.rfind("\n", 0, at) + 1
-        return self.text[line:at].rstrip().endswith(":")
-
-    def _own_line(self, at: int) -> bool:
-        line = self.text.rfind("\n", 0, at) + 1
-        return not self.text[line:at].strip()
-
-    def before(self, start: int, depth: int) -> None:
-        """The comments and empty lines between the last line and ``start``."""
-        margin = printer.INDENT * depth
+    def between(self, start: int, end: int, depth: int, after_head: bool) -> None:
+        """The comments before a logical line and inside it, and the empty lines before them."""
         while self.next < len(self.comments) and self.comments[self.next][0] < start:
             at, comment = self.comments[self.next]
             self.next += 1
-            self.gap(at, depth)
-            self.lines.append(margin + comment)
+            inner = self.block(self.source.column(at), depth)
+            self.gap(at, inner, after_head)
+            after_head = False
+            self.lines.append(printer.INDENT * inner + comment)
             self.last = at + len(comment)
-        self.gap(min(start, len(self.text)), depth)
+        self.gap(min(start, len(self.text)), depth, after_head)
+        while self.next < len(self.comments) and self.comments[self.next][0] < end:
+            self.lines.append(printer.INDENT * depth + self.comments[self.next][1])
+            self.next += 1
 
-    def gap(self, to: int, depth: int) -> None:
+    def block(self, column: int, depth: int) -> int:
+        """The depth of a comment: of the next line, or of a block around the last line that the
+        comment is indented like."""
+        for inner in range(len(self.columns) - 1, depth, -1):
+            if self.columns[inner] <= column:
+                return inner
+        return depth
+
+    def gap(self, to: int, depth: int, after_head: bool) -> None:
         """Empty lines that stood before ``to``, as many as are kept."""
         between = self.text[self.last : to] if to > self.last else ""
         count = between.count("\n") - 1
-        if self.lines and count > 0 and not between.strip(" \t\n;)]"):
+        if self.lines and count > 0 and not after_head:
             self.lines += [""] * min(count, 1 if depth else EMPTY_LINES)

@@ -23,6 +23,8 @@ from gradcli.language.emit import (
 )
 from gradcli.language.lower_expressions import Expressions, plain_index
 
+_TRACED = (n.Assign, n.AugAssign, n.ExprStmt, n.Assert, n.Def, n.FunctionClass)
+"""Statements that a trace shows once they are done; it shows others as they begin."""
 _SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 
 
@@ -31,7 +33,7 @@ def _targets(node: n.Node) -> list[n.Name]:
     if isinstance(node, n.Assign):
         found = [name for target in node.targets for name in n.walk(target)]
     else:
-        found = [*n.walk(node.target)] if isinstance(node, n.AugAssign) else []
+        found = [*n.walk(node.target)] if isinstance(node, n.AugAssign | n.For) else []
     names = {name.id: name for name in found if isinstance(name, n.Name)}
     return list(names.values())[:8]
 
@@ -43,7 +45,7 @@ class Statements(Expressions):
         outer, self.out = self.out, []
         for statement in body:
             yield statement
-            if self.trace:
+            if self.trace and isinstance(statement, _TRACED):
                 self.traced(statement)
         made, self.out = self.out, outer
         if not made:
@@ -52,19 +54,25 @@ class Statements(Expressions):
 
     def traced(self, node: n.Statement, value: ast.expr | None = None) -> None:
         """A call that shows a statement and what it left, where a trace was asked for."""
-        if not isinstance(node, n.Assign | n.AugAssign | n.ExprStmt | n.For | n.Return | n.Assert):
-            return
-        if value is None and isinstance(node, n.For | n.Return):
-            return
         where = self.at(node)
         shown: list[ast.expr] = [ast.Constant(node.start, **where)]
         if value is not None:
-            shown += [ast.Constant("returns", **where), value]
+            word = "returns" if isinstance(node, n.Return) else ""
+            shown += [ast.Constant(word, **where), value]
         elif isinstance(node, n.ExprStmt) and self.nesting == 0:
             shown += [ast.Constant("", **where), self.name("result")]
         for target in _targets(node):
             shown += [ast.Constant(target.id, **where), self.name(f"v_{target.id}")]
         self.out.append(ast.Expr(self.call("h_trace", *shown, at=where), **where))
+
+    def announced(self, node: n.Statement) -> list[ast.stmt]:
+        """What shows a statement as it begins, where a trace was asked for."""
+        if not self.trace:
+            return []
+        outer, self.out = self.out, []
+        self.traced(node)
+        made, self.out = self.out, outer
+        return made
 
     def function(self, name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
         made = ast.FunctionDef(
@@ -235,10 +243,15 @@ class Statements(Expressions):
             if self.trace:
                 value = self.spill(found).code
                 self.traced(node, value)
+        else:
+            self.out += self.announced(node)
         self.out += self.leave(value, self.at(node))
 
     def If(self, node: n.If) -> Generator:
         (test,) = yield from self.sequence((node.test,))
+        if self.trace:
+            test = self.spill(test)
+            self.traced(node, test.code)
         body = yield node.body
         orelse = (yield node.orelse) if node.orelse else []
         self.out.append(ast.If(test.code, body, orelse, **self.at(node.test)))
@@ -248,7 +261,12 @@ class Statements(Expressions):
         body = yield node.body
         step = self.call("h_tick", at=self.at(node))
         where = self.at(node.test)
-        if not before and test.depth <= DEEP:
+        if self.trace:
+            outer, self.out = self.out, before
+            test = self.spill(test)
+            self.traced(node, test.code)
+            self.out = outer
+        elif not before and test.depth <= DEEP:
             code = ast.BoolOp(ast.And(), [step, test.code], **where)
             self.out.append(ast.While(code, body, [], **where))
             return
@@ -261,28 +279,33 @@ class Statements(Expressions):
         walked = self.walked(items.code)
         if only_names(node.target):
             target = self.target(node.target)
+            stores = self.announced(node)
             body = yield node.body
-            self.out.append(ast.For(target, walked, body, [], **where))
+            self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
             return
         name = self.fresh()
         outer, self.out = self.out, []
         yield from self.store(node.target, Value(self.name(name), 1))
         stores, self.out = self.out, outer
+        stores += self.announced(node)
         body = yield node.body
         target = ast.Name(name, STORE, **where)
         self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
 
     def Break(self, node: n.Break) -> Generator:
+        self.out += self.announced(node)
         self.out.append(ast.Break(**self.at(node)))
         return
         yield
 
     def Continue(self, node: n.Continue) -> Generator:
+        self.out += self.announced(node)
         self.out.append(ast.Continue(**self.at(node)))
         return
         yield
 
     def Pass(self, node: n.Pass) -> Generator:
+        self.out += self.announced(node)
         self.out.append(ast.Pass(**self.at(node)))
         return
         yield
@@ -324,4 +347,4 @@ class Statements(Expressions):
             target = None if item.target is None else self.target(item.target)
             items.append(ast.withitem(context_expr=value.code, optional_vars=target))
         body = yield node.body
-        self.out.append(ast.With(items, body, **self.at(node)))
+        self.out.append(ast.With(items, [*self.announced(node), *body], **self.at(node)))

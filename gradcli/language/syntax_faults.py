@@ -240,7 +240,8 @@ def _other(p: Place) -> SyntaxFault:
     if p.accepts("`*`"):
         wanted.append("an operator")
     for sign in (")", "]", ":", ",", "=", "(", "in", "import", "else"):
-        if p.accepts(f"`{sign}`") and len(wanted) < 4 and not (sign in "(=" and p.accepts("`*`")):
+        known = (sign in "(=" and p.accepts("`*`")) or (sign == "(" and p.wants_operand)
+        if p.accepts(f"`{sign}`") and len(wanted) < 4 and not known:
             wanted.append(f'"{sign}"')
     if p.accepts("_NEWLINE") and p.opener < 0:
         wanted.append("the end of the line")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gradcli.language.codes import CODES
 from gradcli.language.diagnostics import Diagnostic, SyntaxFault, closest, inert, located
 from gradcli.language.parser import parse
+from gradcli.language.run import prepare
 from gradcli.language.source import Source
 from gradcli.ops.errors import Fault, TypeFault
 from tests.language.random_programs import Writer
@@ -362,3 +363,26 @@ def test_mutated_programs_give_a_tree_or_a_diagnostic(seed):
 def test_closest(word, expected):
     known = ["sin", "sinh", "cos", "sigmoid", "softmax", "torch", "logsumexp", "json", "y", "dot"]
     assert closest(word, known) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mend"),
+    [
+        ("ones(2).sum(dmi=0)", "sum() got an unexpected keyword", "did you mean `dim`?"),
+        ("sum(ones(2), dmi=0)", "sum has no parameter 'dmi'", "did you mean `dim`?"),
+        ("sum(ones(2), foo=0)", "sum has no parameter 'foo'", "its parameters: dim, keepdim"),
+        ("f = lambda a, bcd=2: a\nf()", "f() missing 1 required", "f(a, bcd) is defined at line 1"),
+        ("f = lambda a, bcd=2: a\nf(1, bdc=2)", "f() got an unexpected", "did you mean `bcd`?"),
+        ("len = 3\nlen([1])", "an int cannot be called", "line 1 made `len` a value"),
+        ("[1, 2] + 3", "`+` cannot join", "[...] + [x]"),
+        ("'a' + 1", "`+` cannot join", "str(x)"),
+        ("[1][4]", "out of range", "len(x) - 1"),
+        ("a, b = 1, 2, 3", "too many values", "as many names"),
+        ("ones(2).backward(retain=True)", "backward() got", "retain_graph"),
+    ],
+)
+def test_what_to_write_instead(text, message, mend):
+    with pytest.raises(Fault) as caught:
+        prepare(text, "file").run({})
+    assert caught.value.message.startswith(message)
+    assert mend in caught.value.help

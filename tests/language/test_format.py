@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
+import random
+import tokenize
 
 import pytest
 
 from gradcli.language.format import formatted
 from gradcli.language.parser import parse
 from gradcli.language.printer import unparse
+from tests.language.generate_programs import Generator
+from tests.language.generate_typed import Typed
 
 EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.grad"))
 
@@ -26,6 +31,23 @@ FORMS = {
     "#!/usr/bin/env gradcli\nx=1": "#!/usr/bin/env gradcli\nx = 1\n",
     "": "",
     "# only": "# only\n",
+    "if a: # x\n    b\nelif (c # y\n  or d):\n    e\n": (
+        "if a:  # x\n    b\n# y\nelif c or d:\n    e\n"
+    ),
+    "def f():\n    a\n    # of f\n  # of f, too far left\n\n\n\n# of the rest\nb\n": (
+        "def f():\n    a\n    # of f\n# of f, too far left\n\n\n# of the rest\nb\n"
+    ),
+    "while a:\n  if b:\n    c\n    # of if\n  # of while\n# of all": (
+        "while a:\n    if b:\n        c\n        # of if\n    # of while\n# of all\n"
+    ),
+    "if a: b; c # both\n": "if a:\n    b\n    c  # both\n",
+    "class F(Function): # head\n  'what it is' # doc\n  # first\n  @staticmethod # mark\n"
+    "  def forward(ctx, a): return a\n  # second\n  @staticmethod\n"
+    "  def backward(ctx, g): return g\n  # end\n": (
+        "class F(Function):  # head\n    'what it is'  # doc\n    # first\n    @staticmethod  # mark\n"
+        "    def forward(ctx, a):\n        return a\n    # second\n    @staticmethod\n"
+        "    def backward(ctx, g):\n        return g\n    # end\n"
+    ),
 }  # fmt: skip
 
 
@@ -47,3 +69,46 @@ def test_examples_keep_their_meaning_and_comments(path):
     assert formatted(once) == once
     assert unparse(parse(once, "file")) == unparse(parse(text, "file"))
     assert once.count("#") == text.count("#")
+
+
+def commented(text, rng):
+    """A program with comments and empty lines put in anywhere, inside brackets too."""
+    lines = []
+    for number, line in enumerate(text.split("\n")):
+        if rng.random() < 0.1:
+            lines.append(" " * rng.choice((0, 3, 4, 8)) + f"# own {number}")
+        if rng.random() < 0.1:
+            lines += [""] * rng.randint(1, 4)
+        pick = rng.random()
+        if pick < 0.1 and line.strip():
+            line += f"  # end {number}"
+        elif pick < 0.2 and "'" not in line and "(" in line:
+            at = line.index("(") + 1
+            line = f"{line[:at]}  # in {number}\n   {line[at:]}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def comments(text):
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return sorted(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def fuzz(seed, count):
+    rng = random.Random(seed)
+    generators = (Generator(seed), Typed(seed))
+    for _ in range(count):
+        text = commented(rng.choice(generators).program(), rng)
+        once = formatted(text)
+        assert formatted(once) == once, text
+        assert unparse(parse(once, "file")) == unparse(parse(text, "file")), text
+        assert comments(once) == comments(text), text
+
+
+def test_comments_anywhere_are_kept():
+    fuzz(3, 200)
+
+
+@pytest.mark.long
+def test_comments_anywhere_are_kept_in_many_programs():
+    fuzz(4, 10_000)
