@@ -43,7 +43,8 @@ def test_trace_shows_statements_with_shapes_and_values(cli):
 
 def test_trace_shows_tests_and_jumps(cli):
     text = (
-        "x = 3\nwhile x > 1:\n    x -= 1\n    if x == 2: continue\n    elif x == 1:\n        break\n"
+        "x = 3\nwhile x > 1:\n    x -= 1\n    if x == 2: continue\n"
+        "    elif x == 1:\n        break\n"
         "for l[0], _ in [(4, 5)]:\n    with no_grad(): pass\ndef f(): return\nf()"
     )
     done = cli("run", "-e", f"l = [0]\n{text}", "--trace")

@@ -44,7 +44,8 @@ FORMS = {
     "class F(Function): # head\n  'what it is' # doc\n  # first\n  @staticmethod # mark\n"
     "  def forward(ctx, a): return a\n  # second\n  @staticmethod\n"
     "  def backward(ctx, g): return g\n  # end\n": (
-        "class F(Function):  # head\n    'what it is'  # doc\n    # first\n    @staticmethod  # mark\n"
+        "class F(Function):  # head\n    'what it is'  # doc\n    # first\n"
+        "    @staticmethod  # mark\n"
         "    def forward(ctx, a):\n        return a\n    # second\n    @staticmethod\n"
         "    def backward(ctx, g):\n        return g\n    # end\n"
     ),
