@@ -52,12 +52,28 @@ class Placed(int):
     place: Place | None
 
 
+class _Files(dict):
+    """For each file that code came from, whether it is one of gradcli's own; asked often."""
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name.startswith(_OWN)
+        return found
+
+
+own = _Files()
+
+
+def outside(frame: Any) -> Any:
+    """The innermost frame from ``frame`` on that is not gradcli's own, or the outermost."""
+    while own[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def here() -> Place | None:
     """Where the user's program is now: the innermost frame outside gradcli's own files."""
-    frame = _getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
-        frame = frame.f_back
-    return None if frame is None else Place(frame.f_code, frame.f_lasti)
+    frame = outside(_getframe(1))
+    return None if own[frame.f_code.co_filename] else Place(frame.f_code, frame.f_lasti)
 
 
 def warn(text: str) -> None:

@@ -100,9 +100,12 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
                  range(len(numbers))]  # fmt: skip
         lines.append(f"    return {', '.join(given)},")
     lines.append("def step(node, g, arrived, gone):")
-    if unpacks:
+    # An entrywise one that saves nothing is never freed; of the others a write in place may be.
+    frees = bool(unpacks) or not op.entrywise
+    if frees:
         lines.append("    saved = node.saved")
         lines.append("    if saved.__class__ is Freed: raise freed(node)")
+    if unpacks:
         lines.append(f"    {unpacks.format('saved')}")
     lines += [f"    {line}" for line in checks]
     for i, term in terms.items():
@@ -116,7 +119,7 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
             lines.append(f"{pad}if node.shape != e{i}.shape: r = fit(r, e{i}.shape)")
         lines.append(f"{pad}if node.dtype is not e{i}.dtype: r = cast(r, e{i}.dtype)")
         lines.append(f"{pad}arrived[e{i}] = arrived[e{i}] + r if e{i} in arrived else r")
-    if unpacks:
+    if frees:
         lines.append("    if gone is not None and saved: node.saved = gone")
     exec("\n".join(lines), scope)
     return scope["pull"], scope["step"]

@@ -20,7 +20,7 @@ from gradcli.engine.graph import EMPTY, Node, more, next_number
 from gradcli.engine.memory import InferenceMeta
 from gradcli.engine.modes import mode
 from gradcli.engine.outputs import into
-from gradcli.engine.places import mark
+from gradcli.engine.places import mark, outside, own
 from gradcli.engine.pulling import node_class
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops import limits
@@ -293,7 +293,11 @@ def unary_method(op: Operator, depth: int = 1) -> Callable[[Tensor], Tensor]:
             if save_x and input.meta is not None:
                 stamp(node, (input,))
             frame = _getframe(depth)
-            node.code = frame.f_code
+            code = frame.f_code
+            if own[code.co_filename]:
+                frame = outside(frame)
+                code = frame.f_code
+            node.code = code
             node.lasti = frame.f_lasti
         else:
             node.saved = EMPTY
@@ -371,7 +375,11 @@ def binary_method(
                 if input.meta is not None or other.meta is not None:
                     stamp(node, (input, other))
                 frame = _getframe(depth)
-                node.code = frame.f_code
+                code = frame.f_code
+                if own[code.co_filename]:
+                    frame = outside(frame)
+                    code = frame.f_code
+                node.code = code
                 node.lasti = frame.f_lasti
             else:
                 node.saved = EMPTY
@@ -411,7 +419,11 @@ def binary_method(
                     stamp(node, left_right)
                 if keep_self or keep_out:
                     frame = _getframe(depth)
-                    node.code = frame.f_code
+                    code = frame.f_code
+                    if own[code.co_filename]:
+                        frame = outside(frame)
+                        code = frame.f_code
+                    node.code = code
                     node.lasti = frame.f_lasti
             else:
                 node.saved = EMPTY

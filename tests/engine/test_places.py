@@ -38,6 +38,22 @@ def ways():
     yield lambda a: torch.logsumexp(a, 0)
     yield lambda a: a @ a
     yield lambda a: torch.nn.functional.softplus(a)
+    # What is composed of operators: the user's line, not that of the operator inside.
+    yield lambda a: torch.addcmul(a, a, a)
+    yield lambda a: torch.addcdiv(a, a, a)
+    yield lambda a: torch.lerp(a, a, a)
+    yield lambda a: torch.xlogy(a, a)
+    yield lambda a: a.hypot(a)
+    yield lambda a: torch.nn.functional.gelu(a)
+    yield lambda a: torch.nn.functional.silu(a)
+    yield lambda a: torch.nn.functional.layer_norm(a.expand(2, 1), (1,), a)
+    yield lambda a: torch.nn.functional.linear(a, torch.ones(1, 1, requires_grad=True))
+    yield lambda a: torch.nn.functional.binary_cross_entropy_with_logits(a, torch.zeros(1))
+    yield lambda a: torch.nn.functional.cosine_similarity(a, torch.ones(1), 0)
+    yield lambda a: torch.nn.functional.normalize(a, dim=0)
+    yield lambda a: torch.einsum("i,i->", a, a)
+    yield lambda a: torch.linalg.det(a.reshape(1, 1))
+    yield lambda a: torch.var(torch.cat([a, 2 * a])) * a
 
 
 @pytest.mark.parametrize("compute", list(ways()))
