@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import function_node, graph, record
+from gradcli.engine import function_node, graph, record, short_ways
 from gradcli.engine.graph import Node
 from gradcli.engine.modes import _Switch, mode
 from gradcli.engine.places import PROGRAM, Placed, here
@@ -75,8 +75,8 @@ def _switch(looker: _Anomaly | None) -> None:
 
 
 def _note_places(wanted: bool) -> None:
-    record.next_number = _next_placed if wanted else graph.next_number
-    function_node.next_number = record.next_number
+    for module in (record, short_ways, function_node):
+        module.next_number = _next_placed if wanted else graph.next_number
 
 
 class noted_places(_Switch):

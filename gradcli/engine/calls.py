@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.naming import called, of_its_own
 from gradcli.engine.outputs import into
-from gradcli.engine.record import binary_method
+from gradcli.engine.short_ways import binary_method
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim

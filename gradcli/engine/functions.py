@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import as_tensor
-from gradcli.engine.record import has_short_way, short_function
+from gradcli.engine.short_ways import has_short_way, short_function
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.einsum import einsum as by_letters

@@ -39,21 +39,18 @@ EMPTY: tuple = ()
 class Extra:
     """What few nodes have: parameters, hooks, kept gradients, versions, a place in the source."""
 
-    __slots__ = (
-        "hooks", "kept", "node_hooks", "out_meta", "params", "post_hooks", "pre_hooks", "shapes",
-        "versions",
-    )  # fmt: skip
+    # No slots: what nearly all of them lack stands once, on the class.
+    shapes: tuple | None = None
+    hooks: dict[int, Callable] | None = None  # tensor hooks on the output
+    pre_hooks: dict[int, Callable] | None = None
+    post_hooks: dict[int, Callable] | None = None  # of a leaf: after accumulation
+    node_hooks: dict[int, Callable] | None = None  # those of a leaf's AccumulateGrad
+    kept: Kept | None = None
+    versions: tuple | None = None
+    out_meta: Any = None
 
-    def __init__(self) -> None:
-        self.params: dict[str, Any] = {}
-        self.shapes: tuple | None = None
-        self.hooks: dict[int, Callable] | None = None  # tensor hooks on the output
-        self.pre_hooks: dict[int, Callable] | None = None
-        self.post_hooks: dict[int, Callable] | None = None  # of a leaf: after accumulation
-        self.node_hooks: dict[int, Callable] | None = None  # those of a leaf's AccumulateGrad
-        self.kept: Kept | None = None
-        self.versions: tuple | None = None
-        self.out_meta: Any = None
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        self.params = {} if params is None else params
 
     @property
     def watched(self) -> bool:

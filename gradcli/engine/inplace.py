@@ -17,7 +17,7 @@ from gradcli.engine.graph import AccumulateGrad, Part, more
 from gradcli.engine.memory import Meta
 from gradcli.engine.modes import mode
 from gradcli.engine.naming import called
-from gradcli.engine.record import _as_input, _record, apply
+from gradcli.engine.record import apply, as_input, record
 from gradcli.engine.severed import Stale, refusal, view_name
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
@@ -68,14 +68,14 @@ def set_item(target: Tensor, index: Any, value: Any) -> None:
     _may_write(target, (value,))
     old = _before_write(target, index is Ellipsis and isinstance(value, int | float | complex))
     if not isinstance(value, int | float | bool | complex):
-        value = _as_input(
+        value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
     raw = value.array if isinstance(value, Tensor) else value
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
     if mode.grad and target.dtype.differentiable:
-        _record(OPERATORS["put"], [old, value], {"index": index}, twin)
+        record(OPERATORS["put"], [old, value], {"index": index}, twin)
         if index is not Ellipsis:
             _runs_once(twin)
     _after_write(target, twin)
@@ -216,14 +216,14 @@ def _overtaken(base: Tensor) -> None:
 
 
 def _views(base: Tensor) -> list[Tensor]:
-    found = [reference() for reference in list((base.meta.views or {}).values())]
+    found = [reference() for reference in base.meta.views or ()]
     return [view for view in found if view is not None]
 
 
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
     again = wrap(view.array, view.dtype)
-    _record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
     view.edge = again.edge
     if view.edge is not None:
         more(view.edge).params["called"] = "AsStridedBackward0"
@@ -258,7 +258,7 @@ def _rebase(target: Tensor, base: Tensor) -> None:
         old = wrap(base.array, base.dtype)
         written = wrap(target.array, target.dtype, target.edge)
         before = wrap(base.array, base.dtype, base.edge)
-        _record(OPERATORS["put"], [before, written], {"index": _places(target, base)}, old)
+        record(OPERATORS["put"], [before, written], {"index": _places(target, base)}, old)
         _runs_once(old)
         _keep_on(base, old.edge)
         base.edge = old.edge

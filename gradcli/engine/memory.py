@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import weakref
+from typing import TYPE_CHECKING
 
 from gradcli.engine.graph import Kept
 from gradcli.engine.places import Place, here
@@ -29,7 +30,7 @@ class Version:
 class Meta:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "kept", "made", "version", "views")
+    __slots__ = ("base", "grad", "kept", "made", "room", "version", "views")
     inference = False
 
     def __init__(self, version: Version | None = None) -> None:
@@ -39,7 +40,18 @@ class Meta:
         self.kept: Kept | None = None
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
-        self.views: dict[int, Any] | None = None  # weak references to the tensors that share memory
+        self.views: list | None = None  # weak references to the tensors that share memory
+
+    def add_view(self, view: Tensor) -> None:
+        """Note one more tensor that shares this one's memory; those that are gone make room."""
+        views = self.views
+        if views is None:
+            views = self.views = []
+            self.room = 16
+        elif len(views) >= self.room:
+            views[:] = [v for v in views if v() is not None]
+            self.room = max(16, 2 * len(views))
+        views.append(weakref.ref(view))
 
 
 class InferenceMeta(Meta):

@@ -14,8 +14,9 @@ import numpy as np
 from gradcli.engine.functions import flatten
 from gradcli.engine.inplace import rewrite, set_item, write_result
 from gradcli.engine.naming import called, of_its_own, of_numbers_too
-from gradcli.engine.record import apply, binary_method, has_short_way, standing_for, unary_method
+from gradcli.engine.record import apply
 from gradcli.engine.results import Extremes
+from gradcli.engine.short_ways import binary_method, has_short_way, standing_for, unary_method
 from gradcli.engine.tensor import Tensor
 from gradcli.engine.values import raw
 from gradcli.ops.core import OPERATORS, Operator
@@ -285,7 +286,7 @@ def _written(self: Tensor, name: str) -> Tensor:
 
 def install() -> None:
     """Give Tensor its operators and methods."""
-    Tensor.__gradcli_apply__ = lambda self, op, args, params: apply(op, args, params)
+    Tensor.__gradcli_apply__ = staticmethod(apply)
     for op in OPERATORS.values():
         if op.name in _NO_METHOD or op.variadic:
             continue

@@ -52,28 +52,27 @@ class Placed(int):
     place: Place | None
 
 
-class _Files(dict):
-    """For each file that code came from, whether it is one of gradcli's own; asked often."""
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = name.startswith(_OWN)
-        return found
-
-
-own = _Files()
+theirs: set[str] = set()
+"""The files, as far as code was met, that are not gradcli's own; asked at every operation."""
 
 
 def outside(frame: Any) -> Any:
     """The innermost frame from ``frame`` on that is not gradcli's own, or the outermost."""
-    while own[frame.f_code.co_filename] and frame.f_back is not None:
-        frame = frame.f_back
+    while (name := frame.f_code.co_filename) not in theirs:
+        if not name.startswith(_OWN):
+            theirs.add(name)
+        elif frame.f_back is None:
+            break
+        else:
+            frame = frame.f_back
     return frame
 
 
 def here() -> Place | None:
     """Where the user's program is now: the innermost frame outside gradcli's own files."""
     frame = outside(_getframe(1))
-    return None if own[frame.f_code.co_filename] else Place(frame.f_code, frame.f_lasti)
+    inside = frame.f_code.co_filename not in theirs
+    return None if inside else Place(frame.f_code, frame.f_lasti)
 
 
 def warn(text: str) -> None:
@@ -88,9 +87,8 @@ def warn(text: str) -> None:
 
 def mark(node: Any) -> None:
     """Note on a node that saves tensors where the user's program is."""
-    place = here()
-    if place is not None:
-        node.code, node.lasti = place.code, place.lasti
+    frame = outside(_getframe(3))
+    node.code, node.lasti = frame.f_code, frame.f_lasti
 
 
 def of(node: Any) -> Place | None:

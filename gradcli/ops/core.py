@@ -211,12 +211,14 @@ class Operator:
         return args[: self.arity], self._known(params) if params else params
 
     def _known(self, params: dict) -> dict:
-        if not isinstance(params.get("keepdim", False), bool | np.bool_):
+        if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
             raise TypeFault(
                 "E0302",
                 f"{self.name}: keepdim is True or False, not {params['keepdim']!r}",
                 help="several dimensions go into one tuple: dim=(0, 1)",
             )
+        if params.keys() <= self.params.keys():
+            return params
         for name in list(params):
             if name in self.params:
                 continue
