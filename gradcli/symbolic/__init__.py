@@ -2,7 +2,9 @@
 
     program     a text as a flat list of steps
     shapes      declared and inferred shapes (unify: their sizes)
+    spelled     functions composed of operators, as the operators that they call
     symbol      values that build formulas; operations, calls: what operators do to them
+                (indexing, joining, matrices, reductions, specials: further ones)
     base, terms, value    symbolic tensors in index notation (dummies: summed labels)
     trace       the derivative, by the rules of gradcli.ops
     simplify    the search for the shortest of many forms of equal value, within a budget:

@@ -97,6 +97,10 @@ def _length(name: str, t: v.Tensor) -> v.Tensor | None:
 
 
 def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
+    if any(b.kind == "join" for t in tensors for m in t.terms for b, _, _ in m):
+        found = v.through_join(tensors, lambda bodies: applied(name, bodies))
+        if found is not None:
+            return found
     labels = tuple(sorted({x for t in tensors for x in t.free()}, key=lambda x: (x[1], x[0])))
     if any(v.is_hidden(x) for x in labels):
         raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")

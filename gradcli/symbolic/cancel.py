@@ -40,6 +40,55 @@ def inverses_cancelled(merged: Mapping[tuple[Base, tuple], Fraction], bound: set
     return None
 
 
+def triangles_met(merged: Mapping[tuple[Base, tuple], Any], bound: set) -> list | None:
+    """What a Cholesky factor L of S makes of what it meets; [] where the product is 0.
+
+    Below a mask of the other triangle its diagonal is left; L @ L.T is S, inv(L).T @ inv(L) inv(S).
+    """
+    lower = [k for k, e in merged.items() if e and len(k[1]) == 2 and _is_lower(k[0])]
+    for b, idx in lower:
+        i, k = idx
+        for other, at in merged:
+            if other.kind == "below" and set(at) == {i, k} and i != k:
+                rest = [(*f, e) for f, e in merged.items() if f != (other, at)]
+                if at == idx and other.name >= 0:
+                    return rest
+                if at == (k, i) and other.name <= 0:
+                    delta = (base("delta", "", (), (i[0], i[0])), (i, k), ONE)
+                    return [] if other.name < 0 else [*rest, delta]
+        inverse = b.name == "inv"
+        core = next(iter(b.args[0].terms))[0][0] if inverse else b
+        whole = list(core.args[0].terms.items())
+        met, far = (i, k) if inverse else (k, i)
+        if merged[b, idx] != 1 or met not in bound or len(whole) != 1 or whole[0][1] != 1:
+            continue
+        if len(whole[0][0]) != 1 or whole[0][0][0][2] != 1:
+            continue
+        for other, at in lower:
+            if other is not b or at == idx or at[0 if inverse else 1] != met:
+                continue
+            if sum(f[1].count(met) for f in merged) != 2 or merged[other, at] != 1:
+                continue
+            rest = [(*f, e) for f, e in merged.items() if f not in ((b, idx), (other, at))]
+            places = (far, at[1] if inverse else at[0])
+            symmetric = whole[0][0][0][0]
+            if inverse:
+                symmetric = base("matrix", "inv", core.args, b.dims, frozenset(("symmetric",)))
+            bound.discard(met)
+            return [*rest, (symmetric, places, ONE)]
+    return None
+
+
+def _is_lower(b: Base) -> bool:
+    """Whether a base is a Cholesky factor, or the inverse of one."""
+    if b.kind != "matrix":
+        return False
+    if b.name == "inv":
+        ((core, *_), *_) = next(iter(b.args[0].terms))
+        return core.kind == "matrix" and core.name == "cholesky"
+    return b.name == "cholesky"
+
+
 def impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
     """Whether two indicators of one condition exclude each other: the term is then zero."""
     seen: dict[Any, Base] = {}

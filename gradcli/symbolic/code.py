@@ -18,6 +18,7 @@ from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Declaration
 from gradcli.symbolic.sizes import is_plain, solved
 from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.write_parts import size_text
 
 TARGETS = {"numpy": ("numpy", "np"), "torch": ("torch", "torch"), "jax": ("jax.numpy", "jnp")}
 Piece = tuple[str, int]
@@ -159,7 +160,10 @@ class _Writer:
         if s.op == "name":
             return (s.value, p.ATOM), s.value not in self.declared
         if s.op == "number":
-            return (repr(s.node.value), p.ATOM), True  # type: ignore[attr-defined]
+            value = s.node.value  # type: ignore[attr-defined]
+            return (repr(value), p.SIGN if value < 0 else p.ATOM), True
+        if s.op == "size":
+            return (f"({size_text(str(s.value)).key})", p.ATOM), True
         if s.op == "constant":
             return (self.constant(s.value), p.POSTFIX), True
         if s.op in ("eye", "ones", "zeros"):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gradcli.symbolic.write_parts import size_text
+
 Entry = str | Callable[[list[str], dict[str, Any], int], str | None]
 
 INFIX = {
@@ -100,9 +102,9 @@ def _simple(name: str, *keys: tuple[str, Any]) -> Entry:
 def _np_shape(name: str, key: str) -> Entry:
     def entry(args: list[str], params: dict, rank: int) -> str | None:
         value = params.get(key)
-        if not isinstance(value, tuple | list) or not all(isinstance(v, int) for v in value):
-            return None
-        return f"NP.{name}({args[0]}, {_sizes(value)})"
+        shape = value if isinstance(value, tuple | list) else (value,)
+        parts = [str(x) if isinstance(x, int) else size_text(str(x)).key for x in shape]
+        return f"NP.{name}({args[0]}, ({', '.join(parts)}{',' * (len(parts) == 1)}))"
 
     return entry
 
@@ -165,7 +167,7 @@ NUMPY: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     "trace": "NP.trace", "diag": "NP.diag", "diagonal": "NP.diag", "undiagonal": "NP.diag",
     "reverse_dims": "NP.transpose", "mT": "NP.swapaxes({0}, -1, -2)", "transpose": _np_transpose,
     "permute": _np_shape("transpose", "dims"), "reshape": _np_shape("reshape", "shape"),
-    "expand": _np_shape("broadcast_to", "shape"),
+    "expand": _np_shape("broadcast_to", "shape"), "tile": _np_shape("tile", "repeats"),
     "unsqueeze": _simple("NP.expand_dims", ("dim", 0)),
     "tril": _simple("NP.tril", ("diagonal", 0)), "triu": _simple("NP.triu", ("diagonal", 0)),
     "inv": "NP.linalg.inv", "det": "NP.linalg.det", "logdet": "NP.linalg.slogdet({0})[1]",
@@ -234,7 +236,7 @@ TORCH: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     "reverse_dims": "({0}).mT", "mT": "({0}).mT",
     "transpose": _simple("NP.transpose", ("dim0", -2), ("dim1", -1)),
     "permute": _np_shape("permute", "dims"), "reshape": _np_shape("reshape", "shape"),
-    "expand": _np_shape("broadcast_to", "shape"),
+    "expand": _np_shape("broadcast_to", "shape"), "tile": _np_shape("tile", "repeats"),
     "unsqueeze": _simple("NP.unsqueeze", ("dim", 0)),
     "tril": _simple("NP.tril", ("diagonal", 0)), "triu": _simple("NP.triu", ("diagonal", 0)),
     "inv": "NP.linalg.inv", "det": "NP.linalg.det", "logdet": "NP.linalg.slogdet({0})[1]",

@@ -15,7 +15,7 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
 from gradcli.symbolic.kinks import kinks
-from gradcli.symbolic.program import steps_of
+from gradcli.symbolic.program import Step, steps_of
 from gradcli.symbolic.shapes import Declaration, Shapes, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
 from gradcli.symbolic.sizes import known_from
@@ -180,7 +180,7 @@ def diff(
     answers: dict[str, Text] = {}
     error = 0.0
     for path in _paths(names, order, wrt is not None):
-        text, off = _along(path, program, shapes, points, check)
+        text, off = _along(path, program, steps, shapes, points, check)
         answers[_key(path)] = text
         error = max(error, off)
     v.reset()
@@ -236,8 +236,9 @@ def _names(wrt: str | Sequence[str] | None, shapes: Shapes, program: Program) ->
 
 
 def _along(
-    path: Sequence[str], program: Program, shapes: Shapes, points: Points, check: bool
-) -> tuple[Text, float]:
+    path: Sequence[str], program: Program, steps: list[Step], shapes: Shapes, points: Points,
+    check: bool,
+) -> tuple[Text, float]:  # fmt: skip
     """The derivative by one variable after the other, each time of the simplest form."""
     text = Text(program.checked.module, 0)  # type: ignore[arg-type]
     error = 0.0
@@ -246,8 +247,7 @@ def _along(
         v.reset()
         if depth > 1:
             here = prepare(text.key)
-        steps = steps_of(here.checked)
-        if depth > 1:
+            steps = steps_of(here.checked)
             known = infer(steps, shapes.declarations, here.source, shapes.sizes)
             known.declarations = shapes.declarations | known.declarations
         tensor, dims = derivative(steps, known, name, here.source)

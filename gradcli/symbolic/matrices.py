@@ -155,6 +155,15 @@ for _name in ("det", "logdet", "logabsdet", "detsign"):
     operation(_name)(_scalar(_name))
 
 
+@operation("cholesky")
+def cholesky(x: Symbol) -> Symbol:
+    t, a, b = _own(x, "cholesky")
+    turned = v.relabel(t, {a: b, b: a})
+    whole = t if turned == v.add(t) else v.scale(v.add(t, turned), Fraction(1, 2))
+    local = v.relabel(whole, {a: (a[0], 0), b: (b[0], 1)})
+    return Symbol(v.factor(v.base("matrix", "cholesky", (local,), (a[0], a[0])), (a, b)), (a, b))
+
+
 @operation("solve")
 def solve(x: Symbol, y: Symbol) -> Symbol:
     from gradcli.symbolic.operations import matmul

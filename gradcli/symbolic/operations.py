@@ -154,13 +154,32 @@ def log_softmax(x: Symbol, dim: Any = -1) -> Symbol:
     return add(x, -logsumexp(x, dim, True))
 
 
+def _broadcast(left: tuple, right: tuple) -> tuple:
+    """Leading axes of both, with one label where they meet."""
+    rank = max(len(left), len(right))
+    one, two = ((None,) * (rank - len(t)) + t for t in (left, right))
+    return tuple(b if a is None else a for a, b in zip(one, two, strict=True))
+
+
 @operation("matmul")
 def matmul(x: Symbol, y: Symbol) -> Symbol:
-    if not 0 < len(x.axes) < 3 or not 0 < len(y.axes) < 3:
-        raise no_closed_form("a product of scalars, or of more than two dimensions, by @")
+    if not x.axes or not y.axes:
+        raise no_closed_form("a product of scalars by @")
     x, y = _apart(x), _apart(y)
     left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
-    axes = (*x.axes[:-1], *(y.axes[1:] if len(y.axes) > 1 else ()))
+    lead = x.axes[:-2] if len(x.axes) > 1 else ()
+    if len(y.axes) > 2:
+        same = {}
+        front = y.axes[:-2]
+        for i in range(1, min(len(lead), len(front)) + 1):
+            if lead[-i] is not None and front[-i] is not None:
+                same[front[-i]] = lead[-i]
+        y = Symbol(v.relabel(y.tensor, same), tuple(same.get(a, a) for a in y.axes))
+        lead = _broadcast(lead, y.axes[:-2])
+    axes = (
+        *lead, *(x.axes[-2:-1] if len(x.axes) > 1 else ()),
+        *(y.axes[-1:] if len(y.axes) > 1 else ()),
+    )  # fmt: skip
     if left is None or right is None:
         return Symbol(v.mul(x.tensor, y.tensor), axes)
     if left[0] != right[0]:
@@ -227,19 +246,6 @@ def expand(x: Symbol, shape: Any = ()) -> Symbol:
         dimension = None if have is not None or entry == -1 else dimension_of(entry)
         axes.append(have if dimension is None else v.fresh(dimension))
     return Symbol(x.tensor, tuple(axes))
-
-
-@operation("reshape")
-def reshape(x: Symbol, shape: Any = ()) -> Symbol:
-    """Only axes of size 1 may come or go."""
-    if len(shape) == len(x.axes) == 1 and isinstance(shape[0], int) and shape[0] == -1:
-        return x
-    wanted = [dimension_of(entry) for entry in shape]
-    have = [a for a in x.axes if a is not None]
-    if [a[0] for a in have] != [d for d in wanted if d is not None]:
-        raise no_closed_form("a reshape that joins or splits dimensions")
-    left = iter(have)
-    return Symbol(x.tensor, tuple(None if d is None else next(left) for d in wanted))
 
 
 @operation("squeeze")

@@ -7,6 +7,7 @@ Indexing is a product with one of these, so that derivatives need nothing new:
     flip           J[i, j]     1 where i + j is the last    flip(x)   J @ x
     roll s         R[i, j]     1 where i = j + s, cyclic    roll(x)   R @ x
     below k        T[i, j]     1 where j <= i + k           cumsum(x) T @ x, tril(A) T*A
+    join           V[k, i, j]  1 where k = i*m + j          flatten(X), x.reshape(n, m)
 
 An index below 0 counts from the end. Along a dimension with a name it is taken for granted that
 every index is inside, and that indices from both ends mean different entries.
@@ -21,7 +22,7 @@ from typing import Any
 from gradcli.symbolic import sizes
 from gradcli.symbolic.base import ONE, Base, Label, base, fresh_sum
 
-KINDS = frozenset(("entry", "slice", "flip", "roll", "below"))
+KINDS = frozenset(("entry", "slice", "flip", "roll", "below", "join"))
 Factors = list[tuple[Base, tuple[Label, ...], Any]]
 
 
@@ -58,6 +59,11 @@ def below(rows: str, columns: str, k: int) -> Base:
     return base("below", k, (), (rows, columns))
 
 
+def join(whole: str, rows: str, columns: str) -> Base:
+    """The map from two dimensions to the one that they are joined to."""
+    return base("join", "", (), (whole, rows, columns))
+
+
 def placed(
     merged: Mapping[tuple[Base, tuple[Label, ...]], Any], bound: set[Label]
 ) -> tuple[Factors, bool] | None:
@@ -81,6 +87,35 @@ def placed(
             joined = _pair(key, merged, users, bound)
             if joined is not None:
                 return joined
+    for key, e in merged.items():
+        if e and key[0].kind == "join":
+            joined = _join(key, merged, users, bound)
+            if joined is not None:
+                return joined
+    return None
+
+
+def _join(
+    key: tuple, merged: Mapping, users: Mapping[Label, list[tuple]], bound: set[Label]
+) -> tuple[Factors, bool] | None:
+    """Two of these that meet are deltas; one that is summed over alone is 1."""
+    b, (k, i, j) = key
+    if k in bound and len(users[k]) == 1:
+        bound.discard(k)
+        return _without(merged, key), True
+    inner = i in bound and j in bound
+    if inner and len(users[i]) == len(users[j]) == 1:
+        bound -= {i, j}
+        return _without(merged, key), True
+    for other in users[k]:
+        if other[0] is b and other != key:
+            pairs = [(x, y) for x, y in zip((i, j), other[1][1:], strict=True) if x != y]
+            return [*_without(merged, other), *(_delta(x, y) for x, y in pairs)], True
+    if inner and len(users[i]) == len(users[j]) == 2:
+        for other in users[i]:
+            if other[0] is b and other != key and other[1][1:] == (i, j):
+                bound -= {i, j}
+                return [*_without(merged, key, other), _delta(k, other[1][0])], True
     return None
 
 

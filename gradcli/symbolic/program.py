@@ -13,10 +13,11 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.check import Checked
-from gradcli.language.names import CONSTANTS, NAMES
+from gradcli.language.names import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.printer import unparse
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.einsum import plan
+from gradcli.ops.errors import Fault
 from gradcli.symbolic import sizes
 from gradcli.symbolic.unsupported import at, no_closed_form
 
@@ -26,12 +27,11 @@ BINARY = {
 }  # fmt: skip
 COMPARISON = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 CREATION = ("eye", "ones", "zeros")
-PLANNED = frozenset(
-    [
-        "pinv", "qr", "eigh", "eigvalsh", "svd", "kron", "cross", "expm", "matrix_power",
-        "tensordot", "cdist", "gamma", "lgamma", "digamma", "erf", "erfc",
-    ]
-)  # fmt: skip
+DATA = object()
+"""Stands in the arguments of a composed function where a value of the formula goes."""
+_SHAPED = {"reshape": "shape", "expand": "shape", "tile": "repeats", "permute": "dims"}
+"""Operators that take sizes one by one or as a tuple, with the name of that parameter."""
+PLANNED = frozenset(("pinv", "qr", "eigh", "eigvalsh", "svd", "expm"))
 """Functions that have their place in the language but no operator here so far."""
 
 
@@ -193,6 +193,9 @@ class _Flattening:
             part = self.literal(node.index)
             if part in (0, 1):
                 return ("detsign", "logabsdet")[part], list(inner.args), {}, None
+        if isinstance(node.index, n.List) and node.index.items:
+            parts = [n.Subscript(inner, item) for item in node.index.items]
+            return "stack", list(parts), {"dim": 0}, None
         if isinstance(inner, n.Attribute) and inner.name == "shape":
             raise self.refuse("`.shape` as a value", node)
         return "getitem", [inner], {"index": self.index(node.index)}, None
@@ -239,7 +242,8 @@ class _Flattening:
             elif name not in NAMES:
                 if name in PLANNED:
                     raise self.refuse(f"`{name}`", node)
-                self.checked.require(self.checked.free)
+                if name not in CALLED:
+                    self.checked.require(self.checked.free)
         elif isinstance(func, n.Attribute):
             inner: Any = func
             while isinstance(inner, n.Attribute):
@@ -266,9 +270,11 @@ class _Flattening:
             )
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
-        op = _operators().get({"max": "amax", "min": "amin"}.get(name, name))
+        op = called_by_name({"max": "amax", "min": "amin", "view": "reshape"}.get(name, name))
         if op is None:
-            raise self.refuse(f"`{name}`", node)
+            return self.composed(name, node, args)
+        if op.name in _SHAPED and not node.keywords:
+            return self.shaped(op.name, node, args)
         if name == "polygamma" and len(args) == 2 and not node.keywords:
             return name, args[1:], {"n": self.whole(args[0])}, None
         params = {k.name: self.literal(k.value) for k in node.keywords}
@@ -280,6 +286,61 @@ class _Flattening:
         except Exception as fault:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
+
+    def shaped(
+        self, name: str, node: n.Call, args: list[n.Node]
+    ) -> tuple[str, list[n.Node], dict, Any]:
+        """``x.reshape(n, 2)``, ``x.expand((n, 2))``: sizes by name or number, -1 as it is."""
+        sizes_given = args[1:]
+        if len(sizes_given) == 1 and isinstance(sizes_given[0], n.Tuple | n.List):
+            sizes_given = list(sizes_given[0].items)
+        if not sizes_given:
+            raise self.refuse(f"`{name}` without sizes", node)
+        found = tuple(self.bound_of(a) if _is_number(a) else self.dimension(a) for a in sizes_given)
+        if name == "permute" and not all(isinstance(d, int) for d in found):
+            raise self.refuse("`permute` by what are no whole numbers", node)
+        return name, args[:1], {_SHAPED[name]: found}, None
+
+    def composed(
+        self, name: str, node: n.Call, args: list[n.Node]
+    ) -> tuple[str, list[n.Node], dict, Any]:
+        """A function that is made of operators: see ``spelled``."""
+        function = self.function(node.func, name)
+        if isinstance(function, Operator) and function.name in _SHAPED:
+            return self.shaped(function.name, node, args)
+        if not hasattr(function, "__code__"):
+            raise self.refuse(f"`{name}`", node)
+        data: list[n.Node] = []
+
+        def read(a: n.Node) -> Any:
+            try:
+                return self.literal(a)
+            except Fault:
+                if isinstance(a, n.List | n.Tuple):
+                    return [read(item) for item in a.items]
+                data.append(a)
+                return DATA
+
+        given = [read(a) for a in args]
+        options = {k.name: read(k.value) for k in node.keywords}
+        params = {"function": function, "name": name, "args": given, "options": options}
+        return "composed", data, params, None
+
+    def function(self, func: n.Node, name: str) -> Any:
+        """What a composed function's name stands for; None where it is not known."""
+        if isinstance(func, n.Name):
+            if func.id in self.checked.imported:
+                return self.checked.imported[func.id]
+        else:
+            words, inner = [], func
+            while isinstance(inner, n.Attribute):
+                words.append(inner.name)
+                inner = inner.value
+            if isinstance(inner, n.Name) and inner.id in self.checked.modules:
+                found = namespace(self.checked.modules[inner.id])
+                dotted = ".".join(reversed(words))
+                return None if found is None else _looked_up(found, dotted)
+        return NAMES.get(name) or CALLED.get(name)
 
     def joining(
         self, name: str, node: n.Call, args: list[n.Node], params: dict
@@ -322,12 +383,24 @@ class _Flattening:
         raise self.refuse("a parameter that is not a plain number", node)
 
 
+def _looked_up(table: Any, name: str) -> Any:
+    try:
+        return table[name]
+    except KeyError:
+        return None
+
+
+def _is_number(node: n.Node) -> bool:
+    return isinstance(node.operand if isinstance(node, n.Unary) else node, n.Number)
+
+
 _by_name: dict[str, Operator] = {}
 
 
-def _operators() -> dict[str, Operator]:
+def called_by_name(name: str) -> Operator | None:
+    """The operator of a name, or of an alias."""
     if len(_by_name) < len(OPERATORS):
         for op in OPERATORS.values():
-            for name in (op.name, *op.aliases):
-                _by_name.setdefault(name, op)
-    return _by_name
+            for known in (op.name, *op.aliases):
+                _by_name.setdefault(known, op)
+    return _by_name.get(name)

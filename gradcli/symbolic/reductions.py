@@ -23,6 +23,10 @@ GONE = 700
 def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
     x = _apart(x)
     gone, axes = _reduced(x, dim, keepdim)
+    before = v.before_join([x.tensor]) if len(gone) == 1 else None
+    if before is not None and before[1][0] == gone[0]:  # of all entries, in whatever order
+        _, labels, (body,) = before
+        x, gone = Symbol(body, x.axes), list(labels[1:])
     free = x.tensor.free()
     if any(v.is_hidden(label) for label in free):
         raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
@@ -52,8 +56,8 @@ def amin(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
 
 @operation("prod")
 def prod(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
-    if len(normal_dims(dim, len(x.axes))) > 1:
-        raise no_closed_form("`prod` over several dimensions at once")
+    if 1 < len(normal_dims(dim, len(x.axes))) < len(x.axes):
+        raise no_closed_form("`prod` over several dimensions, with one that stays")
     return _over("prod", x, dim, keepdim)
 
 

@@ -20,7 +20,8 @@ from gradcli.symbolic.sizes import terms as size_terms
 from gradcli.symbolic.sizes import text as size_text
 from gradcli.symbolic.unsupported import at, no_closed_form
 
-KINDS = {"scalar": 0, "vector": 1, "matrix": 2}
+KINDS = {"scalar": 0, "vector": 1, "matrix": 2, "tensor": 3}
+MOST_RANK = 4
 TRAITS = {
     "symmetric": ("symmetric",), "spd": ("symmetric", "spd"), "positive": ("positive",),
 }  # fmt: skip
@@ -38,13 +39,13 @@ class Declaration:
 
     @classmethod
     def of_shape(cls, shape: Sequence[int]) -> Declaration:
-        """The declaration that a value of this shape makes. Raises a fault (E0701) above rank 2."""
-        if len(shape) > 2:
-            raise no_closed_form("a tensor of more than two dimensions")
+        """The declaration that a value of this shape makes. Raises a fault (E0701) above rank 4."""
+        if len(shape) > MOST_RANK:
+            raise no_closed_form(f"a tensor of more than {MOST_RANK} dimensions")
         return cls(len(shape), tuple(str(s) for s in shape))
 
     def __str__(self) -> str:
-        kind = ("scalar", "vector", "matrix")[self.rank]
+        kind = ("scalar", "vector", "matrix", "tensor", "tensor")[self.rank]
         words = [t for t in ("spd", "symmetric", "positive") if t in self.traits]
         if "spd" in words:
             words.remove("symmetric")
@@ -72,6 +73,10 @@ def parse_declaration(text: str) -> Declaration:
         raise _unreadable(text, "a size is a name or a whole number above 0") from None
     if any(d == "0" or "-" in d.rstrip("0123456789")[:-1] or d.startswith("-") for d in dims):
         raise _unreadable(text, "a size is a name or a whole number above 0")
+    if head == "tensor":
+        if not 2 < len(dims) <= MOST_RANK:
+            raise _unreadable(text, f"a tensor has 3 to {MOST_RANK} sizes: tensor:n,m,p")
+        rank = len(dims)
     if dims and len(dims) != rank:
         raise _unreadable(text, f"a {head} has {rank} size{'s' * (rank != 1)}, not {len(dims)}")
     traits: list[str] = []
@@ -87,7 +92,8 @@ def parse_declaration(text: str) -> Declaration:
 def _unreadable(text: str, why: str) -> ValueFault:
     return ValueFault(
         "E0901", f"{text!r} declares no variable: {why}",
-        help="scalar, vector, vector:n, matrix or matrix:n,m, then symmetric, spd or positive",
+        help="scalar, vector, vector:n, matrix or matrix:n,m, tensor:n,m,p, "
+        "then symmetric, spd or positive",
     )  # fmt: skip
 
 
@@ -128,7 +134,7 @@ _MIXED = frozenset(
     ["matmul", "solve", "contract", "dot", "trace", "norm", "sum", "mean", "var", "std"]
 ) | {"logsumexp", *SCALARS}
 """Operators whose result says nothing of the rank of what they are given."""
-_ANY = 3  # needs a tensor, of whatever rank its names suggest
+_ANY = 9  # needs a tensor, of whatever rank its names suggest
 
 
 class Shapes:
@@ -151,10 +157,12 @@ class Shapes:
 
 
 def infer(
-    steps: Sequence[Step], declared: Mapping[str, Declaration], source: Any,
+    steps: list[Step], declared: Mapping[str, Declaration], source: Any,
     known: Collection[str] = (),
 ) -> Shapes:  # fmt: skip
     """Shapes for every step; ``known`` are names that stand for sizes.
+
+    Composed functions among the steps are spelled out in place: there are more of them then.
 
     Raises a fault: E0301 where shapes contradict, E0701 where one is unknown.
     """
@@ -187,6 +195,10 @@ def sizes_in(s: Step) -> list[str]:
         return list(s.value)
     if s.op == "pad":
         return [str(d) for d in s.params["pad"]]
+    if s.op in ("reshape", "expand", "tile"):
+        given = s.params["repeats" if s.op == "tile" else "shape"]
+        return [d for d in (given if isinstance(given, tuple | list) else (given,))
+                if isinstance(d, str)]  # fmt: skip
     if s.op not in ("getitem", "put"):
         return []
     index = s.params["index"]
@@ -230,11 +242,13 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
         elif s.op == "outer":
             rank = 2
         elif s.op == "matmul":
-            rank = None if None in inner else max(0, inner[0] + inner[1] - 2)  # type: ignore[operator]
+            rank = None if None in inner else _product_rank(*inner)  # type: ignore[arg-type]
         elif s.op == "diag":
             rank = None if first is None else 3 - first
         elif s.op == "diagonal":
             rank = 1 if first is None else first - 1
+        elif s.op == "composed":
+            rank = _composed_rank(s, inner)
         elif s.op in SHAPES:
             rank = rank_of_part(s, inner)
         elif s.op in REDUCTIONS:
@@ -255,6 +269,46 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
     return ranks
 
 
+_COMPOSED_RANKS = {
+    "flatten": 1, "ravel": 1, "cross": 1, "mv": 1, "addmv": 1, "diagflat": 2, "mm": 2, "addmm": 2,
+    "addr": 2, "matrix_power": 2, "chain_matmul": 2, "multi_dot": 2, "cdist": 2, "vdot": 0,
+    "dist": 0, "trapezoid": 0, "trapz": 0, "addbmm": 2, "bilinear": 2,
+}  # fmt: skip
+"""Ranks of what composed functions give, where their arguments' ranks do not say it."""
+_ENTRYWISE = frozenset(
+    ["lerp", "addcmul", "addcdiv", "fmod", "xlogy", "xlog1py", "logit", "copysign", "deg2rad",
+     "rad2deg", "clamp_min", "clamp_max", "clip", "float_power", "true_divide", "divide", "rsub",
+     "subtract", "positive", "ldexp", "logaddexp2", "mvlgamma", "gelu", "silu", "mish", "selu",
+     "celu", "hardsigmoid", "hardswish", "hardshrink", "softshrink", "tanhshrink", "relu6",
+     "threshold"]
+)  # fmt: skip
+_MATRICES = frozenset(("mat", "mat1", "mat2"))
+
+
+def _composed_rank(s: Step, inner: Sequence[int | None]) -> int | None:
+    name = s.params["name"]
+    if name in _COMPOSED_RANKS:
+        return _COMPOSED_RANKS[name]
+    if "loss" in name or "entropy" in name or name == "kl_div":
+        return 0
+    return None if None in inner and 2 not in inner else max((r or 0 for r in inner), default=0)
+
+
+def _composed_asks(s: Step, place: int, want: int) -> int:
+    """The rank that a composed function asks of one of its values."""
+    function = s.params["function"]
+    if s.params["name"] in _ENTRYWISE:
+        return want
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    name = names[place] if place < len(names) else ""
+    return 2 if name in _MATRICES else 1 if name.startswith("vec") else _ANY
+
+
+def _product_rank(left: int, right: int) -> int:
+    """The rank of ``left @ right``."""
+    return max(left, right) if min(left, right) > 1 else max(0, left + right - 2)
+
+
 def _backward(
     steps: Sequence[Step], ranks: list[int | None], known: Mapping[str, int]
 ) -> dict[str, int]:
@@ -273,6 +327,8 @@ def _backward(
             continue
         if s.op in ("contract", "solve"):
             asked = _ANY
+        elif s.op == "composed":
+            asked = 0
         elif s.op in _RANK_NEEDED:
             asked = _RANK_NEEDED[s.op]
         elif s.op == "getitem":
@@ -292,7 +348,9 @@ def _backward(
             if s.op in ("mul", "div", "pow") and asked in [ranks[j] for j in s.inputs]:
                 continue  # the other factor has the rank already: this one may well be a number
         for place, j in enumerate(s.inputs):
-            if s.op == "contract":
+            if s.op == "composed":
+                asked = _composed_asks(s, place, want)
+            elif s.op == "contract":
                 asked = len(s.params["labels"].partition("->")[0].split(",")[place])
             elif s.op == "solve":
                 asked = _ANY if place else 2
@@ -308,7 +366,7 @@ def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
         if s.op == "name":
             rank = known.get(s.value)
             found.append(rank == 2 if rank is not None else len(s.value) == 1 and s.value.isupper())
-        elif s.op in _MIXED or s.op in SHAPES:
+        elif s.op in _MIXED or s.op in SHAPES or s.op == "composed":
             found.append(s.op in ("tril", "triu"))
         else:
             found.append(s.op in ("outer", "eye") or any(found[i] for i in s.inputs))

@@ -6,12 +6,15 @@ for size 1) and gives the shape of the result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
+from gradcli.ops.errors import Fault
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic import sizes
 from gradcli.symbolic.program import Step
-from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.unsupported import at, no_closed_form
 
 Shape = tuple[Any, ...]
 
@@ -197,6 +200,143 @@ def _expand(u: Any, s: Step, inner: list[Shape]) -> Shape:
     return tuple(found)
 
 
+Group = tuple[list[int], list[int]]
+
+
+def matched(have: Sequence[str], wanted: Sequence[str | None]) -> list[Group]:
+    """The dimensions of a reshape in groups of places: those joined or split, those that stay.
+
+    Sizes as texts; None is the one that -1 asks for. Raises a fault (E0701) where dimensions are
+    joined and split at once.
+    """
+    groups: list[Group] = []
+    i, k, last = 0, 0, len(have)
+    while k < len(wanted):
+        asked = wanted[k]
+        if asked is None:  # what the others leave
+            after = len(wanted) - k - 1
+            if list(have[last - after :] if after else []) == list(wanted[k + 1 :]):
+                groups.append((list(range(i, last - after)), [k]))
+                i, k = last - after, k + 1
+                continue
+            break
+        ends = [j for j in range(i + 1, last + 1) if _whole_size(have[i:j]) == asked]
+        if ends:
+            groups.append((list(range(i, ends[0])), [k]))
+            i, k = ends[0], k + 1
+            continue
+        known = wanted[k : wanted.index(None)] if None in wanted else wanted[k:]
+        parts = [
+            k + j for j in range(1, len(known) + 1)
+            if i < last and _whole_size(known[:j]) == have[i]
+        ]  # fmt: skip
+        if not parts:
+            break
+        groups.append(([i], list(range(k, parts[0]))))
+        i, k = i + 1, parts[0]
+    if (i, k) != (last, len(wanted)):
+        left, right = list(range(i, last)), list(range(k, len(wanted)))
+        if len(left) != 1 and len(right) != 1:
+            raise no_closed_form("a reshape that joins and splits dimensions at once")
+        groups.append((left, right))
+    return groups
+
+
+def _whole_size(parts: Sequence[Any]) -> str:
+    total = "1"
+    for part in parts:
+        total = sizes.times(total, part)
+    return total
+
+
+def _reshape(u: Any, s: Step, inner: list[Shape]) -> Shape:
+    have = [d for d in inner[0] if d is not None]
+    given = (
+        s.params["shape"] if isinstance(s.params["shape"], tuple | list) else (s.params["shape"],)
+    )
+    wanted = [_wanted(u, size) for size in given]
+    asked = [d for d, size in zip(wanted, given, strict=True) if not _is_one(size)]
+    texts = [_token(u, getattr(size, "dims", (d,))) if d is not None else None
+             for d, size in zip(wanted, given, strict=True) if not _is_one(size)]  # fmt: skip
+    found: list[Any] = []
+    try:
+        groups = matched([_token(u, (d,)) for d in have], texts)
+    except Fault as fault:
+        raise at(fault, u.source, s.node) from None
+    for here, there in groups:
+        left, right = [have[i] for i in here], [asked[k] for k in there]
+        if len(left) == 1 and len(right) == 1:
+            if right[0] is not None:
+                u.join(left[0], right[0], s)
+            found.append(left[0])
+        elif len(right) == 1:
+            found.append(_joined_dimension(u, s, left, right[0]))
+        else:
+            found += _split_dimension(u, s, left, right)
+    order = iter(found)
+    return tuple(None if _is_one(size) else next(order) for size in given)
+
+
+def _token(u: Any, dims: Sequence[int]) -> str:
+    """The size of dimensions together, those without a name by their number."""
+    return _whole_size([u.size(d) or f"d{u.root(d)}" for d in dims])
+
+
+def _is_one(size: Any) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+def _wanted(u: Any, size: Any) -> Any:
+    """A size of a reshape as a dimension; None for -1."""
+    if isinstance(size, int):
+        return None if size == -1 else u.new(str(size))
+    dims = getattr(size, "dims", None)
+    if dims is None:
+        return u.new(str(size))
+    return dims[0] if len(dims) == 1 else u.later(("product", *dims))
+
+
+def _joined_dimension(u: Any, s: Step, left: list, right: Any) -> Any:
+    """The dimension that others are joined to."""
+    sizes_known = [u.size(d) for d in left]
+    if not left:
+        raise no_closed_form("a reshape to a size that is not 1", u.source, s.node)
+    if all(k is not None and k.isdigit() for k in sizes_known):
+        made = u.new(str(prod(int(k) for k in sizes_known)))
+    else:
+        made = u.later(("product", *left))
+    if right is not None:
+        u.join(made, right, s)
+    return made
+
+
+def _split_dimension(u: Any, s: Step, left: list, right: list) -> list:
+    """The dimensions that one is split into."""
+    known = [None if d is None else u.size(d) for d in right]
+    if None in right:
+        whole = u.size(left[0])
+        rest = [k for d, k in zip(right, known, strict=True) if d is not None]
+        if whole is None or not all(k and k.isdigit() for k in (whole, *rest)):
+            raise no_closed_form("a reshape with -1 beside others", u.source, s.node)
+        right[right.index(None)] = u.new(str(int(whole) // max(prod(map(int, rest)), 1)))
+    u.join(_joined_dimension(u, s, right, None), left[0], s)
+    return right
+
+
+def _tile(u: Any, s: Step, inner: list[Shape]) -> Shape:
+    repeats = s.params["repeats"]
+    repeats = repeats if isinstance(repeats, tuple | list) else (repeats,)
+    if len(repeats) != len(inner[0]):
+        raise no_closed_form("`tile` with new dimensions", u.source, s.node)
+    found = []
+    for d, k in zip(inner[0], repeats, strict=True):
+        new = u.new(str(k))
+        found.append(
+            d if _is_one(k) else new if d is None else _joined_dimension(u, s, [new, d], None)
+        )
+    return tuple(found)
+
+
 def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
     wanted = s.params["shape"]
     kept = inner[0][len(inner[0]) - len(wanted) :]
@@ -209,7 +349,7 @@ def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
 SHAPES = {
     "getitem": _getitem, "put": _put, "stack": _stack, "cat": _cat, "flip": _same, "roll": _same,
     "tril": _same, "triu": _same, "cumsum": _cumsum, "squeeze": _squeeze, "unsqueeze": _unsqueeze,
-    "pad": _pad, "expand": _expand, "sum_to": _sum_to,
+    "pad": _pad, "expand": _expand, "sum_to": _sum_to, "reshape": _reshape, "tile": _tile,
 }  # fmt: skip
 
 
@@ -228,8 +368,8 @@ def rank_of(s: Step, inner: list[int | None]) -> int | None:
         return max(0, first - sum(_whole(p) is not None for p in parts) + parts.count(None))
     if s.op == "unsqueeze":
         return first + 1
-    if s.op in ("expand", "sum_to"):
-        return len(s.params["shape"])
+    if s.op in ("expand", "sum_to", "reshape"):
+        return len(s.params["shape"]) if isinstance(s.params["shape"], tuple | list) else 1
     return first
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.symbolic import picks, sizes
 from gradcli.symbolic.base import ONE, Base, Label, Monomial, Tensor, fresh_sum, known, spend
 from gradcli.symbolic.base import base as interned
-from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled
+from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled, triangles_met
 from gradcli.symbolic.dummies import canonical, components, in_order
 
 ZERO = Tensor({})
@@ -28,7 +28,7 @@ def base(
     made = interned(kind, name, args, dims, traits)
     if args and not made.examined:
         made.examined = True
-        if len(dims) == 2 and dims[0] == dims[1]:
+        if len(dims) == 2 and dims[0] == dims[1] and name != "cholesky":
             turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
             if all(relabel(a, turn) == add(a) for a in args):
                 made.traits |= {"symmetric"}
@@ -111,6 +111,10 @@ def product(
             return product(carried, coefficient, bound)
     if inverses:
         found = inverses_cancelled(merged, bound)
+        if found is None:
+            found = triangles_met(merged, bound)
+            if found == []:
+                return ZERO
         if found is not None:
             return product(found, coefficient, bound)
     if picked:

@@ -13,6 +13,7 @@ from typing import Any
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import indexing as indexing  # registers indexing and joining
+from gradcli.symbolic import joining as joining  # registers reshape and tile
 from gradcli.symbolic import matrices as matrices  # registers inv, det and their kin
 from gradcli.symbolic import operations
 from gradcli.symbolic import reductions as reductions  # registers amax, prod and their kin
@@ -20,7 +21,7 @@ from gradcli.symbolic import specials as specials  # registers polygamma, Bessel
 from gradcli.symbolic import value as v
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Shapes
-from gradcli.symbolic.symbol import Symbol, in_a_rule, inside_a_rule
+from gradcli.symbolic.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule
 from gradcli.symbolic.unsupported import at
 
 __all__ = ["derivative", "in_a_rule"]
@@ -73,7 +74,9 @@ def _step(
             return Symbol(v.size(step.value)), None
         return variable(step.value, shapes, wrt)
     if step.op == "number":
-        return Symbol(v.number(step.value)), None
+        return as_symbol(step.value), None
+    if step.op == "size":
+        return Symbol(v.size(str(step.value))), None
     if step.op == "constant":
         return Symbol(v.factor(v.base("constant", step.value))), None
     if step.op in ("eye", "ones", "zeros"):

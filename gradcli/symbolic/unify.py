@@ -22,7 +22,7 @@ class Unifier:
     """
 
     def __init__(
-        self, steps: Sequence[Step], declared: Mapping[str, Declaration], ranks: Mapping[str, int],
+        self, steps: list[Step], declared: Mapping[str, Declaration], ranks: Mapping[str, int],
         source: Any,
     ) -> None:  # fmt: skip
         self.steps = steps
@@ -80,13 +80,17 @@ class Unifier:
     def _settle(self, how: tuple) -> None:
         """Give a made size its text as soon as those that it is made of have theirs."""
         kind, *rest = how
-        parts = rest if kind == "cat" else rest[:1]
+        parts = rest[:1] if kind == "slice" else rest
         found = [self.size(d) if d is not None else "1" for d in parts]
         if None in found:
             return
         total = "0"
         for size in found:
             total = sizes.plus(total, size or "0")
+        if kind == "product":
+            total = "1"
+            for size in found:
+                total = sizes.times(total, size or "1")
         if kind == "slice":
             total = sizes.extent(total, *rest[1:])[0]
         place = self.made[how]
@@ -164,9 +168,11 @@ class Unifier:
     def run(self) -> list[tuple[str | None, ...]]:
         """The shapes of all steps, by name."""
         shapes: list[tuple[int | None, ...]] = []
-        for s in self.steps:
-            inner = [shapes[i] for i in s.inputs]
-            shapes.append(self.shape(s, inner))
+        if any(s.op == "composed" for s in self.steps):
+            self.spelled_out(shapes)
+        else:
+            for s in self.steps:
+                shapes.append(self.shape(s, [shapes[i] for i in s.inputs]))
         self._name_the_rest()
         for d, front, back in self.least:
             known = self.size(d)
@@ -174,12 +180,31 @@ class Unifier:
                 raise no_closed_form(f"an index outside a dimension of size {known}", self.source)
         return [tuple(None if d is None else self.size(d) for d in shape) for shape in shapes]
 
+    def spelled_out(self, shapes: list[tuple[int | None, ...]]) -> None:
+        """Shapes of all steps; composed functions are replaced by what they are made of."""
+        from gradcli.symbolic.spelled import spell
+
+        given, steps = list(self.steps), self.steps
+        del steps[:]
+        places: list[int] = []
+        for s in given:
+            s.inputs = tuple(places[i] for i in s.inputs)
+            if s.op == "composed":
+                places.append(spell(self, steps, shapes, s))
+                continue
+            steps.append(s)
+            shapes.append(self.shape(s, [shapes[i] for i in s.inputs]))
+            places.append(len(steps) - 1)
+        if places[-1] != len(steps) - 1:
+            steps.append(Step("clone", given[-1].node, (places[-1],)))
+            shapes.append(shapes[places[-1]])
+
     def shape(self, s: Step, inner: list[tuple]) -> tuple:
         """The shape of one step from those it reads; dimensions that must agree are joined."""
         first = inner[0] if inner else ()
         if s.op == "name":
             return self.variable(s)
-        if s.op in ("number", "constant"):
+        if s.op in ("number", "constant", "size"):
             return ()
         if s.op in ("eye", "ones", "zeros"):
             dims = tuple(None if d == "1" else self.new(d) for d in s.value)
@@ -193,6 +218,8 @@ class Unifier:
             if len(left) == len(right) == 1 and self._transposes(s) == (False, True):
                 raise self.wrong(s, "x @ y.T of two vectors: write outer(x, y)")
             self.meet(left[-1], right[-2 if len(right) > 1 else 0], s)
+            if max(len(left), len(right)) > 2:
+                return self.stacked(s, left, right)
             return (*left[:-1], *(right[1:] if len(right) > 1 else ()))
         if s.op in ("dot", "outer"):
             if len(first) != 1 or len(inner[1]) != 1:
@@ -231,6 +258,13 @@ class Unifier:
             return (first[0], first[0])
         return self.rest(s, inner)
 
+    def stacked(self, s: Step, left: tuple, right: tuple) -> tuple:
+        """The shape of products of stacks of matrices."""
+        lead = self.broadcast(s, [left[:-2], right[:-2]])
+        return (
+            *lead, *(left[-2:-1] if len(left) > 1 else ()), *(right[-1:] if len(right) > 1 else ()),
+        )  # fmt: skip
+
     def rest(self, s: Step, inner: list[tuple]) -> tuple:
         """Reductions, transposes and elementwise operators."""
         first = inner[0]
@@ -259,6 +293,10 @@ class Unifier:
         op = OPERATORS.get(s.op)
         if op is None or (op.kind not in ("elementwise", "constant") and s.op not in _LINEAR):
             raise no_closed_form(f"`{s.op}`", self.source, s.node)
+        return self.broadcast(s, inner)
+
+    def broadcast(self, s: Step, inner: Sequence[tuple]) -> tuple:
+        """The shape of what is computed entry by entry."""
         rank = max(len(x) for x in inner)
         out: list[Any] = [None] * rank
         for x in inner:

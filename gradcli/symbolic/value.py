@@ -10,7 +10,7 @@ are a scalar base of their own; products of scalars therefore commute and merge 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from gradcli.symbolic import picks
@@ -62,10 +62,11 @@ from gradcli.symbolic.unsupported import no_value, too_large
 
 __all__ = [
     "HALF", "ONE", "UNIT", "ZERO", "Base", "Label", "Monomial", "Tensor", "add", "as_factor",
-    "base", "bases_of", "bases_within", "bound_of", "content", "contract", "delta", "distribute",
-    "factor", "factor_scaled", "fresh", "groups_of", "has_delta", "hidden", "is_hidden",
-    "is_positive", "known", "limited", "mul", "number", "order", "place", "power", "product",
-    "relabel", "remembered", "renamed", "reset", "scale", "settled", "size", "spend",
+    "base", "bases_of", "bases_within", "before_join", "bound_of", "content", "contract", "delta",
+    "distribute", "factor", "factor_scaled", "fresh", "groups_of", "has_delta", "hidden",
+    "is_hidden", "is_positive", "known", "limited", "mul", "number", "order", "place", "power",
+    "product", "relabel", "remembered", "renamed", "reset", "scale", "settled", "size", "spend",
+    "through_join",
 ]  # fmt: skip
 
 
@@ -135,12 +136,58 @@ def distribute(a: Tensor, b: Tensor) -> Tensor:
     return add(*found)
 
 
+def through_join(
+    tensors: Sequence[Tensor], change: Callable[[list[Tensor]], Tensor]
+) -> Tensor | None:
+    """What is done entry by entry to a joined axis, done before: exp(flatten(X)).
+
+    None where the tensors do not all consist of entries that one join brings into a row.
+    """
+    found = before_join(tensors)
+    if found is None:
+        return None
+    b, labels, bodies = found
+    return contract(distribute(change(bodies), factor(b, labels)), labels[1:])
+
+
+def before_join(
+    tensors: Sequence[Tensor],
+) -> tuple[Base, tuple[Label, Label, Label], list[Tensor]] | None:
+    """The join that brings entries of tensors into a row, its labels, and what they were before."""
+    joins = {f[:2] for t in tensors for m in t.terms for f in m if f[0].kind == "join"}
+    if not joins or len({(b, idx[0]) for b, idx in joins}) > 1:
+        return None
+    b, (k, *_) = next(iter(joins))
+    i, j = fresh(b.dims[1]), fresh(b.dims[2])
+    bodies = []
+    for t in tensors:
+        parts = []
+        for m, c in t.terms.items():
+            here = [f for f in m if f[0] is b and f[1][0] == k]
+            rest = [f for f in m if f not in here]
+            labels = {x for f in rest for x in f[1] if x[1] >= 0}
+            if len(here) == 1 and not labels and all(x[1] < 0 for x in here[0][1][1:]):
+                names = dict(zip(here[0][1][1:], (i, j), strict=True))
+                moved = [(f, tuple(names.get(x, x) for x in idx), e) for f, idx, e in rest]
+                parts.append(product(moved, c, bound_of(moved)))
+            elif not here and not labels:
+                parts.append(product(rest, c, bound_of(rest)))
+            else:
+                return None
+        bodies.append(add(*parts))
+    return b, (k, i, j), bodies
+
+
 def power(t: Tensor, e: Fraction) -> Tensor:
     """The tensor to a rational power, entry by entry. Raises a fault for 0 to a negative power."""
     if e == 1:
         return t
     if e == 0:
         return UNIT
+    if any(b.kind == "join" for m in t.terms for b, _, _ in m):
+        found = through_join([t], lambda bodies: power(bodies[0], e))
+        if found is not None:
+            return found
     if not t.terms:
         if e < 0:
             raise no_value("a division by zero")

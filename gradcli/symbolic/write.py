@@ -18,6 +18,7 @@ from gradcli.symbolic.collect import Piece, gathered
 from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.write_reduced import logsumexp, reached, reduction, row_length, spread
 from gradcli.symbolic.write_stacks import stacked
@@ -201,7 +202,7 @@ class Writer:
         graph = Graph(self.sums)
         tops: list[Text] = []
         below: list[Text] = []
-        for f in self.operands(spread(self, self.powers_merged(m))):
+        for f in self.operands(self.prepared(m)):
             idx, exponent = f.idx, f.exponent
             if not idx:
                 (tops if exponent > 0 else below).append(w.raised(f.text, abs(exponent)))
@@ -219,15 +220,22 @@ class Writer:
         tops.sort(key=_place)
         return graph, tops, below
 
+    def prepared(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
+        """The factors, with those taken together that are written as one."""
+        factors = list(m)
+        if any(b.kind == "join" for b, _, _ in m):
+            factors = unjoined(self, factors)
+        return spread(self, self.powers_merged(factors))
+
     def powers_merged(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
         """The factors, ``x**n * x**-1`` as ``x**(n - 1)``."""
         factors: list[Any] = list(m)
         for b, idx, e in m:
-            if b.kind != "call" or b.name != "pow" or abs(e) != 1:
+            if isinstance(b, Text) or b.kind != "call" or b.name != "pow" or abs(e) != 1:
                 continue
             under = v.place(b.args[0], idx)
             for other in m:
-                if other[0] is b or other[2].denominator != 1:
+                if other[0] is b or isinstance(other[0], Text) or other[2].denominator != 1:
                     continue
                 if other in factors and v.add(v.factor(other[0], other[1])) == under:
                     labels = tuple((d, i) for i, d in enumerate(b.dims))
@@ -287,7 +295,10 @@ class Writer:
         letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
         parts: list[str] = []
         operands: list[Text] = []
-        for f in self.operands(m):
+        factors = list(m)
+        if any(b.kind == "join" for b, _, _ in m):
+            factors = unjoined(self, factors)
+        for f in self.operands(factors):
             text, exponent, idx = f.text, f.exponent, f.idx
             if not idx:
                 (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
@@ -304,6 +315,8 @@ class Writer:
                 parts.append(letters[x])
                 operands.append(w.called("ones", self.dimension(x[0])))
         tops.sort(key=_place)
+        if len(parts) == 1 and parts[0] == "".join(letters[x] for x in labels):
+            return Piece(c, tops, below, (operands[0],), 2 if labels else 0)
         equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
         found = w.called("einsum", w.quoted(equation), *operands)
         return Piece(c, tops, below, (found,), 2 if labels else 0)

@@ -196,7 +196,7 @@ def _signed(k: int) -> Text:
 
 
 def _alone(b: Base, turned: bool, resize: Callable[[str], str]) -> Text:
-    rows, columns = (size_text(resize(d)) for d in b.dims)
+    rows, columns = (size_text(resize(d)) for d in b.dims[-2:])
     if b.kind == "slice":
         eye = w.called("eye", columns)
         where = span(b, resize)
@@ -211,10 +211,19 @@ def _alone(b: Base, turned: bool, resize: Callable[[str], str]) -> Text:
     return w.called("triu" if turned else "tril", ones, *([_signed(k)] if k else []))
 
 
+def reshaped(x: Text, texts: Sequence[Text]) -> Text:
+    """``reshape(x, (n, m))``."""
+    shape = Text(n.Tuple(tuple(t.node for t in texts)), sum(t.cost for t in texts))
+    return w.called("reshape", x, shape)
+
+
 def alone(b: Base, resize: Callable[[str], str]) -> Text:
     """One of ``picks`` as a text by itself."""
     if b.kind == "entry":
         return w.indexed(w.called("eye", size_text(resize(b.dims[0]))), [w.whole(b.name)])
+    if b.kind == "join":
+        texts = [size_text(resize(d)) for d in b.dims]
+        return reshaped(w.called("eye", texts[0]), texts)
     return Acting(b, False, resize)
 
 

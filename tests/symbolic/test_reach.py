@@ -15,6 +15,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 
 V, W, M, Q, S = "vector:n", "vector:m", "matrix:n,m", "matrix:n,n", "scalar"
+P = "matrix:n,n spd"
 
 FORMS: dict[str, list[tuple[str, dict]]] = {
     "add": [("X + x", {"X": M, "x": W})], "sub": [("x - X", {"X": M, "x": W})],
@@ -78,11 +79,57 @@ FORMS: dict[str, list[tuple[str, dict]]] = {
     "det": [("det(X)", {"X": Q})], "logdet": [("logdet(X)", {"X": Q})],
     "logabsdet": [("slogdet(X)[1]", {"X": Q})], "detsign": [("slogdet(X)[0]*trace(X)", {"X": Q})],
     "solve": [("solve(X, x)", {"X": Q, "x": V}), ("sum(solve(X, Y))", {"X": Q, "Y": M})],
+    "reshape": [("reshape(x, (2, 2))", {"x": "vector:4"}), ("X.reshape(-1) @ x",
+                {"X": M, "x": "vector:n*m"}), ("x.reshape(n, m) @ y", {"x": "vector:n*m", "y": W}),
+                ("norm(X.flatten())", {"X": M}), ("sum(exp(flatten(X @ X.T)))", {"X": M}),
+                ("flatten(X)", {"X": M}), ("T.reshape(n, -1) @ x",
+                {"T": "tensor:n,2,3", "x": "vector:6"})],
+    "tile": [("tile(x, (2,))", {"x": V}), ("x.repeat(3) @ y", {"x": V, "y": "vector:3*n"}),
+             ("sum(X.tile(2, 1)**2)", {"X": M})],
+    "cholesky": [("trace(cholesky(X))", {"X": P}), ("sum(cholesky(X))", {"X": P}),
+                 ("sum(log(diag(cholesky(X))))", {"X": P}), ("cholesky(X)", {"X": P}),
+                 ("norm(inv(cholesky(X)) @ x)**2", {"X": P, "x": V})],
 }  # fmt: skip
 
+COMPOSED: list[tuple[str, dict]] = [
+    ("kron(x, y)", {"x": V, "y": W}), ("sum(kron(X, Y) @ x)", {"X": M, "Y": Q, "x": "vector:m*n"}),
+    ("trace(kron(X, Y))", {"X": Q, "Y": "matrix:m,m"}), ("kron(X, Y)", {"X": M, "Y": Q}),
+    ("cross(x, y) @ z", dict.fromkeys("xyz", "vector:3")), ("cross(x, y)", {"x": "vector:3",
+     "y": "vector:3"}), ("trace(matrix_power(X, 3))", {"X": Q}),
+    ("x @ matrix_power(X, -2) @ x", {"X": Q, "x": V}), ("lerp(x, y, z)", dict.fromkeys("xyz", V)),
+    ("sum(addmm(X, Y, Z))", {"X": M, "Y": Q, "Z": M}), ("inner(x, y)", {"x": V, "y": V}),
+    ("sum(diff(x)**2)", {"x": V}), ("trapezoid(x)", {"x": V}), ("dist(x, y)", {"x": V, "y": V}),
+    ("sum(cdist(X, Y))", {"X": M, "Y": "matrix:k,m"}), ("xlogy(x, y)", {"x": S, "y": S}),
+    ("addcdiv(x, y, z)", dict.fromkeys("xyz", V)), ("sum(bmm(T, U))",
+     {"T": "tensor:k,n,m", "U": "tensor:k,m,p"}), ("cov(X)", {"X": M}),
+    *(
+        (f"import torch.nn.functional as F; F.{call}", {"x": V, "y": V})
+        for call in (
+            "mse_loss(x, y)", "l1_loss(x, y)", "huber_loss(x, y)", "smooth_l1_loss(x, y)",
+            "cross_entropy(x, y)", "kl_div(x, y)", "binary_cross_entropy_with_logits(x, y)",
+            "cosine_similarity(x, y, 0)", "soft_margin_loss(x, y)", "poisson_nll_loss(x, y)",
+            "gelu(x) @ y", "silu(x) @ y", "mish(x) @ y", "normalize(x, dim=0) @ y",
+        )
+    ),
+    ("import torch.nn.functional as F; sum(F.linear(X, Y, x))", {"X": M, "Y": M, "x": V}),
+    ("import torch.nn.functional as F; sum(F.layer_norm(x, (4,))**2)", {"x": "vector:4"}),
+    ("import torch; torch.linalg.multi_dot([x, X, y])", {"x": V, "X": M, "y": W}),
+]  # fmt: skip
+"""Functions that are composed of operators: spelled out."""
+
+TENSORS: list[tuple[str, dict]] = [
+    ("sum(T**2*U)", {"T": "tensor:n,m,p", "U": "tensor:n,m,p"}),
+    ("sum(T, 0)", {"T": "tensor:n,m,p"}),
+    ("einsum('ijk,i,j,k->', T, x, y, z)", {"T": "tensor:n,m,p", "x": V, "y": W, "z": "vector:p"}),
+    ("sum(softmax(T, 2)*U)", {"T": "tensor:n,m,p", "U": "tensor:n,m,p"}),
+    ("sum(tanh(T @ X))", {"T": "tensor:k,n,m", "X": "matrix:m,p"}), ("T[0] @ x",
+     {"T": "tensor:k,n,m", "x": W}), ("norm(T)", {"T": "tensor:2,3,4"}),
+    ("sum(T.permute(2, 0, 1)*U)", {"T": "tensor:n,m,p", "U": "tensor:p,n,m"}),
+    ("sum(X[[0, 2]]**2)", {"X": "matrix:4,m"}), ("prod(X)", {"X": M}),
+]  # fmt: skip
+
 REFUSED: dict[str, tuple[str, dict]] = {
-    "tile": ("tile(x, (2,))", {"x": V}), "reshape": ("reshape(x, (2, 2))", {"x": "vector:4"}),
-    "imag": ("imag(x)", {"x": V}), "cholesky": ("cholesky(X)", {"X": Q}),
+    "imag": ("imag(x)", {"x": V}),
     "adjugate": ("adjugate(X)", {"X": Q}), "all": ("x*all(x)", {"x": V}),
     "any": ("x*any(x)", {"x": V}), "count_nonzero": ("x*count_nonzero(x)", {"x": V}),
     "argmax": ("x*argmax(x)", {"x": V}), "argmin": ("x*argmin(x)", {"x": V}),
@@ -141,6 +188,22 @@ def test_closed_forms(text: str, declared: dict) -> None:
     first = next(iter(declared))
     if declared[first].startswith("vector"):
         diff(f"sum(({text})**2)", first, order=2, declared=declared)
+
+
+@pytest.mark.parametrize(
+    ("text", "declared"), [*COMPOSED, *TENSORS], ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_composed_functions_and_tensors(text: str, declared: dict) -> None:
+    for name in declared:
+        found = diff(text, name, declared=declared)
+        assert found.checked["max_rel_error"] <= 1e-8
+
+
+@pytest.mark.parametrize("name", ["median(x)", "sum(sort(x))", "quantile(x, 0.3)", "topk(x, 2)"])
+def test_composed_functions_that_look_at_numbers(name: str) -> None:
+    with pytest.raises(Fault) as caught:
+        diff(name, declared={"x": V})
+    assert caught.value.code == "E0701" and "gradcli jac" in (caught.value.help or "")
 
 
 @pytest.mark.parametrize("name", REFUSED)

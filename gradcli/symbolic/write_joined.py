@@ -1,0 +1,139 @@
+"""Joined axes as they are written: what hangs on one side of a join, reshaped to the other.
+
+V[k, i, j]*X[i, j]      flatten(X)              V[k, i, j]*x[k]          reshape(x, (n, m))
+V[k, i, j]*y[j]         kron(eye(n), y)         V[k, i, p]*A[i, j]*B[p, q]*V[l, j, q]   kron(A, B)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from gradcli.symbolic import text as w
+from gradcli.symbolic import value as v
+from gradcli.symbolic.base import Base
+from gradcli.symbolic.text import Text
+from gradcli.symbolic.write_parts import reshaped, size_text
+
+ONE = Fraction(1)
+
+
+def unjoined(writer: Any, factors: Sequence[tuple]) -> list[tuple]:
+    """The factors with joins and what hangs on them replaced by texts, as far as that goes."""
+    left = list(factors)
+    while True:
+        joins = [f for f in left if isinstance(f[0], Base) and f[0].kind == "join"]
+        tries = (
+            way(writer, left, f) for way in (_blocks, _shaped, _flat, _one_side) for f in joins
+        )
+        found = next((t for t in tries if t is not None), None)
+        if found is None:
+            return left
+        left = found
+
+
+def _reach(factors: Sequence[tuple], f: tuple, labels: set) -> list[tuple] | None:
+    """The factors that hang on labels, not through f; None where they reach further than that."""
+    inside = set(labels)
+    found: list[tuple] = []
+    grew = True
+    while grew:
+        grew = False
+        for g in factors:
+            if g is f or any(g is h for h in found) or not inside & set(g[1]):
+                continue
+            found.append(g)
+            inside |= {x for x in g[1] if x[1] < 0}
+            grew = True
+    if any(x[1] >= 0 for g in found for x in g[1]) or set(f[1]) & inside - labels:
+        return None
+    if any(not isinstance(g[0], Base) for g in found):
+        return None
+    return found
+
+
+def _text(writer: Any, factors: Sequence[tuple], labels: Sequence[v.Label]) -> Text:
+    names = {x: (x[0], i) for i, x in enumerate(labels)}
+    moved = [(b, tuple(names.get(x, x) for x in idx), e) for b, idx, e in factors]
+    t = v.product(moved, ONE, v.bound_of(moved))
+    for b in v.bases_of(t):
+        if b.serial not in writer.written:
+            writer.written[b.serial] = writer.base(b)
+    return writer.sum(t, tuple(names.values()), True)
+
+
+def _without(factors: Sequence[tuple], gone: Sequence[tuple]) -> list[tuple]:
+    return [g for g in factors if not any(g is h for h in gone)]
+
+
+def _flat(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
+    """What hangs on both rows and columns as a vector: ``flatten(X)``."""
+    k, i, j = f[1]
+    if i[1] >= 0 or j[1] >= 0:
+        return None
+    inside = _reach(factors, f, {i, j})
+    if not inside or not all(any(x in g[1] for g in inside) for x in (i, j)):
+        return None
+    x = _text(writer, inside, (i, j))
+    node = x.node
+    if isinstance(node, w.n.Call) and w.n.same(node.func, w.n.Name("outer")):
+        text = Text(w.n.Call(w.n.Name("kron"), node.args, ()), x.cost)
+    else:
+        text = w.called("flatten", x)
+    return [*_without(factors, [f, *inside]), (text, (k,), ONE)]
+
+
+def _shaped(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
+    """What hangs on the joined axis as a matrix: ``reshape(x, (n, m))``."""
+    k, i, j = f[1]
+    if k[1] >= 0:
+        return None
+    inside = _reach(factors, f, {k})
+    if not inside:
+        return None
+    sizes = [size_text(writer.resized(x[0])) for x in (i, j)]
+    text = reshaped(_text(writer, inside, (k,)), sizes)
+    return [*_without(factors, [f, *inside]), (text, (i, j), ONE)]
+
+
+def _one_side(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
+    """A vector on rows or columns only: ``kron(eye(n), unsqueeze(y, 1))``."""
+    k, i, j = f[1]
+    for label, other in ((j, i), (i, j)):
+        inside = _reach(factors, f, {label}) if label[1] < 0 else None
+        if not inside:
+            continue
+        column = w.called("unsqueeze", _text(writer, inside, (label,)), w.numeral(1))
+        eye = w.called("eye", size_text(writer.resized(other[0])))
+        both = (eye, column) if label == j else (column, eye)
+        return [*_without(factors, [f, *inside]), (w.called("kron", *both), (k, other), ONE)]
+    return None
+
+
+def _blocks(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
+    """Two matrices between two joins: ``kron(A, B)``."""
+    k, i, p = f[1]
+    for g in factors:
+        if g is f or not isinstance(g[0], Base) or g[0].kind != "join":
+            continue
+        far, j, q = g[1]
+        pairs = ((i, j), (p, q))
+        if any(x[1] >= 0 for pair in pairs for x in pair):
+            continue
+        rest = [h for h in factors if h is not g]
+        parts = [_reach(rest, f, set(pair)) for pair in pairs]
+        if None in parts or any(h is o for h in parts[0] or () for o in parts[1] or ()):
+            continue
+        texts = []
+        for part, pair in zip(parts, pairs, strict=True):
+            if pair[0] == pair[1] and not part:
+                texts.append(w.called("eye", size_text(writer.resized(pair[0][0]))))
+            elif pair[0] == pair[1]:
+                texts.append(w.called("diag", _text(writer, part or (), pair[:1])))
+            elif part:
+                texts.append(_text(writer, part, pair))
+        if len(texts) == 2:
+            gone = [f, g, *(parts[0] or ()), *(parts[1] or ())]
+            return [*_without(factors, gone), (w.called("kron", *texts), (k, far), ONE)]
+    return None
