@@ -25,14 +25,18 @@ _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
 _BLOCK = 16
 
 
+def _any_seed() -> int:
+    import os
+
+    return int.from_bytes(os.urandom(4), "little")
+
+
 class Generator:
     """A twister with the half of a pair of normals that waits to be used."""
 
     def __init__(self, seed: int | None = None) -> None:
         if seed is None:
-            import os
-
-            seed = int.from_bytes(os.urandom(4), "little")
+            seed = _any_seed()
         self.bits = np.random.MT19937()
         self.bits._legacy_seeding(seed & 0xFFFFFFFF)
         self.seed = seed
@@ -118,21 +122,24 @@ def seed_when_asked(seed: int | None) -> None:
 
 def snapshot() -> Any:
     """What ``restore`` needs so that the numbers drawn from now on come again."""
+    global _later
     if _generator is None:
-        return None
+        if _later is None:
+            _later = _any_seed()
+        return _later
     return _generator.seed, _generator.bits.state, _generator.waiting
 
 
 def restore(state: Any) -> None:
-    """Go back to a ``snapshot``; one taken before any number was drawn starts at the seed."""
-    global _generator
-    if state is not None:
+    """Go back to a ``snapshot``; one taken before any number was drawn is a seed."""
+    global _generator, _later
+    if isinstance(state, int):
+        _generator, _later = None, state
+    else:
         seed, bits, waiting = state
         _generator = Generator(seed)
         _generator.bits.state = bits
         _generator.waiting = waiting
-    elif _generator is not None:
-        _generator = Generator(_generator.seed)
 
 
 def generator() -> Generator:

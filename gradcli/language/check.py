@@ -20,7 +20,7 @@ from gradcli.ops.errors import LimitFault
 class _Scope:
     """The names that one function body (or the whole text) binds."""
 
-    __slots__ = ("counters", "function", "names", "parent")
+    __slots__ = ("counters", "function", "names", "parent", "prefix")
 
     def __init__(
         self, names: set[str], parent: _Scope | None, function: bool = True,
@@ -30,6 +30,7 @@ class _Scope:
         self.parent = parent
         self.function = function
         self.counters = frozenset(counters)
+        self.prefix = ""
 
     def binds(self, name: str) -> _Scope | None:
         """The scope that binds a name, from this one outwards."""
@@ -55,11 +56,13 @@ class Checked:
     counters   ids of the Name nodes that are surely a whole number of at most 64 bits: variables
                that nothing but ``for i in range(...)`` binds
     functions  how many functions, lambdas and comprehensions there are
+    in_place   ids of the comprehensions that are computed in place
+    renamed    what the variables of those are called in generated code, by the id of the Name node
     """
 
     __slots__ = (
-        "bound", "called", "counters", "functions", "imported", "module", "modules", "outer",
-        "source", "variables",
+        "bound", "called", "counters", "functions", "imported", "in_place", "module", "modules",
+        "outer", "renamed", "source", "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -73,6 +76,8 @@ class Checked:
         self.bound: dict[str, n.Node] = {}
         self.counters: set[int] = set()
         self.functions = 0
+        self.in_place: frozenset[int] = frozenset()
+        self.renamed: dict[int, str] = {}
 
     @property
     def free(self) -> list[str]:
@@ -111,10 +116,16 @@ def check(source: Source, module: n.Module) -> Checked:
     _imports(checked)
     names = _assigned(module.body)
     top = _Scope(names, None, False, _counting(module.body, names))
+    lists = False
     for statement in n.walk(module):
+        lists = lists or statement.__class__ is n.ListComp
         for target in _targets(statement):
             if isinstance(target, n.Name):
                 checked.bound[target.id] = target
+    if lists:
+        from gradcli.language.check_lists import in_place
+
+        checked.in_place = in_place(module)
     for name in checked.bound:
         if name not in top.names:
             checked.bound = {k: v for k, v in checked.bound.items() if k in top.names}
@@ -139,6 +150,8 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
         binding = scope.binds(node.id)
         if binding is not None:
             checked.variables.add(id(node))
+            if binding.prefix:
+                checked.renamed[id(node)] = f"{binding.prefix}{node.id}"
             if node.id in binding.counters and not scope.binds("range"):
                 checked.counters.add(id(node))
         elif node.id not in checked.modules and node.id not in checked.imported:
@@ -173,6 +186,8 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
             {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)}, scope,
             scope.function, _counted_by(node.clauses),
         )  # fmt: skip
+        if id(node) in checked.in_place:
+            inner.prefix = f"c{checked.functions}_"
         work.append((node.element, inner, False))
         for i, clause in enumerate(node.clauses):
             work.append((clause.iter, scope if i == 0 else inner, False))

@@ -166,9 +166,11 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0606": (
         "functions call each other too deeply",
-        "500 calls may be open at a time, 900 at most with --max-depth N; fewer where they pass "
-        "through comprehensions, hooks or Functions. A function that calls itself needs a case in "
-        "which it does not; for long repetitions write a loop.",
+        "500 calls may be open at a time, 900 at most with --max-depth N: calls of functions and "
+        "lambdas, in default arguments and in lists with for. A call that passes through gradcli "
+        "itself (a hook, backward(), a Function, a transform) or through a list with a lambda in "
+        "it takes more room: at least 80 of those may be open. A function that calls itself needs "
+        "a case in which it does not; for long repetitions write a loop.",
         "def f(x):\n    return f(x) + 1\n\ny = f(1)\n",
     ),
     "E0607": (

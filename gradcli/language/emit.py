@@ -73,7 +73,9 @@ class Emitter:
         inputs: frozenset[str],
         keep: frozenset[str] | None,
         trace: bool = False,
+        lists_in_place: bool = True,
     ) -> None:
+        self.lists_in_place = lists_in_place
         self.keep = keep
         self.trace = trace
         self.checked = checked
@@ -141,6 +143,10 @@ class Emitter:
             return ast.Constant(names.CONSTANTS[name], **where)
         self.constants[f"g_{name}"] = names.function(name)
         return ast.Name(f"g_{name}", LOAD, **where)
+
+    def spelled(self, name: n.Name) -> str:
+        """What a variable is called in generated code."""
+        return self.checked.renamed.get(id(name)) or f"v_{name.id}"
 
     def fresh(self) -> str:
         self.temporaries += 1

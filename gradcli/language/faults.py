@@ -13,6 +13,7 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.articles import a_kind
+from gradcli.language.budget import FILE
 from gradcli.language.call_help import call_help
 from gradcli.language.fault_labels import Frame, in_own_words, labels
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
@@ -63,8 +64,6 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
 
 def _frames(fault: BaseException, places: list[n.Node]) -> list[Frame]:
     """The open calls of the program, outermost first; a comprehension is part of its function."""
-    from gradcli.language.run import FILE
-
     frames: list[Frame] = []
     own = None  # the run's globals; a function of an earlier line of a REPL has others
     step = fault.__traceback__
@@ -130,8 +129,6 @@ def _codes_of(fault: BaseException) -> set[int]:
 
     By id, because code objects of different programs with the same text are equal.
     """
-    from gradcli.language.run import FILE
-
     step = fault.__traceback__
     while step is not None and step.tb_frame.f_code.co_filename != FILE:
         step = step.tb_next
@@ -201,8 +198,8 @@ def _stack_full(calls: int) -> LimitFault:
         )
     return LimitFault(
         "E0606",
-        f"calls nest too deeply: {calls} of them, some through comprehensions, hooks, methods or "
-        "Functions, which take more of the stack",
+        f"calls nest too deeply: {calls} of them, some through hooks, Functions, transforms or "
+        "lists with a lambda in them, which take more of the stack",
         help="use a loop, or see that the recursion ends",
     )
 

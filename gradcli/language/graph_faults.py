@@ -9,7 +9,6 @@ its own (``again``): what it computed is dropped, what it says of the fault is k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from gradcli.engine.anomaly import noted_places
@@ -29,15 +28,23 @@ def incomplete(fault: Exception) -> bool:
     return "saved" in places and places["saved"] is None
 
 
-def again(program: Any, values: Mapping[str, Any], fault: Any, limits: Any, keep: Any) -> Any:
-    """``fault`` as it comes out of a second run with all places noted; itself if it does not."""
+def again(program: Any, values: list[tuple], fault: Any, limits: Any, keep: Any) -> Any:
+    """``fault`` as it comes out of a second run with all places noted; itself if it does not.
+
+    ``values`` are the inputs: name, value, and the entries it had where they were kept.
+    """
     copies = {}
-    for name, value in values.items():
+    for name, value, entries in values:
         if isinstance(value, Tensor):
-            if not value.is_leaf:
+            if not value.is_leaf or (entries is None and value._version):
                 return fault
             leaf = value.edge.__class__ is AccumulateGrad
-            value = value.detach().clone().requires_grad_(leaf)
+            value = value.detach().clone()
+            if entries is not None:
+                value.array[...] = entries
+            value.requires_grad_(leaf)
+        elif not isinstance(value, _FIXED):
+            return fault  # a list or a function of an earlier run may have changed
         copies[name] = value
     try:
         with noted_places():
@@ -45,6 +52,9 @@ def again(program: Any, values: Mapping[str, Any], fault: Any, limits: Any, keep
     except Fault as found:
         return found if found.code == fault.code else fault
     return fault
+
+
+_FIXED = (int, float, complex, str, bool, type(None))
 
 
 def explain(found: Any, places: list[n.Node], codes: set[int], source: Any) -> None:

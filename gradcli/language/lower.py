@@ -39,16 +39,18 @@ def lower(
     inputs: Sequence[str],
     keep: frozenset[str] | None = frozenset(),
     trace: bool = False,
+    lists_in_place: bool = True,
 ) -> tuple[ast.Module, list[n.Node], dict[str, Any]]:
     """The code of ``main(inputs...)``, the tree node behind each line number, and its constants.
 
     Tensors assigned to a name in ``keep`` (None: any) keep their gradient, as by ``retain_grad``.
-    With ``trace`` each simple statement is followed by a call of ``h_trace``.
+    With ``trace`` each statement comes with a call of ``h_trace``. ``lists_in_place``: some lists
+    with ``for`` become loops, which nest 20 deep at most in CPython.
     ``main`` returns the value of the last expression statement and all variables. Raises
     SyntaxFault for names that are not known (E0201, E0202, E0204).
     """
     checked.require(inputs)
-    work = _Program(checked, frozenset(inputs), keep, trace)
+    work = _Program(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
     main = ast.FunctionDef(
         name="main",

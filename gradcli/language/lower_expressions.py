@@ -16,20 +16,10 @@ from collections.abc import Generator
 from gradcli.language import names
 from gradcli.language import nodes as n
 from gradcli.language.bounds import INT_BITS
-from gradcli.language.diagnostics import SyntaxFault, closest
-from gradcli.language.emit import (
-    COMPARED,
-    COMPARISONS,
-    DEEP,
-    GUARDED,
-    LOAD,
-    OPERATORS,
-    STORE,
-    Emitter,
-    Value,
-    arguments,
-    only_names,
-)
+from gradcli.language.diagnostics import SyntaxFault
+from gradcli.language.emit import COMPARED, COMPARISONS, DEEP, GUARDED, LOAD, OPERATORS, Value
+from gradcli.language.lower_calls import Calls
+from gradcli.language.lower_comprehensions import Comprehensions
 
 
 def plain_index(code: ast.expr) -> bool:
@@ -53,14 +43,6 @@ def _bits(op: str, left: int, right: int) -> int:
     return bits if bits <= INT_BITS else 0
 
 
-LONGEST_PATH = 8
-"""No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
-
-
-def _true(where: dict) -> ast.expr:
-    return ast.Constant(True, **where)
-
-
 def _compares_inline(op: str, left: Value, right: Value) -> bool:
     """Whether a comparison looks at no list: one side is surely a number or a text."""
     if op in ("is", "is not"):
@@ -69,14 +51,14 @@ def _compares_inline(op: str, left: Value, right: Value) -> bool:
     return "in" not in op and any(sure)
 
 
-class Expressions(Emitter):
+class Expressions(Calls, Comprehensions):
     """How each kind of expression is lowered; every method gives a Value."""
 
     def Name(self, node: n.Name) -> Generator:
         if id(node) in self.checked.variables or node.id in self.inputs:
             counter = id(node) in self.counters and node.id not in self.inputs
             bits = COUNTER if counter else 0
-            return Value(ast.Name(f"v_{node.id}", LOAD, **self.at(node)), 1, bits=bits)
+            return Value(ast.Name(self.spelled(node), LOAD, **self.at(node)), 1, bits=bits)
         if node.id in self.checked.imported:
             name = self.constant("k_", self.checked.imported[node.id])
             return Value(ast.Name(name, LOAD, **self.at(node)), 1)
@@ -200,57 +182,6 @@ class Expressions(Emitter):
         self.out.append(ast.If(test.code, yes_body, no_body, **where))
         return Value(self.name(held), 1, inexact)
 
-    def Attribute(self, node: n.Attribute) -> Generator:
-        found = self.from_module(node)
-        if found is not None:
-            return found
-        (value,) = yield from self.sequence((node.value,))
-        where = self.at(node)
-        code = self.call("h_attribute", value.code, ast.Constant(node.name, **where), at=where)
-        return Value(code, value.depth + 1)
-
-    def from_module(self, node: n.Attribute) -> Value | None:
-        """``torch.sin``, ``np.linalg.norm``: a name of an imported module, or None."""
-        path: list[str] = []
-        inner: n.Node = node
-        while isinstance(inner, n.Attribute):
-            path.append(inner.name)
-            inner = inner.value
-            if len(path) > LONGEST_PATH:
-                return None
-        if not isinstance(inner, n.Name) or inner.id not in self.checked.modules:
-            return None
-        if id(inner) in self.checked.variables or inner.id in self.inputs:
-            return None
-        module = self.checked.modules[inner.id]
-        table = names.namespace(module) or {}
-        dotted = ".".join(reversed(path))
-        if dotted in table:
-            value = table[dotted]
-            where = self.at(node)
-            if isinstance(value, float):
-                return Value(ast.Constant(value, **where), 1, True)
-            return Value(ast.Name(self.constant("k_", value), LOAD, **where), 1)
-        if names.namespace(f"{module}.{dotted}") is not None:
-            raise SyntaxFault(
-                "E0206", f"`{dotted}` is a module, not a value", self.checked.source, node.start,
-                node.end, help=f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
-            )  # fmt: skip
-        last = path[0]
-        if last in names.WITHHELD:
-            raise SyntaxFault(
-                "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
-                help=names.WITHHELD[last],
-            )  # fmt: skip
-        from gradcli.language.foreign import module_help
-
-        near = closest(dotted, table)
-        mend = f"did you mean `{inner.id}.{near}`?" if near else "all names: gradcli ops"
-        raise SyntaxFault(
-            "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source,
-            node.start, node.end, help=module_help(f"{module}.{dotted}") or mend,
-        )  # fmt: skip
-
     def Subscript(self, node: n.Subscript) -> Generator:
         value, index = yield from self.sequence((node.value, node.index))
         where = self.at(node)
@@ -295,140 +226,6 @@ class Expressions(Emitter):
         items = yield from self.sequence(node.items)
         code = ast.List([i.code for i in items], LOAD, **self.at(node))
         return Value(code, max([0, *(i.depth for i in items)]) + 1)
-
-    def Call(self, node: n.Call) -> Generator:
-        func = node.func
-        given = (*node.args, *(k.value for k in node.keywords))
-        if isinstance(func, n.Attribute) and (found := self.from_module(func)) is None:
-            values = yield from self.sequence((func.value, *given))
-            name = f"m_{func.name}_{len(node.args)}" if not node.keywords else f"m_{func.name}_n"
-            if name not in self.constants:
-                self.constants[name] = (
-                    "method",
-                    func.name,
-                    None if node.keywords else len(node.args),
-                )
-            return self.finish_call(node, ast.Name(name, LOAD, **self.at(func)), values, False)
-        if isinstance(func, n.Attribute):
-            values = yield from self.sequence(given)
-            return self.finish_call(node, found.code, values, False)
-        values = yield from self.sequence((func, *given))
-        target = values[0].code
-        own = not (isinstance(target, ast.Name) and target.id.startswith(("g_", "k_")))
-        return self.finish_call(node, target, values[1:], own)
-
-    def finish_call(self, node: n.Call, target: ast.expr, values: list[Value], own: bool) -> Value:
-        where = self.at(node)
-        plain = len(values) - len(node.keywords)
-        args = [v.code for v in values[:plain]]
-        keywords = [
-            ast.keyword(k.name, v.code, **where)
-            for k, v in zip(node.keywords, values[plain:], strict=True)
-        ]
-        if own and keywords:
-            # A function of the program: its parameters carry generated names.
-            target = self.call("h_keywords", target, at=where)
-            for keyword in keywords:
-                keyword.arg = f"v_{keyword.arg}"
-        elif not own and not keywords and len(args) in (1, 2) and isinstance(target, ast.Name):
-            target = self.by_count(target, len(args), where)
-        depth = max([0, *(v.depth for v in values)]) + 1
-        return Value(ast.Call(target, args, keywords, **where), depth)
-
-    def by_count(self, target: ast.Name, count: int, where: dict) -> ast.Name:
-        """A function of the tables for calls with so many arguments: the shortest way to it."""
-        if target.id.startswith("m_"):
-            return target
-        name = f"{target.id}_{count}"
-        self.constants[name] = ("function", self.constants[target.id], count)
-        return ast.Name(name, LOAD, **where)
-
-    def Lambda(self, node: n.Lambda) -> Generator:
-        defaults = yield from self.sequence(
-            [p.default for p in node.params if p.default is not None]
-        )
-        body, value = yield from self.aside(node.body)
-        where = self.at(node)
-        args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
-        if not body and value.depth <= DEEP:
-            last = self.call("h_up", _true(where))
-            steps = [self.call("h_tick"), self.deeper(), value.code, last]
-            code = ast.Subscript(
-                ast.Tuple(steps, LOAD, **where), ast.Constant(2, **where), LOAD, **where
-            )
-            return Value(ast.Lambda(args, code, **where), 2)
-        name = self.fresh()
-        self.out.append(self.function(name, args, [*body, *self.leave(value.code, where)]))
-        return Value(self.name(name), 1)
-
-    def deeper(self) -> ast.expr:
-        """A function is entered: one of the tokens that say how deep calls may nest is taken."""
-        return ast.BoolOp(ast.Or(), [self.call("h_down"), self.call("h_deep")], **self.here())
-
-    def leave(self, value: ast.expr | None, where: dict) -> list[ast.stmt]:
-        """Return from a function: the token is given back once the value is there."""
-        give_back = ast.Expr(self.call("h_up", _true(where), at=where), **where)
-        if value is None or isinstance(value, ast.Constant):
-            return [give_back, ast.Return(value, **where)]
-        name = self.fresh()
-        return [self.assign(name, value), give_back, ast.Return(self.name(name), **where)]
-
-    def ListComp(self, node: n.ListComp) -> Generator:
-        (first,) = yield from self.sequence((node.clauses[0].iter,))
-        parts = []
-        simple = True
-        for i, clause in enumerate(node.clauses):
-            body, value = ([], first) if i == 0 else (yield from self.aside(clause.iter))
-            conditions = []
-            for child in clause.conditions:
-                conditions.append((yield from self.aside(child)))
-            simple = simple and not body and value.depth <= DEEP
-            simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
-            parts.append((clause, body, value, conditions))
-        element_body, element = yield from self.aside(node.element)
-        where = self.at(node)
-        simple = simple and not element_body and element.depth <= DEEP
-        if simple and all(only_names(c.target) for c in node.clauses):
-            generators = [
-                ast.comprehension(
-                    target=self.target(clause.target), iter=self.walked(value.code),
-                    ifs=[c.code for _, c in conditions], is_async=0,
-                )
-                for clause, _, value, conditions in parts
-            ]  # fmt: skip
-            return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
-        stores = []
-        for clause in node.clauses:
-            if only_names(clause.target):
-                stores.append((self.target(clause.target), []))
-                continue
-            name = self.fresh()
-            outer, self.out = self.out, []
-            yield from self.store(clause.target, Value(self.name(name), 1))
-            stores.append((ast.Name(name, STORE, **where), self.out))
-            self.out = outer
-        return self.comprehension_function(parts, stores, element_body, element, first)
-
-    def comprehension_function(
-        self, parts: list, stores: list, body: list, element: Value, first: Value
-    ) -> Value:
-        """A comprehension too deep for one expression, as a function of its first iterable."""
-        name = self.fresh()
-        where = self.here()
-        append = self.call("h_append", self.name("made"), element.code)
-        inner: list[ast.stmt] = [*body, ast.Expr(append, **where)]
-        for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
-            for condition_body, condition in reversed(conditions):
-                inner = [*condition_body, ast.If(condition.code, inner, [], **where)]
-            items = self.name("items") if i == 0 else value.code
-            target, stored = stores[i]
-            loop = ast.For(target, self.walked(items), [*stored, *inner], [], **where)
-            inner = [*before, loop]
-        start = self.assign("made", ast.List([], LOAD, **where))
-        args = arguments(["items"], [])
-        made = self.name("made")
-        self.out.append(self.function(name, args, [start, *inner, *self.leave(made, where)]))
-        return Value(self.call(name, first.code), first.depth + 1)
 
     def FString(self, node: n.FString) -> Generator:
         fields = [p for p in node.parts if isinstance(p, n.FormatPart)]

@@ -93,7 +93,7 @@ class Statements(Expressions):
     def target(self, node: n.Node) -> ast.expr:
         """A target made of names only."""
         if isinstance(node, n.Name):
-            return ast.Name(f"v_{node.id}", STORE, **self.at(node))
+            return ast.Name(self.spelled(node), STORE, **self.at(node))
         # A target nests as deep as its brackets; lists of names are flat in practice.
         shell = ast.Tuple([], STORE, **self.at(node))
         work = [(node, shell)]
@@ -101,7 +101,7 @@ class Statements(Expressions):
             source, made = work.pop()
             for item in source.items:
                 if isinstance(item, n.Name):
-                    made.elts.append(ast.Name(f"v_{item.id}", STORE, **self.at(item)))
+                    made.elts.append(ast.Name(self.spelled(item), STORE, **self.at(item)))
                 else:
                     made.elts.append(ast.Tuple([], STORE, **self.at(item)))
                     work.append((item, made.elts[-1]))

@@ -6,25 +6,24 @@ out has a place in the user's text, the operands' shapes under it, and the chain
 
 from __future__ import annotations
 
-import itertools
-import operator
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine import random
 from gradcli.engine.modes import mode
-from gradcli.language import builtins, names, settings, text
+from gradcli.engine.tensor import Tensor
 from gradcli.language import nodes as n
-from gradcli.language.bounds import contains, item, iterate, pair, turns
-from gradcli.language.budget import FILE, tokens
+from gradcli.language import settings, text
+from gradcli.language.bounds import turns
+from gradcli.language.budget import FILE
 from gradcli.language.check import Checked, check
-from gradcli.language.gate import gated, gated_method
 from gradcli.language.lower import lower
 from gradcli.language.parser import parse
+from gradcli.language.scope import adopted, nowhere, scope_of
 from gradcli.language.source import Source
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.limits import set_budget
@@ -73,11 +72,12 @@ class Outcome:
 class Program:
     """A checked text, ready to run. ``origins`` may say where an input came from (``--x``)."""
 
-    __slots__ = ("_cache", "checked", "origins")
+    __slots__ = ("_cache", "_passes", "checked", "origins")
 
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
         self.origins: dict[str, str] = {}
+        self._passes = any(word in checked.source.text for word in _PASSES)
         self._cache: dict[tuple, tuple[Any, list[n.Node], dict[str, Any]]] = {}
 
     @property
@@ -130,34 +130,19 @@ class Program:
         Raises Fault: what the program did wrong, with ``source``, ``labels`` and ``notes``.
         """
         limits = limits or Limits()
-        inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
         if trace is not None:
             from gradcli.language.trace import tracer
 
             watch = tracer(self.source, trace)
-        key = (inputs, keep, watch is not None)
-        if key not in self._cache:
-            tree, places, constants = lower(self.checked, inputs, keep, watch is not None)
-            try:
-                with warnings.catch_warnings():
-                    # CPython's guesses about generated code; what is wrong shows when it runs.
-                    warnings.simplefilter("ignore", SyntaxWarning)
-                    code = compile(tree, FILE, "exec")
-            except (RecursionError, SyntaxError, MemoryError) as fault:
-                raise LimitFault(
-                    "E0604",
-                    f"the program nests too deeply to be compiled ({type(fault).__name__})",
-                    help="split it into functions or simpler statements",
-                ) from None
-            self._cache[key] = code, places, constants
-        code, places, constants = self._cache[key]
-        scope = _scope(constants, limits, write or _nowhere, instead)
+        inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
+        code, places, constants = self._compiled(inputs, keep, watch is not None)
+        scope = scope_of(constants, limits, write or nowhere, instead)
         if watch is not None:
             scope["h_trace"] = watch
         exec(code, scope)
-        arguments = [_adopted(values[name], scope) for name in inputs]
+        arguments = [adopted(values[name], scope) for name in inputs]
         before = turns.steps, mode.grad, mode.inference
-        began = time.monotonic()
+        again = _Again(values, limits, keep) if twice and self._passes else None
         turns.steps = scope["h_budget"]
         set_budget(limits.memory)
         try:
@@ -167,11 +152,8 @@ class Program:
         except Exception as fault:
             from gradcli.language.faults import placed
 
-            if twice and hasattr(fault, "places"):
-                from gradcli.language import graph_faults
-
-                if time.monotonic() - began < graph_faults.TWICE and graph_faults.incomplete(fault):
-                    fault = graph_faults.again(self, values, fault, limits, keep)
+            if again is not None and hasattr(fault, "places"):
+                fault = again.told_more(self, fault)
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)
@@ -180,191 +162,73 @@ class Program:
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return Outcome(value, variables)
 
+    def _compiled(self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool) -> Any:
+        """The code, its places and its constants for these inputs, made once."""
+        key = (inputs, keep, watched)
+        if key not in self._cache:
+            for in_place in (True, False):
+                tree, places, constants = lower(self.checked, inputs, keep, watched, in_place)
+                try:
+                    with warnings.catch_warnings():
+                        # CPython's guesses about generated code; what is wrong shows when it runs.
+                        warnings.simplefilter("ignore", SyntaxWarning)
+                        code = compile(tree, FILE, "exec")
+                    break
+                except (RecursionError, SyntaxError, MemoryError) as fault:
+                    if in_place and self.checked.in_place:
+                        continue  # lists that became loops may be what nests too deeply
+                    raise LimitFault(
+                        "E0604",
+                        f"the program nests too deeply to be compiled ({type(fault).__name__})",
+                        help="split it into functions or simpler statements",
+                    ) from None
+            self._cache[key] = code, places, constants
+        return self._cache[key]
+
+
+_PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
+"""One of these stands in every text that runs a backward pass."""
+
+
+class _Again:
+    """How a run began, so that a fault of the backward pass can be looked into by a second run."""
+
+    __slots__ = ("began", "drawn", "keep", "limits", "values")
+
+    def __init__(self, values: Mapping[str, Any], limits: Limits, keep: Any) -> None:
+        self.began = time.monotonic()
+        self.drawn = random.snapshot()
+        self.values = [(name, value, _entries(value)) for name, value in values.items()]
+        self.limits, self.keep = limits, keep
+
+    def told_more(self, program: Program, fault: Exception) -> Exception:
+        """``fault``, or itself with more places from a second, silent run."""
+        from gradcli.language import graph_faults
+
+        late = time.monotonic() - self.began > graph_faults.TWICE
+        if late or not graph_faults.incomplete(fault):
+            return fault
+        after = random.snapshot()
+        random.restore(self.drawn)  # the same numbers, and so the same branches
+        try:
+            return graph_faults.again(program, self.values, fault, self.limits, self.keep)
+        finally:
+            random.restore(after)
+
+
+SMALL = 4096
+"""Up to this many entries an input is copied, should the run write to it and be run again."""
+
+
+def _entries(value: Any) -> Any:
+    """The entries of a small tensor as they are now; else None."""
+    if value.__class__ is Tensor and value.array.size <= SMALL:
+        return value.array.copy()
+    return None
+
 
 def prepare(source: Source | str, mode: str = "line") -> Program:
     """Parse and check a text. ``mode`` is "line" (``^`` is power) or "file" (valid Python only)."""
     if isinstance(source, str):
         source = Source(source)
     return Program(check(source, parse(source, mode)))
-
-
-def _nowhere(_text: str) -> None:
-    """Where printed text goes that nobody asked for."""
-
-
-def _too_deep(depth: int) -> Callable:
-    def refuse() -> None:
-        raise LimitFault(
-            "E0606", f"calls nest deeper than {depth}",
-            help="use a loop, or see that the recursion ends; --max-depth N raises the limit",
-        )  # fmt: skip
-
-    return refuse
-
-
-_OF_THE_RUN = ("h_budget", "h_tick", "h_steps", "h_down", "h_up", "h_deep", "g_print")
-
-
-def _scope(
-    constants: Mapping[str, Any], limits: Limits, write: Callable,
-    instead: Callable[[Any, Any], Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """The globals of a generated module: helpers, constants, and no builtins at all."""
-    budget = tokens(limits.steps, limits.memory)
-    depth = [False, *[True] * limits.depth]
-    scope: dict[str, Any] = dict(_HELPERS)
-    scope["__builtins__"] = {}
-    scope["h_budget"] = budget
-    scope["h_tick"] = budget.__next__
-    scope["h_steps"] = lambda items: itertools.compress(items, budget)
-    scope["h_down"] = depth.pop
-    scope["h_up"] = depth.append
-    scope["h_deep"] = _too_deep(limits.depth)
-    scope["g_print"] = show = text.printer(write, limits.output)
-    for name, value in constants.items():
-        if value.__class__ is tuple and value and value[0] == "method":
-            value = _caller(value[1], value[2])
-        elif value.__class__ is tuple and value and value[0] == "function":
-            called = show if value[1] is _PRINT else gated(value[1], value[2])
-            value = called if instead is None else instead(value[1], called)
-        elif value.__class__ not in _NUMBERS:
-            called = show if value is _PRINT else gated(value)
-            value = called if instead is None else instead(value, called)
-        scope[name] = value
-    return scope
-
-
-_NUMBERS = frozenset((float, int, str, bool, complex))
-
-
-def _adopted(value: Any, scope: dict[str, Any]) -> Any:
-    """A function that an earlier run defined works within the limits of this one."""
-    if isinstance(value, FunctionType) and value.__code__.co_filename == FILE:
-        value.__globals__.update({name: scope[name] for name in _OF_THE_RUN})
-    return value
-
-
-_methods: dict[tuple[str, int | None], Callable] = {}
-
-
-def _caller(name: str, count: int | None) -> Callable:
-    """``value.name(...)``: the tensor's method straight away, others through the tables."""
-    key = (name, count)
-    if key not in _methods:
-        _methods[key] = _made_caller(name, count)
-    return _methods[key]
-
-
-def _made_caller(name: str, count: int | None) -> Callable:
-    method = names.CALL[names.Tensor].get(name)
-    attribute = names.attribute
-    tensor = names.Tensor if method is not None else None
-    if count == 0:
-
-        def call(value: Any) -> Any:
-            return method(value) if value.__class__ is tensor else attribute(value, name)()
-
-    elif count == 1:
-        checked = method and gated_method(name, method, 1)
-
-        def call(value: Any, first: Any) -> Any:
-            if value.__class__ is tensor:
-                return checked(value, first)
-            return attribute(value, name)(first)
-
-    else:
-        checked = method and gated_method(name, method, None)
-
-        def call(value: Any, /, *args: Any, **options: Any) -> Any:
-            if value.__class__ is tensor:
-                return checked(value, *args, **options)
-            return attribute(value, name)(*args, **options)
-
-    return call
-
-
-def _keywords(function: Any) -> Any:
-    """What to call with keywords that carry generated names, as the program's functions have."""
-    if isinstance(function, FunctionType) and function.__code__.co_filename == FILE:
-        return function
-
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*args, **{name[2:]: value for name, value in options.items()})
-
-    return call
-
-
-def _cut(value: Any, part: slice) -> Any:
-    if value.__class__ is list or value.__class__ is tuple:
-        builtins.grown(len(value))
-    return value[part]
-
-
-def _comparing(compare: Callable) -> Callable:
-    def compared(a: Any, b: Any) -> Any:
-        if a.__class__ in _LISTS:
-            pair(a, b)
-        return compare(a, b)
-
-    return compared
-
-
-_LISTS = frozenset((list, tuple))
-
-
-def _keep(value: Any) -> Any:
-    if value.__class__ is names.Tensor and value.grad_fn is not None:
-        value.retain_grad()
-    return value
-
-
-def _fail(message: Any = None) -> None:
-    raise AssertionError("" if message is None else text.show(message))
-
-
-def _concat(*pieces: str) -> str:
-    builtins.grown(sum(map(len, pieces)), "string")
-    return "".join(pieces)
-
-
-_HELPERS: dict[str, Any] = {
-    "h_add": builtins.add,
-    "h_add_to": builtins.add_to,
-    "h_append": builtins.LIST_METHODS["append"],
-    "h_attribute": names.attribute,
-    "h_concat": _concat,
-    "h_cut": _cut,
-    "h_divide_by": operator.itruediv,
-    "h_eq": _comparing(operator.eq),
-    "h_fail": _fail,
-    "h_field": text.field,
-    "h_floor_by": operator.ifloordiv,
-    "h_ge": _comparing(operator.ge),
-    "h_gt": _comparing(operator.gt),
-    "h_in": contains,
-    "h_item": item,
-    "h_iterate": iterate,
-    "h_keep": _keep,
-    "h_keywords": _keywords,
-    "h_le": _comparing(operator.le),
-    "h_locals": locals,
-    "h_lt": _comparing(operator.lt),
-    "h_matmul_by": operator.imatmul,
-    "h_modulo": builtins.modulo,
-    "h_modulo_by": builtins.modulo,
-    "h_multiply": builtins.multiply,
-    "h_multiply_by": builtins.multiply_by,
-    "h_ne": _comparing(operator.ne),
-    "h_not_in": lambda item, box: not contains(item, box),
-    "h_power": builtins.power,
-    "h_power_by": builtins.power_by,
-    "h_record": names.function_record,
-    "h_repr": lambda value: text.show(value, True),
-    "h_set_attribute": names.set_attribute,
-    "h_set_item": builtins.set_item,
-    "h_slice": slice,
-    "h_sub_from": operator.isub,
-}
-
-_PRINT = names.NAMES["print"] = text.printer(_nowhere)
-names.NAMES["str"] = text.show

@@ -24,7 +24,8 @@ from gradcli.engine.modes import mode
 from gradcli.engine.tensor import Tensor
 from gradcli.language import names
 from gradcli.language import nodes as n
-from gradcli.language.run import FILE, Program
+from gradcli.language.budget import FILE
+from gradcli.language.run import Program
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.indexing import is_basic
 from gradcli.symbolic.conditions import Condition, words

@@ -122,7 +122,7 @@ MALFORMED = [
     "try: pass", "try:\n    x\nexcept: pass", "raise x", "global x", "nonlocal x", "del x", "async def f(): pass", "await x", "yield x", "match x:\n    case 1: pass",
     "if x:\npass", "  x = 1\n x = 2", "if x:\n\tx\n        x", "if x:\n    x\n  y", "x = 1\n  y = 2", "\tx\n y", "x\\", "x \\ y", "$x", "x?", "`x`", "x;;y", "\x00", "x\x00y",
     "x\x07", "\x1b[31mx", "x\u202ey", "\u00e9 = 1", "x\u00b2", "\uff58", "\u2028x y", "\ud800", "x = \u201ca\u201d", "x \u2212 1", "x \u00d7 2", "\u03c0 = 3", "_x", "__x__", "x._y",
-    "x.__y", "_", "f(_x=1)", "def _f(): pass", "lambda _: 1", "for _ in x: pass", "import torch as _t", "x is", "x not", "x not y", "x in", "not", "and x", "x and", "or",
+    "x.__y", "_", "f(_x=1)", "def _f(): pass", "lambda __: 1", "for __ in x: pass", "import torch as _t", "x is", "x not", "x not y", "x in", "not", "and x", "x and", "or",
     "x ^ 2 ^", "x ** ** 2", "x @", "@ x", "x // // y", "~x", "x | y", "x & y", "x << 1", "x >> 1", "x -> y", "x: int = 3", "x: int", "x, = ", "...x", "x...",
     "0 .real.", "5.foo", "1..x", "'a' 'b", "f'' f", "if x: if y: pass", "if x: def f(): pass", "while x: for i in y: pass", "x if y", "x if else y", "if x else y", "else",
     "def f():\nreturn 1", "def f(:\n  pass", "def f)(: pass", "for x in range(3) print(x)", "let x = 3", "var x", "function f() {}", "x = {", "}", "end", "x = 3 end", "then",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gradcli
+from gradcli.engine.random import seed_when_asked
 from gradcli.language.diagnostics import Diagnostic
 from gradcli.language.run import prepare
 from gradcli.language.source import Source
@@ -98,3 +99,49 @@ def test_a_graph_of_an_earlier_program_is_named_without_its_text():
     text = shown("y.sum().backward()\n", {"y": y})
     assert "second time" in text
     assert "E0401" in text
+
+
+RANDOM = """\
+a = 1*x
+for _ in range(5):
+    if rand(1) > 0.5:
+        b, name = a**2, 'a**2'
+    else:
+        b, name = sin(a), 'sin(a)'
+print(name)
+a += 1
+b.sum().backward()
+"""
+
+
+@pytest.mark.parametrize("seed", [*range(12), None])
+def test_the_second_run_takes_the_same_random_branches(seed):
+    """The value that was changed is named where the run that failed saved it."""
+    seed_when_asked(seed)
+    x = gradcli.tensor([2.0, 3.0], requires_grad=True)
+    taken = []
+    with pytest.raises(Fault) as raised:
+        prepare(Source(RANDOM, "a.grad"), "file").run({"x": x}, write=taken.append)
+    saved = [RANDOM[a:b] for a, b, _, main in raised.value.labels if not main]
+    assert saved == ["".join(taken).strip()]
+    if seed is not None:
+        after = gradcli.rand(3).tolist()
+        gradcli.manual_seed(seed)
+        gradcli.rand(5)
+        assert gradcli.rand(3).tolist() == after  # where the first run left the numbers
+
+
+def test_the_second_run_starts_from_the_values_of_the_first():
+    text = (
+        "with no_grad(): x -= 5\n"
+        "b = (exp(x) if x.sum() < 0 else sigmoid(x)).sum()\nb.backward()\nb.backward()\n"
+    )
+    x = gradcli.tensor([2.0, 3.0], requires_grad=True)
+    assert "saved by `exp(x)` (line 2)" in shown(text, {"x": x})
+    assert x.tolist() == [-3.0, -2.0]
+
+
+def test_no_second_run_on_lists_of_the_caller():
+    held = [1.0]
+    shown(LEAF + "l.append(2)\ny = exp(x).sum()\ny.backward()\ny.backward()\n", {"l": held})
+    assert held == [1.0, 2]
