@@ -29,11 +29,14 @@ PATIENCE = 0.5
 class _Watch:
     """What is being watched now."""
 
-    __slots__ = ("base", "deadline", "memory", "running", "seconds", "space", "times", "told")
+    __slots__ = (
+        "base", "deadline", "final", "guarded", "memory", "running", "seconds", "space", "told",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.running = False
-        self.times = 0  # how often a computation was started: a thread watches over one
+        self.final = False
+        self.guarded = False  # whether the thread is there
         self.seconds = 0.0
         self.deadline = 0.0
         self.memory = 0
@@ -51,19 +54,18 @@ def start(seconds: float, memory: int = 0, final: bool = True) -> None:
     ``final``: end the process where the fault cannot get through. A REPL, which goes on, says no.
     """
     watch = _watch
-    watch.times += 1
+    watch.final = final
     watch.running, watch.seconds, watch.memory, watch.told = True, seconds, memory, 0.0
     watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
     watch.base = resident() if memory else 0
     if hasattr(signal, "setitimer") and (seconds > 0 or memory):
         signal.signal(signal.SIGALRM, _pulse)
         signal.setitimer(signal.ITIMER_REAL, PULSE, PULSE)
-    if final:
+    if final and not watch.guarded:
         import _thread
 
-        _thread.start_new_thread(
-            _guard, (watch.times, watch.deadline + GRACE, seconds, _interrupts())
-        )
+        watch.guarded = True
+        _thread.start_new_thread(_guard, (_interrupts(),))
 
 
 def stop() -> None:
@@ -129,18 +131,23 @@ def _interrupts() -> int:
     return _pipe[0]
 
 
-def _guard(time_number: int, deadline: float, seconds: float, reading: int) -> None:
-    """The thread: ends the process where a fault or Ctrl-C cannot get through."""
+def _guard(reading: int) -> None:
+    """The thread: ends the process where a fault or Ctrl-C cannot get through.
+
+    It stays for the next computation of the process, and looks about once a second.
+    """
     watch = _watch
-
-    def running() -> bool:
-        return watch.running and watch.times == time_number
-
-    while running():
-        left = deadline - time.monotonic()
+    while True:
+        if not (watch.running and watch.final):
+            if reading < 0:
+                time.sleep(1.0)
+            else:
+                _pressed(reading, 1.0)
+            continue
+        left = watch.deadline + GRACE - time.monotonic()
         if left <= 0:
             sys.stderr.write(
-                f"error[E0608]: the evaluation took longer than {seconds:g} s\n"
+                f"error[E0608]: the evaluation took longer than {watch.seconds:g} s\n"
                 "   help: --timeout SECONDS raises the limit\n"
             )
             sys.stderr.flush()
@@ -149,7 +156,7 @@ def _guard(time_number: int, deadline: float, seconds: float, reading: int) -> N
             time.sleep(min(left, 1.0))
         elif _pressed(reading, min(left, 1.0)):
             time.sleep(PATIENCE)
-            if running():
+            if watch.running and watch.final:
                 os._exit(130)
 
 
