@@ -45,6 +45,14 @@ from gradcli.engine.creation import (
     zeros_like,
 )
 from gradcli.engine.creation import complex_of as complex
+from gradcli.engine.drawing import (
+    bernoulli,
+    get_rng_state,
+    initial_seed,
+    multinomial,
+    seed,
+    set_rng_state,
+)
 from gradcli.engine.dtypes import Device as device
 from gradcli.engine.dtypes import bool_ as bool
 from gradcli.engine.dtypes import (
@@ -85,6 +93,7 @@ from gradcli.engine.modes import (
 )
 from gradcli.engine.outputs import with_out as _with_out
 from gradcli.engine.overlay import functions as _functions
+from gradcli.engine.random import Generator
 
 __version__ = "0.1.0"
 
@@ -111,11 +120,33 @@ max, min = _with_out(_torch_max), _with_out(_torch_min)
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")
 
 
+def set_default_device(device: object) -> None:
+    """Where tensors are made: the CPU. Raises as ``device`` does for another."""
+    if device is not None:
+        as_tensor(0).to(device)
+
+
 def set_printoptions(**options: object) -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
     from gradcli.engine.printing import set_printoptions as change
 
     change(**options)
+
+
+def broadcast_shapes(*shapes: object) -> Size:
+    """The shape that those shapes broadcast to. Raises RuntimeFault where they do not."""
+    import numpy as np
+
+    from gradcli.ops.errors import RuntimeFault
+
+    sizes = [(s,) if isinstance(s, _builtins.int) else tuple(s) for s in shapes]
+    try:
+        return Size(np.broadcast_shapes(*sizes))
+    except ValueError:
+        raise RuntimeFault(
+            "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
+            help="sizes must agree from the right, or be 1",
+        ) from None  # fmt: skip
 
 
 def is_floating_point(input: Tensor) -> _builtins.bool:
@@ -152,7 +183,14 @@ _NAMESPACES = (
     "special",
     "symbolic",
     "transforms",
+    "utils",
 )
+
+
+_LATER = {
+    "finfo": "ranges", "iinfo": "ranges",
+    "is_anomaly_enabled": "anomaly", "is_anomaly_check_nan_enabled": "anomaly",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
@@ -161,18 +199,96 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"gradcli.{name}")
+    if name == "vmap":
+        return __getattr__("func").vmap
+    if name in _LATER:
+        import importlib
+
+        return getattr(importlib.import_module(f"gradcli.engine.{_LATER[name]}"), name)
     raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
 
 
 __all__ = [
-    "Size", "Tensor", "arange", "as_tensor", "bool", "can_cast", "cdouble", "cfloat", "complex",
-    "complex64", "complex128", "device", "double", "dtype", "e", "empty", "empty_like",
-    "enable_grad", "eye", "float", "float16", "float32", "float64", "from_numpy", "full",
-    "full_like", "get_default_dtype", "half", "inf", "inference_mode", "int", "int8", "int16",
-    "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
-    "is_inference_mode_enabled", "is_tensor", "linspace", "logspace", "long", "manual_seed", "max",
-    "min", "nan", "no_grad", "normal", "numel", "ones", "ones_like", "pi", "promote_types", "rand",
-    "rand_like", "randint", "randn", "randn_like", "randperm", "result_type", "set_default_dtype",
-    "set_grad_enabled", "set_printoptions", "short", "strided", "tensor", "tril_indices",
-    "triu_indices", "uint8", "zeros", "zeros_like",
+    "Generator",
+    "Size",
+    "Tensor",
+    "arange",
+    "as_tensor",
+    "bernoulli",
+    "bool",
+    "broadcast_shapes",
+    "can_cast",
+    "cdouble",
+    "cfloat",
+    "complex",
+    "complex64",
+    "complex128",
+    "device",
+    "double",
+    "dtype",
+    "e",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "eye",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "from_numpy",
+    "full",
+    "full_like",
+    "get_default_dtype",
+    "get_rng_state",
+    "half",
+    "inf",
+    "inference_mode",
+    "initial_seed",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_complex",
+    "is_floating_point",
+    "is_grad_enabled",
+    "is_inference",
+    "is_inference_mode_enabled",
+    "is_tensor",
+    "linspace",
+    "logspace",
+    "long",
+    "manual_seed",
+    "max",
+    "min",
+    "multinomial",
+    "nan",
+    "no_grad",
+    "normal",
+    "numel",
+    "ones",
+    "ones_like",
+    "pi",
+    "promote_types",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "randperm",
+    "result_type",
+    "seed",
+    "set_default_device",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "set_printoptions",
+    "set_rng_state",
+    "short",
+    "strided",
+    "tensor",
+    "tril_indices",
+    "triu_indices",
+    "uint8",
+    "zeros",
+    "zeros_like",
 ]  # fmt: skip

@@ -1,14 +1,25 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
 from gradcli.autograd import function, functional, graph
+from gradcli.engine import Tensor as Variable
 from gradcli.engine import backward, grad
 from gradcli.engine.anomaly import detect_anomaly, set_detect_anomaly
 from gradcli.engine.function import Function
 from gradcli.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradcli.transforms.check import gradcheck, gradgradcheck
 
+
+def __getattr__(name: str) -> object:
+    """Load forward mode when it is first used."""
+    if name == "forward_ad":
+        import importlib
+
+        return importlib.import_module("gradcli.autograd.forward_ad")
+    raise AttributeError(f"module 'gradcli.autograd' has no attribute {name!r}")
+
+
 __all__ = [
-    "Function", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad",
-    "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly",
-    "set_grad_enabled",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional",
+    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+    "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

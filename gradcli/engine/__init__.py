@@ -12,10 +12,12 @@
     calls       arithmetic and sums composed       arranging  selecting and moving composed
     overlay     what is composed, as methods       random     PyTorch's random numbers
     names       what a node is called              results    results of several tensors
+    drawing     choices, and random numbers written in place
 
 It knows arrays, never text to parse or screens.
 """
 
+from gradcli.engine import drawing as _drawing
 from gradcli.engine import methods as _methods
 from gradcli.engine import overlay as _overlay
 from gradcli.engine.backward import backward, grad
@@ -23,4 +25,4 @@ from gradcli.engine.tensor import Size, Tensor, wrap
 
 __all__ = ["Size", "Tensor", "backward", "grad", "wrap"]
 
-del _methods, _overlay
+del _drawing, _methods, _overlay

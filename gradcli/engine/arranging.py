@@ -280,7 +280,8 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
     times = repeats.array if isinstance(repeats, Tensor) else repeats
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
     charge_shape((max(0, total), input.numel() // max(1, size)))
-    return called(_along(input, dim, np.repeat(np.arange(size), times)), "IndexSelectBackward0")
+    name = "IndexSelectBackward0" if isinstance(repeats, Tensor) else "ViewBackward0"
+    return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
 
 
 def fliplr(input: Any) -> Any:

@@ -13,7 +13,7 @@ from gradcli.engine.graph import AccumulateGrad, Node
 from gradcli.engine.hooks import deliver
 from gradcli.engine.modes import mode
 from gradcli.engine.places import warn
-from gradcli.engine.tensor import Tensor, wrap
+from gradcli.engine.tensor import Size, Tensor, wrap
 from gradcli.engine.walk import run
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -100,6 +100,15 @@ def grad(
             help="leave allow_unused out",
         )
     grad_outputs = _weights(grad_outputs, outputs)
+    many = next((g for g in grad_outputs if hasattr(g, "each_of")), None)
+    if many is not None:  # weights of vmap: the gradients for each
+
+        def one(*weights: Any) -> tuple:
+            return grad(
+                outputs, inputs, weights, True, create_graph, allow_unused, materialize_grads
+            )
+
+        return many.each_of(one, tuple(grad_outputs), {})
     if is_grads_batched:
         keep = create_graph if retain_graph is None else retain_graph
         return _batched(
@@ -126,9 +135,8 @@ def grad(
         elif found is None and not allow_unused:
             raise RuntimeFault(
                 "E0406",
-                f"One of the differentiated Tensors (input {i}) appears to not have been used "
-                "in the graph.",
-                help="Set allow_unused=True if this is the desired behavior.",
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior.",
             )
         results.append(
             wrap(found, edge.dtype)
@@ -211,7 +219,7 @@ def start(
                 f"element {i} of tensors does not require grad and does not have a grad_fn",
                 help="make a leaf with requires_grad=True, and compute outside no_grad()",
             )
-        g = _implicit(t, edge) if g is None else _given(g, edge, create_graph)
+        g = _implicit(t, edge) if g is None else _given(g, i, edge, create_graph)
         if create_graph and not isinstance(g, Tensor):
             g = wrap(g, edge.dtype)
         roots.append(edge)
@@ -231,8 +239,7 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     if edge.dtype.is_complex:
         raise RuntimeFault(
             "E0403",
-            "grad can be implicitly created only for real scalar outputs but got "
-            f"{edge.dtype.name}",
+            f"grad can be implicitly created only for real scalar outputs but got {edge.dtype}",
             help="take the real part, the imaginary part or abs() first",
         )
     array = t.array if isinstance(t, Tensor) else None
@@ -241,14 +248,14 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     return np.ones_like(array)
 
 
-def _given(g: Any, edge: Node, create_graph: bool) -> Any:
+def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
     if shape != tuple(edge.shape):
         raise RuntimeFault(
             "E0301",
-            f"Mismatch in shape: grad_output has a shape of {list(shape)} and output has a "
-            f"shape of {list(edge.shape)}.",
+            f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "
+            f"output[{place}] has a shape of {Size(edge.shape)}.",
             help="the cotangent has the shape of the tensor it weights",
         )
     dtype = edge.dtype

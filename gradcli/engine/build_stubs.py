@@ -33,20 +33,22 @@ from gradcli import optim as optim
 from gradcli import special as special
 from gradcli import symbolic as symbolic
 from gradcli import transforms as transforms
+from gradcli import utils as utils
 from gradcli.engine.dtypes import DType as dtype
 from gradcli.engine.dtypes import Device as device
 from gradcli.engine.modes import enable_grad as enable_grad
 from gradcli.engine.modes import inference_mode as inference_mode
 from gradcli.engine.modes import no_grad as no_grad
 from gradcli.engine.modes import set_grad_enabled as set_grad_enabled
+from gradcli.engine.random import Generator as Generator
 from gradcli.engine.tensor import Size as Size
 
 __version__: str
 '''
 _GIVEN = frozenset((
     "autograd", "cuda", "fft", "func", "linalg", "nn", "optim", "special", "symbolic",
-    "transforms", "dtype", "device", "Size", "Tensor", "enable_grad", "inference_mode", "no_grad",
-    "set_grad_enabled", "annotations", "public_operators",
+    "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor", "enable_grad",
+    "inference_mode", "no_grad", "set_grad_enabled", "annotations", "public_operators",
 ))  # fmt: skip
 _NUMBER = "Tensor | _float"
 _KINDS = {

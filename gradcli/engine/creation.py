@@ -290,13 +290,14 @@ def normal(
     *,
     requires_grad: bool = False,
     device: Any = None,
+    generator: Any = None,
 ) -> Tensor:
     """Random numbers, normal with the mean and the standard deviation given."""
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         size = like.shape if isinstance(like, Tensor) else ()
-    out = randn(tuple(size)) * std + mean
-    return _finish(out.array, out.dtype, requires_grad, device)
+    out = randn(tuple(size), device=device, generator=generator) * std + mean
+    return out.requires_grad_() if requires_grad else out
 
 
 def randint(
@@ -307,6 +308,7 @@ def randint(
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    generator: Any = None,
 ) -> Tensor:
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is None:
@@ -320,18 +322,19 @@ def randint(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
             help="write randint(0, 10, (2, 3))",
         )
-    numbers = random.generator().integers(low, high, math.prod(shape))
+    numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
     return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device)
 
 
 def randperm(
-    n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
-) -> Tensor:
+    n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
     """The whole numbers below ``n`` in a random order."""
     (count,) = _shape((n,))
     charge_shape((count,))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    drawn = random.generator().permutation(count).astype(target.numpy)
+    drawn = (generator or random.generator()).permutation(count).astype(target.numpy)
     return _finish(drawn, target, requires_grad, device)
 
 
@@ -395,6 +398,7 @@ def typed(dtype: DType, name: str) -> Any:
 
     create.__name__ = name
     create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
+    create.dtype = dtype  # x.type(DoubleTensor)
     return create
 
 

@@ -143,6 +143,9 @@ def to_dtype(dtype: Any) -> DType:
             return found
     if dtype in (float, int, bool, complex):
         return _BY_TYPE[dtype]
+    typed = getattr(dtype, "dtype", None)
+    if typed.__class__ is DType and callable(dtype):  # a typed constructor, such as DoubleTensor
+        return typed
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except (TypeError, KeyError):
@@ -217,3 +220,9 @@ def promote_types(type1: Any, type2: Any) -> DType:
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a conversion keeps the kind of number: integers may become floats, not back."""
     return to_dtype(from_).kind <= to_dtype(to).kind
+
+
+# What type(x.dtype) and type(x.device) show: where users find them.
+DType.__module__ = Device.__module__ = "gradcli"
+DType.__name__ = DType.__qualname__ = "dtype"
+Device.__name__ = Device.__qualname__ = "device"

@@ -32,6 +32,27 @@ class Size(tuple):
         return total
 
 
+class Storage:
+    """The memory that a tensor and its views share."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray) -> None:
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        self.array = array
+
+    def data_ptr(self) -> int:
+        """The address of its first byte."""
+        return self.array.__array_interface__["data"][0]
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        return self.array.nbytes
+
+    size = __len__ = nbytes
+
+
 class Facts:
     """The part of Tensor that answers such questions."""
 
@@ -86,6 +107,10 @@ class Facts:
         """Bytes of all entries."""
         return self.array.size * self.dtype.itemsize
 
+    def untyped_storage(self) -> Storage:
+        """The memory that this tensor shares with its views."""
+        return Storage(self.own_array())
+
     def is_complex(self) -> bool:
         """Whether entries are complex numbers."""
         return self.dtype.is_complex
@@ -109,3 +134,6 @@ class Facts:
     def stride(self) -> tuple[int, ...]:
         """Steps between neighbours along each dimension, in entries."""
         return tuple(s // self.dtype.itemsize for s in self.array.strides)
+
+
+Size.__module__ = "gradcli"  # what type(x.shape) shows: where users find it

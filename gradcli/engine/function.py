@@ -56,6 +56,7 @@ class Function:
     _node_class: type[FunctionNode] = FunctionNode
     setup_context: Any = None
     jvp: Any = None
+    vmap: Any = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

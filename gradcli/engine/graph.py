@@ -23,7 +23,7 @@ from typing import Any
 
 from gradcli.engine.dtypes import DType
 from gradcli.engine.modes import mode
-from gradcli.engine.names import shown_edges, shown_name
+from gradcli.engine.names import dressed, shown_edges, shown_name
 from gradcli.engine.places import here, of, told
 from gradcli.ops.core import Operator
 from gradcli.ops.errors import RuntimeFault
@@ -95,7 +95,7 @@ class Node:
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
         edges = shown_edges(self)
-        return tuple((None, 0) if e is None else (e.origin, e.number) for e in edges)
+        return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
 
     @property
     def metadata(self) -> dict:
@@ -125,7 +125,7 @@ class Node:
         return named(self, super().__dir__())
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{shown_name(self)} object at {id(self):#x}>"
 
 
 class Part:
@@ -160,6 +160,10 @@ class AccumulateGrad(Node):
         self.saved = ()
         self.seq = next_number()
         self.extra: Extra | None = None
+
+    def name(self) -> str:
+        """PyTorch's name of it, which alone is C++'s."""
+        return "torch::autograd::AccumulateGrad"
 
     def register_hook(self, hook: Callable) -> Handle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""

@@ -215,8 +215,7 @@ def _view(self: Tensor, *sizes: Any) -> Tensor:
         raise RuntimeFault(
             "E0306",
             "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two contiguous subspaces).",
-            help="Use .reshape(...) instead.",
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
         )
     return out
 

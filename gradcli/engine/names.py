@@ -20,6 +20,24 @@ def shown_name(node: Any) -> str:
     return type(node).__name__ if special is None else special(node)
 
 
+_dressed: dict[tuple[type, str], type] = {}
+
+
+def dressed(node: Any) -> Any:
+    """``node``, its class the one that PyTorch's name has: for who asks ``type(y.grad_fn)``.
+
+    Found when a node is first looked at, so that recording pays nothing.
+    """
+    name, cls = shown_name(node), type(node)
+    if cls.__name__ != name and not node.number:
+        made = _dressed.get((cls, name))
+        if made is None:
+            body = {"__slots__": (), "__module__": cls.__module__}
+            made = _dressed[cls, name] = type(name, (cls,), body)
+        node.__class__ = made
+    return node
+
+
 def shown_edges(node: Any) -> tuple:
     """A node's edges as PyTorch shows them: what its own node has no place for is left out."""
     edges = node.edges
@@ -89,7 +107,16 @@ def _index(node: Any) -> str:
     return "AliasBackward0"
 
 
+def _contract(node: Any) -> str:
+    """PyTorch's einsum ends in a view of a matrix product, or in a product of entries."""
+    left, _, out = _params(node).get("labels", "").partition("->")
+    return "MulBackward0" if set(left) - {","} <= set(out) else "ViewBackward0"
+
+
 _SPECIAL: dict[str, Callable[[Any], str]] = {
+    "contract": _contract,
+    "real": lambda node: "SelectBackward0",  # of the two columns of view_as_real
+    "imag": lambda node: "SelectBackward0",
     "sum": _by_dim("SumBackward0", "SumBackward1"),
     "mean": _by_dim("MeanBackward0", "MeanBackward1"),
     "prod": _by_dim("ProdBackward0", "ProdBackward1"),

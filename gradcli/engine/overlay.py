@@ -141,15 +141,6 @@ def _to_type(name: str, dtype: dtypes.DType) -> Callable:
     return method
 
 
-def _random(self: Tensor, low: float = 0.0, high: float = 1.0) -> Tensor:
-    drawn = creation.rand(tuple(self.shape), dtype=self.dtype)
-    return self.copy_(drawn * (high - low) + low)
-
-
-def _random_normal(self: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
-    return self.copy_(creation.randn(tuple(self.shape), dtype=self.dtype) * std + mean)
-
-
 def _stride(self: Tensor, dim: int | None = None) -> Any:
     steps = tuple(s // self.dtype.itemsize for s in self.own_array().strides)
     return steps if dim is None else steps[dim]
@@ -197,7 +188,6 @@ def install() -> None:
                         ("byte", dtypes.uint8), ("cfloat", dtypes.complex64),
                         ("cdouble", dtypes.complex128)):  # fmt: skip
         setattr(Tensor, name, _to_type(name, dtype))
-    Tensor.uniform_, Tensor.normal_ = _random, _random_normal
     Tensor.stride, Tensor.storage_offset = _stride, _storage_offset
     for word, function in (("and", calls.bitwise_and), ("or", calls.bitwise_or),
                            ("xor", calls.bitwise_xor), ("lshift", calls.bitwise_left_shift),

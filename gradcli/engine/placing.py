@@ -110,7 +110,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
             "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
             help="diag_embed makes matrices of the last dimension",
         )  # fmt: skip
-    return of_its_own(_main(input, diagonal))
+    return called(of_its_own(_main(input, diagonal)), "DiagonalBackward0_copy")
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:

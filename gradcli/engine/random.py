@@ -19,28 +19,81 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.errors import RuntimeFault
+
 drawn: list[Any] = []
 """How random tensors are made inside each running vmap, outermost first."""
 _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
 _BLOCK = 16
 
 
-def _any_seed() -> int:
+def system_seed() -> int:
+    """A seed that nobody knows beforehand."""
     import os
 
     return int.from_bytes(os.urandom(4), "little")
 
 
 class Generator:
-    """A twister with the half of a pair of normals that waits to be used."""
+    """A twister with the half of a pair of normals that waits to be used.
 
-    def __init__(self, seed: int | None = None) -> None:
-        if seed is None:
-            seed = _any_seed()
+    Example:
+        >>> import gradcli
+        >>> g = gradcli.Generator().manual_seed(7)
+        >>> gradcli.equal(gradcli.rand(2, generator=g), gradcli.rand(2, generator=g))
+        False
+    """
+
+    def __init__(self, device: Any = "cpu", *, seed: int = 67280421310721) -> None:
         self.bits = np.random.MT19937()
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start afresh: the same seed gives the same numbers."""
         self.bits._legacy_seeding(seed & 0xFFFFFFFF)
-        self.seed = seed
+        self.started = seed
         self.waiting: float | None = None
+        return self
+
+    def seed(self) -> int:
+        """Start from a seed that the system gives, and return it."""
+        return self.manual_seed(system_seed()).started
+
+    def initial_seed(self) -> int:
+        """The seed that the numbers started from."""
+        return self.started
+
+    @property
+    def device(self) -> Any:
+        """Where it draws: the CPU."""
+        from gradcli.engine.dtypes import CPU
+
+        return CPU
+
+    def get_state(self) -> Any:
+        """All that it knows, as a tensor of bytes: the words, the place among them, the half."""
+        from gradcli.engine.dtypes import uint8
+        from gradcli.engine.tensor import wrap
+
+        state = self.bits.state["state"]
+        waiting = math.nan if self.waiting is None else self.waiting
+        parts = (
+            state["key"].astype(np.uint32), np.array([state["pos"], self.started], np.int64),
+            np.array([waiting], np.float64),
+        )  # fmt: skip
+        return wrap(np.concatenate([part.view(np.uint8) for part in parts]), uint8)
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go back to what ``get_state`` gave. Raises RuntimeFault (E0303) for other tensors."""
+        array = np.ascontiguousarray(new_state.array)
+        if array.dtype != np.uint8 or array.size != 624 * 4 + 24:
+            raise RuntimeFault("E0303", "expected a state that get_state() gave")
+        place, started = array[-24:-8].view(np.int64).tolist()
+        (waiting,) = array[-8:].view(np.float64).tolist()
+        key = array[:-24].view(np.uint32)
+        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+        self.waiting, self.started = (None if math.isnan(waiting) else waiting), started
+        return self
 
     def words(self, count: int) -> np.ndarray:
         """``count`` words of 32 bits."""
@@ -107,7 +160,7 @@ _later: int | None = None  # the seed to start from once a number is asked for
 def manual_seed(seed: int) -> Any:
     """Start the random numbers afresh: the same seed gives the same numbers, PyTorch's."""
     global _generator
-    _generator = Generator(seed)
+    _generator = Generator(seed=seed)
     return _generator
 
 
@@ -125,9 +178,9 @@ def snapshot() -> Any:
     global _later
     if _generator is None:
         if _later is None:
-            _later = _any_seed()
+            _later = system_seed()
         return _later
-    return _generator.seed, _generator.bits.state, _generator.waiting
+    return _generator.started, _generator.bits.state, _generator.waiting
 
 
 def restore(state: Any) -> None:
@@ -137,7 +190,7 @@ def restore(state: Any) -> None:
         _generator, _later = None, state
     else:
         seed, bits, waiting = state
-        _generator = Generator(seed)
+        _generator = Generator(seed=seed)
         _generator.bits.state = bits
         _generator.waiting = waiting
 
@@ -146,5 +199,5 @@ def generator() -> Generator:
     """The process's generator; seeded by the system where nobody seeded it."""
     global _generator
     if _generator is None:
-        _generator = Generator(_later)
+        _generator = Generator(seed=system_seed() if _later is None else _later)
     return _generator

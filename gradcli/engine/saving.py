@@ -52,13 +52,19 @@ class PackedTensor:
 
 
 class Packed:
-    """A node's saved values, some of them packed; it reads like the tuple it stands for."""
+    """A node's saved values, some of them packed; it reads like the tuple it stands for.
+
+    Hooks see the second operand before the first, as with PyTorch: it is the first one's rule that
+    needs it.
+    """
 
     __slots__ = ("entries",)
 
     def __init__(self, node: Node) -> None:
         *inputs, out = node.saved
-        entries = [PackedTensor(v, v.edge) if isinstance(v, Tensor) else v for v in inputs]
+        entries = [
+            PackedTensor(v, v.edge) if isinstance(v, Tensor) else v for v in reversed(inputs)
+        ][::-1]
         if out is not None:
             out = PackedTensor(wrap(out, node.dtype, node), None)
         self.entries = (*entries, out)
@@ -74,7 +80,9 @@ class Packed:
         return tensor.array if place in (-1, len(self.entries) - 1) else tensor
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self.entries)))
+        out = len(self.entries) - 1
+        found = [self[i] for i in reversed(range(out))]
+        return iter((*found[::-1], self[out]))
 
 
 def _set_quick(quick: bool) -> None:

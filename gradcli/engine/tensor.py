@@ -24,9 +24,10 @@ from gradcli.engine.facts import Facts, Size
 from gradcli.engine.graph import AccumulateGrad, Handle, Kept, Node, more
 from gradcli.engine.memory import InferenceMeta, Meta
 from gradcli.engine.modes import mode
+from gradcli.engine.names import dressed
 from gradcli.engine.places import warn
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 _new = object.__new__
 _NOT_A_LEAF = (
@@ -84,7 +85,7 @@ class Tensor(Facts, Conversions):
     @property
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
-        return None if self.is_leaf else self.edge.origin
+        return None if self.is_leaf else dressed(self.edge.origin)
 
     @property
     def grad(self) -> Tensor | None:
@@ -113,6 +114,13 @@ class Tensor(Facts, Conversions):
                     f"the tensor {list(self.array.shape)}",
                     help="a gradient has its tensor's shape",
                 )
+            if value.dtype is not self.dtype:
+                raise RuntimeFault(
+                    "E0309",
+                    "assigned grad has data of a different type: "
+                    f"{value.dtype.name}, the tensor {self.dtype.name}",
+                    help=f"write grad.to({self.dtype})",
+                )
         if self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
         elif value is not None or self.meta is not None:
@@ -121,6 +129,10 @@ class Tensor(Facts, Conversions):
                 meta.grad = value
             else:
                 meta.kept.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
 
     @property
     def data(self) -> Tensor:
@@ -233,7 +245,7 @@ class Tensor(Facts, Conversions):
                 if not self.dtype.differentiable:
                     raise RuntimeFault(
                         "E0404",
-                        "only Tensors of floating point and complex dtype can require gradients, "
+                        "Only Tensors of floating point and complex dtype can require gradients, "
                         f"this one is {self.dtype.name}",
                         help="give the numbers a decimal point, or write x.float() or x.double()",
                     )
@@ -243,7 +255,7 @@ class Tensor(Facts, Conversions):
         elif not self.is_leaf:
             raise RuntimeFault(
                 "E0404",
-                "you can only change requires_grad flags of leaf variables",
+                "you can only change requires_grad flags of leaf variables.",
                 help="write y.detach() for a tensor outside the graph",
             )
         return self
@@ -347,13 +359,16 @@ class Tensor(Facts, Conversions):
         """The entries as nested lists of Python numbers; a plain number when 0-d."""
         return self.array.tolist()
 
-    def numpy(self) -> np.ndarray:
-        """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph."""
-        if self.edge is not None:
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
+
+        ``force`` gives the array of such a tensor too.
+        """
+        if self.edge is not None and not force:
             raise RuntimeFault(
                 "E0404",
-                "Can't call numpy() on Tensor that requires grad",
-                help="Use tensor.detach().numpy() instead.",
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead.",
             )
         return self.own_array()
 
@@ -365,21 +380,30 @@ class Tensor(Facts, Conversions):
         if self.array.size != 1:
             raise RuntimeFault(
                 "E0310",
-                f"Boolean value of Tensor with {self.array.size} values is ambiguous"
+                "Boolean value of Tensor with more than one value is ambiguous"
                 if self.array.size
                 else "Boolean value of Tensor with no values is ambiguous",
                 help="write (x > 0).all() or (x > 0).any()",
             )
         return bool(self.array)
 
+    def _number(self) -> Any:
+        if self.array.size != 1:
+            raise ValueFault(
+                "E0310",
+                "only one element tensors can be converted to Python scalars",
+                help=f"this one has {self.array.size}: index one entry, or reduce with sum()",
+            )
+        return self.array.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
 
     def __index__(self) -> int:
         if self.dtype.kind != 1 or self.array.size != 1:
@@ -427,6 +451,25 @@ class Tensor(Facts, Conversions):
 
     __str__ = __repr__
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """A leaf of its own with the same numbers, and the same gradient."""
+        if not self.is_leaf:
+            raise RuntimeFault(
+                "E0404",
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment.",
+                help="copy y.detach()",
+            )
+        out = _new(type(self))
+        out.array, out.dtype, out.edge = np.array(self.array)[()], self.dtype, None
+        out.meta = InferenceMeta() if mode.inference else None
+        if self.requires_grad:
+            out.edge = AccumulateGrad(out)
+            if self.grad is not None:
+                out.grad = self.grad.__deepcopy__(memo)
+        memo[id(self)] = out
+        return out
+
     def __reduce_ex__(self, protocol: int) -> Any:
         raise TypeFault(
             "E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save"
@@ -441,3 +484,6 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     out.edge = edge
     out.meta = InferenceMeta() if mode.inference else None
     return out
+
+
+Tensor.__module__ = "gradcli"  # what type(x) shows: where users find it

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from gradcli.engine import calls
-from gradcli.engine.creation import rand, rand_like, zeros_like
+from gradcli.engine.creation import empty, rand, rand_like, zeros_like
+from gradcli.engine.drawing import bernoulli
 from gradcli.engine.functions import public_operators
 from gradcli.engine.naming import called
 from gradcli.ops import OPERATORS as _O
@@ -47,7 +48,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     else:
         inside = _O["logical_and"](input > min_val, input < max_val)
         edge = _O["where"](input <= min_val, min_val, max_val)
-        out = called(_O["where"](inside, input, _like(edge, input)), "HardtanhBackward0")
+        out = called(_O["where"](inside, input, _like(edge, input)), "HardtanhBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -60,18 +61,18 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     scaled = input if beta == 1 else input * beta
     smooth = _O["softplus"](scaled)
     smooth = smooth if beta == 1 else smooth / beta
-    return called(_O["where"](scaled > threshold, input, smooth), "SoftplusBackward0")
+    return called(_O["where"](scaled > threshold, input, smooth), "SoftplusBackward0", input)
 
 
 def silu(input: Any, inplace: bool = False) -> Any:
     """x * sigmoid(x)."""
-    out = called(input * _O["sigmoid"](input), "SiluBackward0")
+    out = called(input * _O["sigmoid"](input), "SiluBackward0", input)
     return input.copy_(out) if inplace else out
 
 
 def mish(input: Any, inplace: bool = False) -> Any:
     """x * tanh(softplus(x))."""
-    out = called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0")
+    out = called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -79,10 +80,10 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
-        return called(0.5 * input * (1.0 + _O["tanh"](inner)), "GeluBackward0")
+        return called(0.5 * input * (1.0 + _O["tanh"](inner)), "GeluBackward0", input)
     if approximate != "none":
         raise RuntimeFault("E0304", "approximate argument must be either none or tanh.")
-    return called(input * _O["ndtr"](input), "GeluBackward0")
+    return called(input * _O["ndtr"](input), "GeluBackward0", input)
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
@@ -99,8 +100,8 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
-    below = _O["expm1"](_O["minimum"](input, zeros_like(input)) * inner) * (alpha * scale)
-    out = called(_O["where"](input > 0, input * scale, below), "EluBackward0")
+    below = _O["expm1"](_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
+    out = called(_O["where"](input > 0, input * scale, below), "EluBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -108,7 +109,7 @@ def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
     out = _O["where"](_O["logical_and"](input > -3, input < 3), input / 6.0 + 0.5,
                       _like(input >= 3, input))  # fmt: skip
-    out = called(out, "HardsigmoidBackward0")
+    out = called(out, "HardsigmoidBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -116,13 +117,13 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
     """``x * hardsigmoid(x)``."""
     middle = input * (input + 3.0) / 6.0
     out = _O["where"](input <= -3, 0.0, _O["where"](input < 3, middle, input))
-    out = called(out, "HardswishBackward0")
+    out = called(out, "HardswishBackward0", input)
     return input.copy_(out) if inplace else out
 
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
-    return called(_O["where"](_O["abs"](input) > lambd, input, 0.0), "HardshrinkBackward0")
+    return called(_O["where"](_O["abs"](input) > lambd, input, 0.0), "HardshrinkBackward0", input)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -132,7 +133,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
             "E0304", f"lambda must be greater or equal to 0, but found to be {lambd}."
         )
     lower = _O["where"](input < -lambd, input + lambd, 0.0)
-    return called(_O["where"](input > lambd, input - lambd, lower), "SoftshrinkBackward0")
+    return called(_O["where"](input > lambd, input - lambd, lower), "SoftshrinkBackward0", input)
 
 
 def tanhshrink(input: Any) -> Any:
@@ -142,7 +143,7 @@ def tanhshrink(input: Any) -> Any:
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
-    out = called(_O["where"](input > threshold, input, float(value)), "ThresholdBackward0")
+    out = called(_O["where"](input > threshold, input, float(value)), "ThresholdBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -159,7 +160,7 @@ def glu(input: Any, dim: int = -1) -> Any:
             f"{input.shape[dim]}",
         )  # fmt: skip
     first, second = input.chunk(2, dim)
-    return called(first * _O["sigmoid"](second), "GluBackward0")
+    return called(first * _O["sigmoid"](second), "GluBackward0", input)
 
 
 def prelu(input: Any, weight: Any) -> Any:
@@ -172,7 +173,9 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"numbers = {weight.numel()}, and channel size = {channels}.",
             )  # fmt: skip
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
-    return called(_O["where"](input > 0, input, weight * input), "PreluKernelBackward0")
+    return called(
+        _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
+    )
 
 
 def rrelu(
@@ -184,7 +187,7 @@ def rrelu(
         slope: Any = rand_like(input) * (upper - lower) + lower
     else:
         slope = (lower + upper) / 2
-    out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0")
+    out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -225,6 +228,6 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) 
         raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
-    kept = _like(rand(shape, dtype=input.dtype) >= p, input)
-    out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0")
+    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
     return input.copy_(out) if inplace else out

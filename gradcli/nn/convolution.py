@@ -144,7 +144,7 @@ def _convolved(
         )  # fmt: skip
     kernel = tuple(weight.shape[2:])
     steps, spread = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
-    input = pad(input, _sides(padding, kernel, spread, rank))
+    source, input = input, pad(input, _sides(padding, kernel, spread, rank))
     found, out = _windows(input, kernel, steps, spread)
     # (N, groups, C/g, out, k) with (groups, O/g, C/g, k): sum over C/g and k
     n, area, volume = input.shape[0], math.prod(out), math.prod(kernel)
@@ -157,7 +157,7 @@ def _convolved(
     made = _O["reshape"](_O["mT"](made), (n, weight.shape[0], *out))
     if bias is not None:
         made = made + _O["reshape"](bias, (-1,) + (1,) * rank)
-    made = called(made, "ConvolutionBackward0")
+    made = called(made, "ConvolutionBackward0", source, weight, bias)
     return _O["squeeze"](made, 0) if single else made
 
 
@@ -294,8 +294,10 @@ def _max_pool(
     found, out = _windows(padded, sizes, steps, spread)
     flat = _O["reshape"](found, (*input.shape[:-rank], *out, -1))
     values, where = flat.max(-1)
-    values = called(values, f"MaxPool{rank}DWithIndicesBackward0" if rank > 1 else
-                    "SqueezeBackward1")  # fmt: skip
+    if rank > 1:
+        values = called(values, f"MaxPool{rank}DWithIndicesBackward0", input)
+    else:
+        values = called(values, "SqueezeBackward1")
     if not indices:
         return values
     return Extremes((values, _flat_places(where, sizes, steps, spread, sides, outer, rank)),

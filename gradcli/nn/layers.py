@@ -20,10 +20,13 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""
-    out = input @ weight.t()
+    turned = weight.t()
+    out = input @ turned
     if bias is None:
         return out
-    return called(out + bias, "AddmmBackward0" if input.ndim == 2 else "ViewBackward0")
+    if input.ndim == 2:
+        return called(out + bias, "AddmmBackward0", bias, input, turned)
+    return called(out + bias, "ViewBackward0")
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
@@ -52,7 +55,7 @@ def layer_norm(
         )  # fmt: skip
     dims = tuple(range(-len(shape), 0))
     out = _standard(input, dims, eps)
-    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0")
+    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
 
 
 def _standard(input: Any, dims: tuple, eps: float) -> Any:
@@ -100,7 +103,7 @@ def batch_norm(
         mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
     out = (input - mean) * _O["rsqrt"](variance + eps)
     scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return called(_scaled(out, scale, shift), "NativeBatchNormBackward0")
+    return called(_scaled(out, scale, shift), "NativeBatchNormBackward0", input, weight, bias)
 
 
 def instance_norm(
@@ -129,7 +132,7 @@ def group_norm(
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
     scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
-    return called(_scaled(out, scale, shift), "NativeGroupNormBackward0")
+    return called(_scaled(out, scale, shift), "NativeGroupNormBackward0", input, weight, bias)
 
 
 def embedding(
@@ -141,11 +144,12 @@ def embedding(
         raise ValueFault("E0304", "embedding has neither max_norm nor scale_grad_by_freq here")
     if input.dtype.kind != 1:
         raise RuntimeFault("E0309", "embedding needs whole numbers as indices")
+    rows = weight
     if padding_idx is not None:
         padding_idx %= weight.shape[0]
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
-        weight = _O["where"](padded, weight.detach(), weight)
-    return called(weight[input], "EmbeddingBackward0")
+        rows = _O["where"](padded, weight.detach(), weight)
+    return called(rows[input], "EmbeddingBackward0", weight)
 
 
 def scaled_dot_product_attention(

@@ -12,16 +12,16 @@ from gradcli.engine.naming import called
 from gradcli.engine.tensor import Tensor
 from gradcli.nn.activations import log_softmax
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 
 
-def _reduced(loss: Any, reduction: str, name: str = "") -> Any:
+def _reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
     if reduction not in ("none", "mean", "sum"):
         raise ValueFault(
             "E0304", f"{reduction} is not a valid value for reduction", help="none, mean or sum"
         )
     out = loss if reduction == "none" else _O[reduction](loss)
-    return called(out, name) if name else out
+    return called(out, name, *inputs) if name else out
 
 
 def _chosen(size_average: Any, reduce: Any, reduction: str) -> str:
@@ -46,7 +46,7 @@ def mse_loss(
     difference = input - target
     square = difference * difference
     if weight is None:
-        return _reduced(square, reduction, "MseLossBackward0")
+        return _reduced(square, reduction, "MseLossBackward0", input, target)
     loss = weight * square
     if reduction == "mean":
         return _O["sum"](loss) / _O["sum"](weight)
@@ -79,7 +79,7 @@ def huber_loss(
     small = 0.5 * difference * difference
     loss = _O["where"](size <= delta, small, delta * (size - 0.5 * delta))
     if weight is None:
-        return _reduced(loss, reduction, "HuberLossBackward0")
+        return _reduced(loss, reduction, "HuberLossBackward0", input, target)
     loss = weight * loss
     return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else _reduced(loss, reduction)
 
@@ -99,10 +99,10 @@ def smooth_l1_loss(
     difference = input - target
     size = _O["abs"](difference)
     if beta == 0:
-        return _reduced(size, reduction, "SmoothL1LossBackward0")
+        return _reduced(size, reduction, "SmoothL1LossBackward0", input, target)
     small = 0.5 * difference * difference / beta
     loss = _O["where"](size < beta, small, size - 0.5 * beta)
-    return _reduced(loss, reduction, "SmoothL1LossBackward0")
+    return _reduced(loss, reduction, "SmoothL1LossBackward0", input, target)
 
 
 def binary_cross_entropy(
@@ -119,7 +119,7 @@ def binary_cross_entropy(
     no = calls.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes
     loss = loss if weight is None else loss * weight
-    return _reduced(loss, reduction, "BinaryCrossEntropyBackward0")
+    return _reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
 
 
 def binary_cross_entropy_with_logits(
@@ -143,7 +143,7 @@ def binary_cross_entropy_with_logits(
     else:
         loss = (1.0 - target) * input - logs
     loss = loss if weight is None else loss * weight
-    return _reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0")
+    return _reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0", input, target)
 
 
 def nll_loss(
@@ -176,14 +176,14 @@ def nll_loss(
     loss = -picked * weights
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
     if reduction == "mean":
-        return called(loss.sum() / weights.sum(), name)
-    return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name)
+        return called(loss.sum() / weights.sum(), name, input)
+    return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input)
 
 
 def _known(classes: Tensor, count: int, ignored: int) -> None:
     for number in set(classes.reshape(-1).tolist()):
         if not 0 <= number < count and number != ignored:
-            raise RuntimeFault(
+            raise IndexFault(
                 "E0307", f"Target {number} is out of bounds.", help=f"classes are 0 to {count - 1}"
             )
 
@@ -293,7 +293,9 @@ def soft_margin_loss(
 ) -> Any:
     """log(1 + exp(-target*input))."""
     reduction = _chosen(size_average, reduce, reduction)
-    return _reduced(_O["softplus"](-target * input), reduction, "SoftMarginLossBackward0")
+    return _reduced(
+        _O["softplus"](-target * input), reduction, "SoftMarginLossBackward0", input, target
+    )
 
 
 def pairwise_distance(
@@ -423,7 +425,7 @@ def multi_margin_loss(
     wrong = ones(tuple(rows.shape), dtype=input.dtype).scatter(1, classes, 0.0)
     loss = _O["sum"](lack * wrong, 1) / rows.shape[1]
     loss = loss if input.ndim > 1 else _O["squeeze"](loss, 0)
-    return _reduced(loss, reduction, "MultiMarginLossBackward0")
+    return _reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

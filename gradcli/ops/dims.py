@@ -21,9 +21,8 @@ def normal_dim(dim: int, ndim: int) -> int:
     if not -rank <= dim < rank:
         raise IndexFault(
             "E0305",
-            f"dimension {dim} is out of range for a tensor with {ndim} "
-            f"dimension{'s' * (ndim != 1)}",
-            help=f"use {-rank} to {rank - 1}",
+            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got "
+            f"{dim})",
         )
     return dim % rank
 

@@ -64,3 +64,9 @@ class UnwrittenFault(Fault, NotImplementedError):
 
 class LimitFault(Fault, RuntimeError):
     """A limit on time, memory, steps, nesting or output was reached."""
+
+
+# A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.
+for _fault in (RuntimeFault, TypeFault, ValueFault, IndexFault, UnwrittenFault):
+    _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
+    _fault.__module__ = "builtins"

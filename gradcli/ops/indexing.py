@@ -57,7 +57,7 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
         if isinstance(p, int | np.integer) and not -shape[axis] <= p < shape[axis]:
             return IndexFault(
                 "E0307",
-                f"index {p} is out of range for dimension {axis} with size {shape[axis]}",
+                f"index {p} is out of bounds for dimension {axis} with size {shape[axis]}",
                 help=f"use {-shape[axis]} to {shape[axis] - 1}" if shape[axis] else None,
                 operands=((0, f"shape {tuple(shape)}"),),
             )

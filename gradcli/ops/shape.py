@@ -41,7 +41,7 @@ def _reshape(x: Any, shape: Any) -> Any:
         have = np.shape(x)
         raise RuntimeFault(
             "E0306",
-            f"shape {list(shape)} is invalid for input of size {np.size(x)}",
+            f"shape '{list(shape)}' is invalid for input of size {np.size(x)}",
             help=f"the input has shape {tuple(have)}: the product of the sizes must agree",
             operands=((0, f"shape {tuple(have)}"),),
         ) from None

@@ -9,7 +9,7 @@ the results are stacked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,20 @@ from gradcli.engine.tensor import Size
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.forward import Dual
 from gradcli.transforms.operand import Operand, as_value
+
+randomness: dict[int, str] = {}
+"""What each running vmap says of random numbers, by level."""
+
+
+class VmapInfo(NamedTuple):
+    """What a custom function's own ``vmap`` is told."""
+
+    batch_size: int
+    randomness: str
 
 
 class Batched(Operand):
@@ -48,9 +59,24 @@ class Batched(Operand):
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
-        """A custom function: once for each element."""
+        """A custom function: by its own vmap, or once for each element."""
         level = self.__gradcli_rank__
+        if getattr(definition, "vmap", None) is not None:
+            return self._by_vmap(definition, args)
         return self._each(lambda i: call(definition, pick(args, level, i)))
+
+    def _by_vmap(self, definition: Any, args: tuple) -> Any:
+        """``vmap(info, in_dims, *args)`` of a custom function: its results and where they are."""
+        level = self.__gradcli_rank__
+        own = [is_batched(a, level) for a in args]
+        values = [a.value if mine else a for a, mine in zip(args, own, strict=True)]
+        dims = tuple(0 if mine else None for mine in own)
+        result, out_dims = definition.vmap(VmapInfo(self.count, randomness[level]), dims, *values)
+        if not isinstance(result, tuple):
+            return _placed(result, out_dims, level)
+        if not isinstance(out_dims, tuple):
+            out_dims = (out_dims,) * len(result)
+        return tuple(_placed(r, d, level) for r, d in zip(result, out_dims, strict=True))
 
     def each_of(self, function: Any, args: tuple, options: dict) -> Any:
         """A function that looks at numbers, once for each element."""
@@ -154,6 +180,13 @@ class Batched(Operand):
 
     def __repr__(self) -> str:
         return f"Batched({self.value!r})"
+
+
+def _placed(result: Any, dim: int | None, level: int) -> Any:
+    """A result whose batch is along ``dim``; None: the same for all."""
+    if dim is None:
+        return result
+    return Batched(result if dim == 0 else moveaxis(result, dim, 0), level)
 
 
 def _side_by_side(stack: Any, level: int) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.engine.context import Context
 from gradcli.engine.function_node import call
-from gradcli.engine.modes import enable_grad
+from gradcli.engine.modes import enable_grad, no_grad
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.transforms.operand import Operand, as_value, levels
@@ -103,7 +103,7 @@ class Dual(Operand):
         return format(self.primal, spec)
 
     def __repr__(self) -> str:
-        return f"Dual({self.primal!r}, tangent={self.tangent!r})"
+        return f"{self.primal!r}"[:-1] + f", tangent={self.tangent!r})"
 
 
 def is_dual(value: Any, level: int) -> bool:
@@ -220,6 +220,25 @@ def jvp(
             pushed.append(OPERATORS["zeros_like"](values[-1]))
     found = unflatten(values, form), unflatten(pushed, form)
     return (*found, _without(aux, level)) if has_aux else found
+
+
+def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``function(*primals)``, and the linear function of tangents that it is nearby.
+
+    Example:
+        >>> import gradcli
+        >>> value, push = gradcli.func.linearize(lambda x: x * x, gradcli.tensor(3.0))
+        >>> value, push(gradcli.tensor(1.0)), push(gradcli.tensor(2.0))
+        (tensor(9.), tensor(6.), tensor(12.))
+    """
+
+    def push(*tangents: Any) -> Any:
+        return jvp(function, primals, tangents)[1]
+
+    leaves, shape = flatten(tuple(primals))
+    with no_grad():
+        value = function(*unflatten([as_value(v).detach() for v in leaves], shape))
+    return value, push
 
 
 def _without(tree: Any, level: int) -> Any:

@@ -140,6 +140,9 @@ def pull_back(
         return [Batched(g, top) for g in found]
     at_top = [getattr(o, "__gradcli_rank__", 0) == top for o in outputs]
     sample = next(o for o in (*outputs, *cotangents) if getattr(o, "__gradcli_rank__", 0) == top)
+    if sample.__class__ is Batched and not any(at_top) and top not in around:
+        # Many cotangents of one value that this vmap has not made: its vjp for each.
+        return _for_each(outputs, leaves, cotangents, create_graph, passed, top)
     if sample.__class__ is Batched:
         inner = [o.value if mine else o for o, mine in zip(outputs, at_top, strict=True)]
         weights = []
@@ -168,6 +171,19 @@ def pull_back(
         return found
     pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
     return [Dual(g, t, top) for g, t in zip(found, pushed, strict=True)]
+
+
+def _for_each(
+    outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
+    passed: frozenset[int], level: int,
+) -> list:  # fmt: skip
+    own = [getattr(c, "__gradcli_rank__", 0) == level for c in cotangents]
+    count = next(c.count for c, mine in zip(cotangents, own, strict=True) if mine)
+    rows = []
+    for i in range(count):
+        chosen = [c.value[i] if mine else c for c, mine in zip(cotangents, own, strict=True)]
+        rows.append(pull_back(outputs, leaves, chosen, create_graph, passed))
+    return [Batched(OPERATORS["stack"](*column), level) for column in zip(*rows, strict=True)]
 
 
 def _pulled(

@@ -11,6 +11,7 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.limits import charge_shape
 from gradcli.ops.reduction import moveaxis
+from gradcli.transforms import batched
 from gradcli.transforms.batched import Batched, is_batched
 from gradcli.transforms.operand import as_value, levels
 from gradcli.transforms.tree import flatten, unflatten
@@ -72,6 +73,7 @@ def vmap(
         split = len(batches) - len(keyword)
         active.append((level, count))
         random.drawn.append(_drawing(randomness, level, count))
+        batched.randomness[level] = randomness
         try:
             result = function(
                 *unflatten(batches[:split], shape), **unflatten(batches[split:], form)
@@ -79,6 +81,7 @@ def vmap(
         finally:
             active.pop()
             random.drawn.pop()
+            del batched.randomness[level]
         outputs, out_shape = flatten(result)
         where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
         return unflatten(

@@ -1,0 +1,97 @@
+"""``gradcli.autograd.forward_ad``: forward mode by dual numbers, under PyTorch's names.
+
+with fwAD.dual_level():
+    x = fwAD.make_dual(primal, tangent)
+    y = f(x)
+    value, derivative = fwAD.unpack_dual(y)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gradcli.engine import Tensor
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.transforms.forward import Dual, is_dual
+from gradcli.transforms.operand import levels
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
+           "unpack_dual"]  # fmt: skip
+
+_open: list[int] = []
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A value and its derivative in the direction of the tangents (None: it has none)."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Begin forward mode; returns the level. ``dual_level`` also ends it."""
+    if _open:
+        raise RuntimeFault(
+            "E0414", "Nested forward mode AD is not supported at the moment",
+            help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
+        )  # fmt: skip
+    _open.append(levels())
+    return len(_open) - 1
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End forward mode: tangents are forgotten. Raises RuntimeFault (E0414) where none began."""
+    if not _open or level not in (None, len(_open) - 1):
+        raise RuntimeFault(
+            "E0414", "Trying to exit a forward AD level but no level was entered or an inner one is"
+        )
+    _open.pop()
+
+
+class dual_level:
+    """Forward mode inside a ``with``: there, and only there, dual tensors have tangents.
+
+    Example:
+        >>> import gradcli as torch
+        >>> with dual_level():
+        ...     x = make_dual(torch.tensor(3.0), torch.tensor(1.0))
+        ...     unpack_dual(x * x).tangent
+        tensor(6.)
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """``tensor`` with a tangent of its shape. Raises RuntimeFault: E0414 (outside a level), E0301.
+
+    TypeFault (E0303) for what is no tensor.
+    """
+    if not _open:
+        raise RuntimeFault(
+            "E0414",
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
+            "enter_dual() first.",
+            help="put it inside `with forward_ad.dual_level():`",
+        )
+    for value in (tensor, tangent):
+        if not isinstance(value, Tensor | Dual):
+            raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
+    if tuple(tensor.shape) != tuple(tangent.shape):
+        raise RuntimeFault(
+            "E0301",
+            f"Expected tensor and tangent to have the same shape, got {tuple(tensor.shape)} and "
+            f"{tuple(tangent.shape)}",
+        )
+    return Dual(tensor, tangent, _open[-1])
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value and the tangent; the tangent is None outside the level and for a plain tensor."""
+    if _open and is_dual(tensor, _open[-1]):
+        return UnpackedDualTensor(tensor.primal, tensor.tangent)
+    return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)

@@ -1,0 +1,187 @@
+"""What is drawn beside ``rand`` and ``randn``: choices, and random numbers written in place.
+
+The words of the generator become numbers as they do in PyTorch on a CPU without Intel's library:
+
+    bernoulli    a uniform number below p: of float64 for one p, else of the dtype of the p's
+    exponential  -log1p(-u) / rate, u of float64
+    multinomial  with replacement: a uniform number placed among the cumulative weights
+                 without: the largest of weight / exponential, all categories at once
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import creation, dtypes, random
+from gradcli.engine.dtypes import float32, float64, int64
+from gradcli.engine.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.limits import charge_shape
+
+
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability that each entry says (or ``p``), else 0.
+
+    Raises RuntimeFault (E0304) for a number that is no probability.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
+    chance = input.detach() if p is None else p
+    one = not isinstance(chance, Tensor)
+    low, high = (chance, chance) if one else (chance.min().item(), chance.max().item())
+    if not (low >= 0 and high <= 1):
+        raise RuntimeFault(
+            "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
+        )
+    wide = one or chance.dtype is float64
+    drawn = creation.rand(
+        tuple(input.shape), dtype=float64 if wide else float32, generator=generator
+    )
+    return (drawn < chance).to(input.dtype)
+
+
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Tensor:
+    """``num_samples`` places for each row of weights, chosen with those weights.
+
+    Raises RuntimeFault (E0304) for more places than there are, or for weights that cannot be ones.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.multinomial(gradcli.tensor([0.0, 1.0, 0.0]), 1)
+        tensor([1])
+    """
+    weights = input.detach().array
+    places = weights.shape[-1] if weights.ndim else 0
+    if num_samples < 1:
+        raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > places:
+        raise RuntimeFault(
+            "E0304", "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeFault(
+            "E0304", "probability tensor contains either `inf`, `nan` or element < 0"
+        )
+    if np.any(np.sum(weights, -1) <= 0):
+        raise RuntimeFault("E0304", "invalid multinomial distribution (sum of probabilities <= 0)")
+    rows = weights.shape[:-1]
+    charge_shape((*rows, num_samples))
+    if replacement and num_samples > 1:
+        source = generator or random.generator()
+        drawn = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
+        heights = np.cumsum(weights.reshape(-1, places).astype(np.float64), -1)
+        heights /= heights[:, -1:]
+        chosen = [np.searchsorted(h, u) for h, u in zip(heights, drawn, strict=True)]
+        return wrap(np.reshape(np.array(chosen, np.int64), (*rows, num_samples)), int64)
+    waits = _waits(tuple(input.shape), 1.0, input.dtype, generator).array
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = weights / waits
+    order = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return wrap(order.astype(np.int64), int64)
+
+
+def _waits(shape: tuple, rate: float, dtype: dtypes.DType, generator: Any) -> Tensor:
+    """Exponentially distributed numbers."""
+    drawn = creation.rand(shape, dtype=float64, generator=generator)
+    return (-(-drawn).log1p() / rate).to(dtype)
+
+
+# ---- Methods that write in place -----------------------------------------------------------------
+
+
+def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Write uniform numbers in [low, high)."""
+    drawn = creation.rand(tuple(self.shape), dtype=self.dtype, generator=generator)
+    return self.copy_(drawn * (high - low) + low)
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Write normal numbers."""
+    drawn = creation.randn(tuple(self.shape), dtype=self.dtype, generator=generator)
+    return self.copy_(drawn * std + mean)
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Write 1 with probability ``p``, else 0."""
+    return self.copy_(bernoulli(self, p, generator=generator))
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Write exponentially distributed numbers of rate ``lambd``."""
+    return self.copy_(_waits(tuple(self.shape), lambd, self.dtype, generator))
+
+
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+) -> Tensor:
+    """Write numbers of the Cauchy distribution."""
+    drawn = creation.rand(tuple(self.shape), dtype=float64, generator=generator)
+    return self.copy_((math.pi * (drawn - 0.5)).tan() * sigma + median)
+
+
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+) -> Tensor:
+    """Write numbers whose logarithm is normal."""
+    drawn = creation.randn(tuple(self.shape), dtype=self.dtype, generator=generator)
+    return self.copy_((drawn * std + mean).exp())
+
+
+def random_(
+    self: Tensor, low: int | None = None, high: int | None = None, *, generator: Any = None
+) -> Tensor:
+    """Write whole numbers from ``low`` (0) up to but without ``high``.
+
+    Without bounds: any that the element type holds, for floats any that it holds exactly.
+    """
+    if low is None:
+        high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
+    if high is None:
+        low, high = 0, low
+    return self.copy_(creation.randint(low or 0, high, tuple(self.shape), generator=generator))
+
+
+_WHOLE = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2}
+
+
+# ---- The process's generator ---------------------------------------------------------------------
+
+
+def get_rng_state() -> Tensor:
+    """The state of the random numbers, as bytes that ``set_rng_state`` takes back."""
+    return random.generator().get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go back to a state that ``get_rng_state`` gave."""
+    random.generator().set_state(new_state)
+
+
+def initial_seed() -> int:
+    """The seed that the random numbers started from."""
+    return random.generator().initial_seed()
+
+
+def seed() -> int:
+    """Start the random numbers from a seed that the system gives, and return it."""
+    return random.generator().manual_seed(random.system_seed()).initial_seed()
+
+
+def install() -> None:
+    """Put the methods on Tensor. Called once, when the engine is loaded."""
+    for method in (
+        uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, bernoulli,
+        multinomial,
+    ):  # fmt: skip
+        setattr(Tensor, method.__name__, method)
+
+
+install()

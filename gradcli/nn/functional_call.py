@@ -1,0 +1,88 @@
+"""Modules as functions of their parameters: ``func.functional_call``, ``func.stack_module_state``.
+
+A call with other values writes them into the modules' own places for its duration, so that a value
+may be anything that a tensor may: a batch of ``vmap``, a tangent, a tensor being differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradcli.nn.modules.module import Module
+from gradcli.ops.errors import RuntimeFault
+
+__all__ = ["functional_call", "stack_module_state"]
+
+
+def _place(module: Module, path: str) -> tuple[dict, str]:
+    """The dict that holds what a dotted name names, and its key there."""
+    where, _, name = path.rpartition(".")
+    inner = module.get_submodule(where)
+    for held in (inner._parameters, inner._buffers):
+        if name in held:
+            return held, name
+    raise RuntimeFault(
+        "E0304", f"{type(module).__name__} has no parameter or buffer {path!r}",
+        help="the names are those of named_parameters() and named_buffers()",
+    )  # fmt: skip
+
+
+def functional_call(
+    module: Module, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
+    tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
+    """``module(*args, **kwargs)`` with the parameters and buffers of a dict (or of several).
+
+    Parameters that are shared are replaced wherever they are where ``tie_weights``. With ``strict``
+    every one has to be given. Raises RuntimeFault (E0304) for a name that the module has not.
+
+    Example:
+        >>> import gradcli as torch
+        >>> layer = torch.nn.Linear(1, 1, bias=False)
+        >>> functional_call(layer, {"weight": torch.tensor([[3.0]])}, (torch.tensor([2.0]),))
+        tensor([6.])
+    """
+    dicts = parameter_and_buffer_dicts
+    dicts = [dicts] if isinstance(dicts, Mapping) else list(dicts)
+    values = {name: value for found in dicts for name, value in found.items()}
+    own = {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
+    if strict and values.keys() != own.keys():
+        raise RuntimeFault("E0304", "strict: the names given are not those of the module")
+    if tie_weights:
+        shared = {id(own[name]): value for name, value in values.items() if name in own}
+        values = {**{n: shared[id(t)] for n, t in own.items() if id(t) in shared}, **values}
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    before = []
+    try:
+        for path, value in values.items():
+            held, name = _place(module, path)
+            before.append((held, name, held[name]))
+            held[name] = value
+        return module(*args, **(kwargs or {}))
+    finally:
+        for held, name, value in reversed(before):
+            held[name] = value
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
+    """Parameters and buffers of equal modules, each stacked along a first dimension for vmap."""
+    from gradcli.engine.functions import stack
+
+    if not models:
+        raise RuntimeFault("E0304", "stack_module_state: Expected at least one model, got 0.")
+
+    def stacked(named: list[dict]) -> dict:
+        found = {}
+        for name, first in named[0].items():
+            value = stack([d[name].detach() for d in named], 0)
+            found[name] = value.requires_grad_() if first.requires_grad else value
+        return found
+
+    return (
+        stacked([dict(m.named_parameters()) for m in models]),
+        stacked([dict(m.named_buffers()) for m in models]),
+    )

@@ -1,0 +1,142 @@
+"""``gradcli.nn.init``: first values of weights, drawn as PyTorch draws them from the same seed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import eye, zeros
+from gradcli.engine.modes import no_grad
+from gradcli.ops.errors import ValueFault
+
+_GAINS = {
+    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0), "selu": 0.75,
+}  # fmt: skip
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """How much a layer's weights grow to make up for its nonlinearity. Raises ValueFault (E0304).
+
+    Example:
+        >>> calculate_gain("leaky_relu", 1.0)
+        1.0
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity not in _GAINS:
+        raise ValueFault("E0304", f"Unsupported nonlinearity {nonlinearity}")
+    return _GAINS[nonlinearity]
+
+
+def _fans(tensor: Tensor) -> tuple[int, int]:
+    """Inputs and outputs of each unit: for a convolution, times the places of its kernel."""
+    if tensor.ndim < 2:
+        raise ValueFault(
+            "E0304",
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+        )
+    places = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * places, tensor.shape[0] * places
+
+
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform numbers in [a, b)."""
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal numbers."""
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """One value everywhere."""
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Tensor) -> Tensor:
+    """1 everywhere."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Tensor) -> Tensor:
+    """0 everywhere."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix."""
+    with no_grad():
+        return tensor.copy_(eye(*tensor.shape))
+
+
+def dirac_(tensor: Tensor) -> Tensor:
+    """A convolution that passes its channels through."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueFault("E0304", "Only tensors with 3, 4, or 5 dimensions are supported")
+    centre = tuple(n // 2 for n in tensor.shape[2:])
+    with no_grad():
+        tensor.zero_()
+        for channel in range(min(tensor.shape[:2])):
+            tensor[(channel, channel, *centre)] = 1.0
+    return tensor
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot and Bengio (2010): uniform, the variance 2 / (inputs + outputs) times gain squared."""
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Glorot and Bengio (2010): normal, the variance 2 / (inputs + outputs) times gain squared."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+
+
+def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueFault("E0304", f"Mode {mode} not supported, please use one of fan_in, fan_out")
+    fan = _fans(tensor)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
+    """He and others (2015): uniform, so that the variance passes through the layer."""
+    bound = math.sqrt(3.0) * _spread(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
+    """He and others (2015): normal, so that the variance passes through the layer."""
+    return normal_(tensor, 0.0, _spread(tensor, a, mode, nonlinearity), generator)
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal numbers, of which a part of each column is 0."""
+    from gradcli.engine.creation import randperm
+
+    rows, columns = tensor.shape
+    none = math.ceil(sparsity * rows)
+    normal_(tensor, 0.0, std, generator)
+    with no_grad():
+        for column in range(columns):
+            tensor[randperm(rows)[:none], column] = zeros(none)
+    return tensor
+
+
+__all__ = [
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_",
+    "normal_", "ones_", "sparse_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+]  # fmt: skip

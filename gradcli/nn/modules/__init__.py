@@ -1,0 +1,55 @@
+"""The modules of ``gradcli.nn``, filed as PyTorch files them; each is loaded when it is asked for.
+
+module      Module                       container   Sequential, ModuleList, ParameterList ...
+linear      Linear, Bilinear, Identity   activation  ReLU, GELU, Softmax ...
+loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspose2d ...
+pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
+sparse      Embedding                    rnn         RNN, LSTM, GRU and their cells
+"""
+
+from __future__ import annotations
+
+import importlib
+
+_HOMES = {
+    "activation": (
+        "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+        "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU",
+        "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
+        "Threshold",
+    ),
+    "batchnorm": (
+        "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
+    ),
+    "container": ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"),
+    "conv": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"),
+    "distance": ("CosineSimilarity", "PairwiseDistance"),
+    "dropout": ("Dropout", "Dropout1d", "Dropout2d"),
+    "flatten": ("Flatten", "Unflatten"),
+    "linear": ("Bilinear", "Identity", "Linear"),
+    "loss": (
+        "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
+        "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
+        "MarginRankingLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
+        "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+    ),
+    "module": ("Module",),
+    "normalization": ("GroupNorm", "LayerNorm", "RMSNorm"),
+    "pooling": (
+        "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+        "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
+    ),
+    "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
+    "sparse": ("Embedding",),
+}  # fmt: skip
+HOME = {name: home for home, names in _HOMES.items() for name in names}
+"""The file of each module."""
+
+__all__ = sorted(HOME)
+
+
+def __getattr__(name: str) -> object:
+    """Load a file when one of its modules is first used."""
+    if name not in HOME:
+        raise AttributeError(f"module 'gradcli.nn.modules' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"gradcli.nn.modules.{HOME[name]}"), name)

@@ -1,0 +1,73 @@
+"""Activations as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import full
+from gradcli.nn import functional as F
+from gradcli.nn.modules.made import module_of
+from gradcli.nn.modules.module import Module
+from gradcli.nn.parameter import Parameter
+
+
+def _row(name: str, function: Any, shown: str = "", /, **options: Any) -> type[Module]:
+    return module_of(__name__, name, function, shown, **options)
+
+
+ReLU = _row("ReLU", F.relu, inplace=False)
+Sigmoid = _row("Sigmoid", F.sigmoid)
+Tanh = _row("Tanh", F.tanh)
+LeakyReLU = _row("LeakyReLU", F.leaky_relu, "negative_slope={negative_slope}",
+                 negative_slope=0.01, inplace=False)  # fmt: skip
+ELU = _row("ELU", F.elu, "alpha={alpha}", alpha=1.0, inplace=False)
+CELU = _row("CELU", F.celu, "alpha={alpha}", alpha=1.0, inplace=False)
+SELU = _row("SELU", F.selu, inplace=False)
+GELU = _row("GELU", F.gelu, "approximate={approximate!r}", approximate="none")
+SiLU = _row("SiLU", F.silu, inplace=False)
+Mish = _row("Mish", F.mish, inplace=False)
+ReLU6 = _row("ReLU6", F.relu6, inplace=False)
+Softplus = _row("Softplus", F.softplus, "beta={beta}, threshold={threshold}",
+                beta=1.0, threshold=20.0)  # fmt: skip
+Softsign = _row("Softsign", F.softsign)
+LogSigmoid = _row("LogSigmoid", F.logsigmoid)
+Hardsigmoid = _row("Hardsigmoid", F.hardsigmoid, inplace=False)
+Hardswish = _row("Hardswish", F.hardswish, inplace=False)
+Hardtanh = _row("Hardtanh", F.hardtanh, "min_val={min_val}, max_val={max_val}",
+                min_val=-1.0, max_val=1.0, inplace=False)  # fmt: skip
+Hardshrink = _row("Hardshrink", F.hardshrink, "{lambd}", lambd=0.5)
+Softshrink = _row("Softshrink", F.softshrink, "{lambd}", lambd=0.5)
+Tanhshrink = _row("Tanhshrink", F.tanhshrink)
+Threshold = _row("Threshold", F.threshold, "threshold={threshold}, value={value}",
+                 threshold=..., value=..., inplace=False)  # fmt: skip
+GLU = _row("GLU", F.glu, "dim={dim}", dim=-1)
+Softmax = _row("Softmax", F.softmax, "dim={dim}", dim=None)
+LogSoftmax = _row("LogSoftmax", F.log_softmax, "dim={dim}", dim=None)
+Softmin = _row("Softmin", F.softmin, "dim={dim}", dim=None)
+
+
+class PReLU(Module):
+    """``x`` where it is positive, else ``weight * x``; the weight is learnt."""
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(full((num_parameters,), float(init), dtype=dtype))
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with its negative part scaled."""
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        """How many slopes there are."""
+        return f"num_parameters={self.num_parameters}"
+
+
+__all__ = [
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid",
+    "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]  # fmt: skip

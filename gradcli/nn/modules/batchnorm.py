@@ -1,0 +1,137 @@
+"""Batch normalisation as modules, and that of each sample alone.
+
+training        mean and variance of the batch; running ones move towards them
+afterwards      the running ones
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import ones, tensor, zeros
+from gradcli.nn import functional as F
+from gradcli.nn import init
+from gradcli.nn.modules.module import Module
+from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import ValueFault
+
+
+class _Norm(Module):
+    """What they share: options, parameters and running statistics; ``ranks`` the inputs' sizes."""
+
+    ranks: tuple[int, ...] = ()
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+        affine: bool = True, track_running_stats: bool = True, device: Any = None,
+        dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        for name, make, there in (("weight", ones, affine), ("bias", zeros, affine and bias)):
+            self.register_parameter(
+                name, Parameter(make(num_features, dtype=dtype)) if there else None
+            )
+        tracked = {
+            "running_mean": zeros(num_features, dtype=dtype),
+            "running_var": ones(num_features, dtype=dtype),
+            "num_batches_tracked": tensor(0),
+        }
+        for name, value in tracked.items():
+            self.register_buffer(name, value if track_running_stats else None)
+
+    def reset_running_stats(self) -> None:
+        """Forget what was seen."""
+        if self.track_running_stats:
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0, nothing seen."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check(self, input: Tensor) -> None:
+        if input.ndim not in self.ranks:
+            wanted = " or ".join(f"{n}D" for n in self.ranks)
+            raise ValueFault("E0301", f"expected {wanted} input (got {input.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_Norm):
+    def forward(self, input: Tensor) -> Tensor:
+        """``(N, C, ...)`` normalised over all but the channels."""
+        self._check(input)
+        momentum = self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+            if momentum is None:  # the mean of all batches so far
+                momentum = 1.0 / self.num_batches_tracked.item()
+        of_batch = self.training or self.running_mean is None
+        keep = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input, self.running_mean if keep else None, self.running_var if keep else None,
+            self.weight, self.bias, of_batch, momentum or 0.0, self.eps,
+        )  # fmt: skip
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of ``(N, C)`` or ``(N, C, L)``."""
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of ``(N, C, H, W)``."""
+
+    ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of ``(N, C, D, H, W)``."""
+
+    ranks = (5,)
+
+
+class _InstanceNorm(_Norm):
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
+        track_running_stats: bool = False, device: Any = None, dtype: Any = None, *,
+        bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``(N, C, ...)`` normalised for each sample and channel."""
+        self._check(input)
+        return F.instance_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias,
+            self.training or not self.track_running_stats, self.momentum, self.eps,
+        )  # fmt: skip
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalisation of ``(N, C, L)`` for each sample and channel."""
+
+    ranks = (3,)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalisation of ``(N, C, H, W)`` for each sample and channel."""
+
+    ranks = (4,)

@@ -1,0 +1,254 @@
+"""Modules that hold modules or parameters: in a row, in a list, under names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.nn.modules.module import Module, indented
+from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import IndexFault
+
+
+class _Numbered(Module):
+    """What Sequential and ModuleList share: modules under the names "0", "1" ..."""
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    def _name(self, index: int) -> str:
+        if not -len(self) <= index < len(self):
+            raise IndexFault("E0307", f"index {index} is out of range")
+        return list(self._modules)[index]
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return self._of(list(self._modules.items())[index])
+        return self._modules[self._name(index)]
+
+    def _of(self, items: list[tuple[str, Module]]) -> Any:
+        return type(self)([module for _, module in items])
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._name(index), module)
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._modules)[index] if isinstance(index, slice) else [self._name(index)]
+        for name in names:
+            delattr(self, name)
+        self._renumber(list(self._modules.values()))
+
+    def _renumber(self, modules: list[Module]) -> None:
+        self._modules.clear()
+        self._modules.update((str(i), module) for i, module in enumerate(modules))
+
+    def append(self, module: Module) -> Any:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Any:
+        """Add modules at the end."""
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before the one at ``index``."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def pop(self, index: int) -> Module:
+        """Take the module at ``index`` out."""
+        module = self[index]
+        del self[index]
+        return module
+
+
+class Sequential(_Numbered):
+    """Modules that run one after another; a dict gives them names.
+
+    Example:
+        >>> import gradcli as torch
+        >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.ReLU())
+        Sequential(
+          (0): Flatten(start_dim=1, end_dim=-1)
+          (1): ReLU()
+        )
+    """
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            items = modules[0].items()
+        else:
+            items = ((str(i), module) for i, module in enumerate(modules))
+        for name, module in items:
+            self.add_module(name, module)
+
+    def _of(self, items: list[tuple[str, Module]]) -> Sequential:
+        return Sequential(dict(items))
+
+    def __add__(self, other: Sequential) -> Sequential:
+        return Sequential(*self, *other)
+
+    def forward(self, input: Any) -> Any:
+        """The input through every module in order."""
+        for module in self:
+            input = module(input)
+        return input
+
+
+class ModuleList(_Numbered):
+    """A list of modules, all known to the module that it is set on."""
+
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        super().__init__()
+        self.extend(modules or ())
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
+
+    def _inner_lines(self) -> list[str]:
+        """Equal neighbours once: ``(0-2): 3 x Linear(...)``."""
+        runs: list[list] = []
+        for i, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        return [
+            f"({a}): {indented(text)}" if a == b else f"({a}-{b}): {b - a + 1} x {indented(text)}"
+            for a, b, text in runs
+        ]
+
+
+class _Named:
+    """What ModuleDict and ParameterDict share with a dict."""
+
+    def __init__(self, values: Any = None) -> None:
+        super().__init__()
+        self.update(values or {})
+
+    @property
+    def _held(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        return self._held[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        setattr(self, key, value)
+
+    def __delitem__(self, key: str) -> None:
+        del self._held[key]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._held
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._held.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names with what they hold."""
+        return self._held.items()
+
+    def values(self) -> Iterable[Any]:
+        """What is held."""
+        return self._held.values()
+
+    def update(self, values: Any) -> None:
+        """Add from a dict or pairs."""
+        pairs = values.items() if hasattr(values, "items") else values
+        for key, value in pairs:
+            self[key] = value
+
+    def pop(self, key: str) -> Any:
+        """Take what is under ``key`` out."""
+        return self._held.pop(key)
+
+    def clear(self) -> None:
+        """Take everything out."""
+        self._held.clear()
+
+
+class ModuleDict(_Named, Module):
+    """A dict of modules, all known to the module that it is set on."""
+
+    @property
+    def _held(self) -> dict[str, Any]:
+        return self._modules
+
+    def __setitem__(self, key: str, value: Module) -> None:
+        self.add_module(key, value)
+
+
+class ParameterDict(_Named, Module):
+    """A dict of parameters, all known to the module that it is set on."""
+
+    @property
+    def _held(self) -> dict[str, Any]:
+        return self._parameters
+
+    def __setitem__(self, key: str, value: Tensor) -> None:
+        setattr(self, key, value if isinstance(value, Parameter) else Parameter(value))
+
+    def _inner_lines(self) -> list[str]:
+        return [f"  ({name}): {_described(p)}" for name, p in self.items()]
+
+
+class ParameterList(Module):
+    """A list of parameters, all known to the module that it is set on."""
+
+    def __init__(self, values: Iterable[Tensor] | None = None) -> None:
+        super().__init__()
+        self.extend(values or ())
+
+    def append(self, value: Tensor) -> ParameterList:
+        """Add a parameter at the end; a tensor is made one."""
+        value = value if isinstance(value, Parameter) else Parameter(value)
+        self.register_parameter(str(len(self)), value)
+        return self
+
+    def extend(self, values: Iterable[Tensor]) -> ParameterList:
+        """Add parameters at the end."""
+        for value in values:
+            self.append(value)
+        return self
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self._parameters.values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        found = list(self)[index]
+        return ParameterList(found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: int, value: Tensor) -> None:
+        setattr(self, str(range(len(self))[index]), value)
+
+    def _inner_lines(self) -> list[str]:
+        return [f"  ({name}): {_described(p)}" for name, p in self._parameters.items()]
+
+
+def _described(p: Parameter) -> str:
+    shape = "x".join(str(n) for n in p.shape)
+    return f"Parameter containing: [{p.dtype!r} of size {shape}]".replace(
+        repr(p.dtype), f"gradcli.{p.type().rpartition('.')[2]}"
+    )

@@ -1,0 +1,147 @@
+"""Convolutions as modules."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import empty
+from gradcli.nn import functional as F
+from gradcli.nn import init
+from gradcli.nn.modules.module import Module
+from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import ValueFault
+
+
+def _each(value: Any, rank: int) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,) * rank
+
+
+class _Convolution(Module):
+    """What all convolutions share; ``rank`` says how many dimensions the kernel has."""
+
+    rank = 0
+    transposed = False
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+        padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        output_padding: Any = 0,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if in_channels % groups:
+            raise ValueFault("E0304", "in_channels must be divisible by groups")
+        if out_channels % groups:
+            raise ValueFault("E0304", "out_channels must be divisible by groups")
+        rank = self.rank
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride = _each(kernel_size, rank), _each(stride, rank)
+        self.padding = padding if isinstance(padding, str) else _each(padding, rank)
+        self.dilation, self.groups = _each(dilation, rank), groups
+        self.output_padding = _each(output_padding, rank)
+        self.padding_mode = padding_mode
+        ends = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = Parameter(empty(ends[0], ends[1] // groups, *self.kernel_size, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_channels, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the first values again."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``(N, C, ...)`` to ``(N, out_channels, ...)``."""
+        convolve = getattr(F, f"conv{self.rank}d")
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
+            sides = [n for size in reversed(padding) for n in (size, size)]
+            input, padding = F.pad(input, sides, mode=mode), 0
+        return convolve(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+    def extra_repr(self) -> str:
+        """The sizes, and what is not as usual."""
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+            f"stride={self.stride}"
+        )
+        usual = {
+            "padding": (0,) * self.rank, "dilation": (1,) * self.rank,
+            "output_padding": (0,) * self.rank, "groups": 1,
+        }  # fmt: skip
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                text += f", {name}={getattr(self, name)}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class Conv1d(_Convolution):
+    """A convolution of ``(N, C, L)``; first values uniform within 1/sqrt(C * kernel_size)."""
+
+    rank = 1
+
+
+class Conv2d(_Convolution):
+    """A convolution of ``(N, C, H, W)``; first values uniform within 1/sqrt(inputs of a unit).
+
+    Example:
+        >>> import gradcli as torch
+        >>> torch.nn.Conv2d(3, 8, 3, padding=1)(torch.zeros(1, 3, 5, 5)).shape
+        gradcli.Size([1, 8, 5, 5])
+    """
+
+    rank = 2
+
+
+class Conv3d(_Convolution):
+    """A convolution of ``(N, C, D, H, W)``."""
+
+    rank = 3
+
+
+class _Transposed(_Convolution):
+    transposed = True
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+        padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
+        dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+            padding_mode, device, dtype, output_padding,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        """``(N, C, ...)`` to ``(N, out_channels, ...)``."""
+        convolve = getattr(F, f"conv_transpose{self.rank}d")
+        return convolve(
+            input, self.weight, self.bias, self.stride, self.padding, self.output_padding,
+            self.groups, self.dilation,
+        )  # fmt: skip
+
+
+class ConvTranspose1d(_Transposed):
+    """The transpose of ``Conv1d``."""
+
+    rank = 1
+
+
+class ConvTranspose2d(_Transposed):
+    """The transpose of ``Conv2d``."""
+
+    rank = 2

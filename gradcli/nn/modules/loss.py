@@ -1,0 +1,52 @@
+"""Losses as modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.nn import functional as F
+from gradcli.nn.modules.made import module_of
+from gradcli.nn.modules.module import Module
+
+_REDUCED = {"size_average": None, "reduce": None, "reduction": "mean"}
+
+
+def _row(name: str, function: Any, inputs: int = 2, /, **options: Any) -> type[Module]:
+    return module_of(__name__, name, function, "", inputs, **options)
+
+
+L1Loss = _row("L1Loss", F.l1_loss, **_REDUCED)
+MSELoss = _row("MSELoss", F.mse_loss, **_REDUCED)
+SmoothL1Loss = _row("SmoothL1Loss", F.smooth_l1_loss, **_REDUCED, beta=1.0)
+HuberLoss = _row("HuberLoss", F.huber_loss, reduction="mean", delta=1.0)
+BCELoss = _row("BCELoss", F.binary_cross_entropy, weight=None, **_REDUCED)
+BCEWithLogitsLoss = _row("BCEWithLogitsLoss", F.binary_cross_entropy_with_logits,
+                         weight=None, **_REDUCED, pos_weight=None)  # fmt: skip
+NLLLoss = _row("NLLLoss", F.nll_loss, weight=None, size_average=None, ignore_index=-100,
+               reduce=None, reduction="mean")  # fmt: skip
+CrossEntropyLoss = _row("CrossEntropyLoss", F.cross_entropy, weight=None, size_average=None,
+                        ignore_index=-100, reduce=None, reduction="mean",
+                        label_smoothing=0.0)  # fmt: skip
+KLDivLoss = _row("KLDivLoss", F.kl_div, **_REDUCED, log_target=False)
+HingeEmbeddingLoss = _row("HingeEmbeddingLoss", F.hinge_embedding_loss, margin=1.0, **_REDUCED)
+MarginRankingLoss = _row("MarginRankingLoss", F.margin_ranking_loss, 3, margin=0.0, **_REDUCED)
+SoftMarginLoss = _row("SoftMarginLoss", F.soft_margin_loss, **_REDUCED)
+TripletMarginLoss = _row("TripletMarginLoss", F.triplet_margin_loss, 3, margin=1.0, p=2.0,
+                         eps=1e-6, swap=False, **_REDUCED)  # fmt: skip
+CosineEmbeddingLoss = _row("CosineEmbeddingLoss", F.cosine_embedding_loss, 3, margin=0.0,
+                           **_REDUCED)  # fmt: skip
+PoissonNLLLoss = _row("PoissonNLLLoss", F.poisson_nll_loss, log_input=True, full=False,
+                      size_average=None, eps=1e-8, reduce=None, reduction="mean")  # fmt: skip
+GaussianNLLLoss = _row("GaussianNLLLoss", F.gaussian_nll_loss, 3, full=False, eps=1e-6,
+                       reduction="mean")  # fmt: skip
+MultiLabelSoftMarginLoss = _row("MultiLabelSoftMarginLoss", F.multilabel_soft_margin_loss,
+                                weight=None, **_REDUCED)  # fmt: skip
+MultiMarginLoss = _row("MultiMarginLoss", F.multi_margin_loss, p=1, margin=1.0, weight=None,
+                       **_REDUCED)  # fmt: skip
+
+__all__ = [
+    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
+    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
+    "SoftMarginLoss", "TripletMarginLoss",
+]  # fmt: skip

@@ -1,0 +1,62 @@
+"""Modules that are a function of ``nn.functional`` and its options: a table, not classes.
+
+Each row of a table says a module's name, the function that it calls, its options in order with
+their defaults (``...`` for one that has to be given), and how its repr shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.nn.modules.module import Module
+
+
+def module_of(
+    home: str, name: str, function: Callable, shown: str = "", inputs: int = 1, /, **options: Any
+) -> type[Module]:
+    """A class ``name`` that calls ``function(*inputs, **options)``.
+
+    ``shown`` is the repr's inside with options in braces; ``inplace`` shows itself where it is set.
+    """
+    signature = Signature(
+        [
+            Parameter(
+                key, Parameter.POSITIONAL_OR_KEYWORD,
+                default=Parameter.empty if default is ... else default,
+            )
+            for key, default in options.items()
+        ]
+    )  # fmt: skip
+
+    def __init__(self: Module, *args: Any, **given: Any) -> None:
+        Module.__init__(self)
+        bound = signature.bind(*args, **given)
+        bound.apply_defaults()
+        for key, value in bound.arguments.items():
+            if isinstance(value, Tensor):  # the weights of classes move with the module
+                self.register_buffer(key, value)
+            else:
+                setattr(self, key, value)
+
+    def forward(self: Module, *values: Any) -> Any:
+        if len(values) != inputs:
+            raise TypeError(f"{name}.forward() takes {inputs} tensors, got {len(values)}")
+        return function(*values, **{key: getattr(self, key) for key in options})
+
+    def extra_repr(self: Module) -> str:
+        text = shown.format(**{key: getattr(self, key) for key in options})
+        if getattr(self, "inplace", False):
+            text += ", inplace=True" if text else "inplace=True"
+        return text
+
+    doc = f"``functional.{function.__name__}`` as a module."
+    body = {"__init__": __init__, "forward": forward, "extra_repr": extra_repr}
+    for method in body.values():
+        method.__qualname__ = f"{name}.{method.__name__}"
+    forward.__doc__ = function.__doc__
+    extra_repr.__doc__ = "The options."
+    __init__.__signature__ = signature
+    return type(name, (Module,), {**body, "__doc__": doc, "__module__": home})

@@ -1,0 +1,440 @@
+"""``Module``: parameters, buffers and modules inside one another, found by assignment.
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(2, 8)            # a module inside
+            self.scale = nn.Parameter(torch.ones(1)) # a parameter
+
+What is assigned is kept in ``_parameters``, ``_buffers`` or ``_modules``, in the order of
+assignment, which is the order of everything that walks a module.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from gradcli.engine import Tensor
+from gradcli.engine.graph import Handle
+from gradcli.engine.modes import no_grad
+from gradcli.nn.parameter import Buffer, Parameter
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+
+_KINDS = ("_parameters", "_buffers", "_modules")
+
+
+class LoadedKeys(NamedTuple):
+    """What ``load_state_dict`` did not find, and what it had no place for."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+    __str__ = __repr__
+
+
+class Module:
+    """The base of every layer: a subclass writes ``__init__`` and ``forward``.
+
+    Example:
+        >>> import gradcli as torch
+        >>> class Double(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.weight = torch.nn.Parameter(torch.tensor(2.0))
+        ...     def forward(self, x):
+        ...         return x * self.weight
+        >>> Double()(torch.tensor(3.0))
+        tensor(6., grad_fn=<MulBackward0>)
+    """
+
+    training: bool
+
+    def __init__(self) -> None:
+        put = super().__setattr__
+        for name in (*_KINDS, "_pre_hooks", "_hooks", "_backward_hooks", "_backward_pre_hooks"):
+            put(name, {})
+        put("_not_saved", set())
+        put("training", True)
+
+    def forward(self, *inputs: Any) -> Any:
+        """What the module computes. Raises UnwrittenFault where the subclass has none."""
+        raise UnwrittenFault(
+            "E0304", f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if not (self._pre_hooks or self._hooks or self._backward_hooks or self._backward_pre_hooks):
+            return self.forward(*args, **options)
+        from gradcli.nn.modules.hooks import called
+
+        return called(self, args, options)
+
+    # -- attributes --------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for kind in _KINDS:
+            if kind in own and name in own[kind]:
+                return own[kind][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        kind = None
+        if isinstance(value, Parameter):
+            kind = "_parameters"
+        elif isinstance(value, Module):
+            kind = "_modules"
+        elif isinstance(value, Buffer):
+            self.register_buffer(name, value, value.persistent)
+            return
+        if kind is not None:
+            if kind not in own:
+                what = "parameters" if kind == "_parameters" else "module"
+                raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+            for other in _KINDS:
+                own[other].pop(name, None)
+            own.pop(name, None)
+            own[kind][name] = value
+            return
+        for held, what in zip(_KINDS, ("parameter", "buffer", "child module"), strict=True):
+            if name in own.get(held, ()):
+                self._check_kind(name, value, held, what)
+                own[held][name] = value
+                return
+        super().__setattr__(name, value)
+
+    def _check_kind(self, name: str, value: Any, held: str, what: str) -> None:
+        if value is None or (held == "_buffers" and isinstance(value, Tensor)):
+            return
+        given = value.type() if isinstance(value, Tensor) else type(value).__name__
+        wanted = {"_parameters": "nn.Parameter", "_buffers": "Tensor", "_modules": "nn.Module"}
+        raise TypeFault(
+            "E0303",
+            f"cannot assign '{given}' as {what} '{name}' (gradcli.{wanted[held]} or None expected)",
+            help=f"write nn.Parameter(...), or del the {what} first",
+        )
+
+    def __delattr__(self, name: str) -> None:
+        for kind in _KINDS:
+            if name in self.__dict__[kind]:
+                del self.__dict__[kind][name]
+                self._not_saved.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(n for k in _KINDS for n in self.__dict__[k])})
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Keep ``param`` under ``name``; None keeps the place."""
+        self._free(name, "_parameters")
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Keep a tensor that is not learnt; ``persistent`` ones are in the state_dict."""
+        self._free(name, "_buffers")
+        self._buffers[name] = tensor
+        (self._not_saved.discard if persistent else self._not_saved.add)(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Keep a module under ``name``."""
+        self._free(name, "_modules")
+        self._modules[name] = module
+
+    register_module = add_module
+
+    def _free(self, name: str, kind: str) -> None:
+        if kind not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind[1:-1]} before Module.__init__() call")
+        if "." in name or not name:
+            raise KeyError(f'a name may not be empty or contain ".", got: {name!r}')
+        if hasattr(self, name) and name not in self.__dict__[kind]:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    # -- walking -----------------------------------------------------------------------------------
+
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Every module inside, itself first, each with its dotted name."""
+        seen = set() if memo is None else memo
+        work = [(prefix, self)]
+        while work:
+            name, module = work.pop()
+            if remove_duplicate:
+                if module in seen:
+                    continue
+                seen.add(module)
+            yield name, module
+            inner = [(f"{name}.{n}" if name else n, m) for n, m in module._modules.items()
+                     if m is not None]  # fmt: skip
+            work.extend(reversed(inner))
+
+    def modules(self) -> Iterator[Module]:
+        """Every module inside, itself first."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly inside, without names."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named(
+        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        found = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for place, module in found if recurse else [(prefix, self)]:
+            for name, value in module.__dict__[kind].items():
+                if value is None or (remove_duplicate and id(value) in seen):
+                    continue
+                seen.add(id(value))
+                yield (f"{place}.{name}" if place else name), value
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Every parameter with its dotted name; one that is shared appears once."""
+        yield from self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Every parameter: what an optimizer takes."""
+        for _, value in self.named_parameters(recurse=recurse):
+            yield value
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Every buffer with its dotted name."""
+        yield from self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Every buffer."""
+        for _, value in self.named_buffers(recurse=recurse):
+            yield value
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a dotted name."""
+        module = self
+        for name in target.split(".") if target else ():
+            module = getattr(module, name)
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted name."""
+        place, _, name = target.rpartition(".")
+        return getattr(self.get_submodule(place), name)
+
+    # -- state -------------------------------------------------------------------------------------
+
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
+        """Parameters and persistent buffers by dotted name; their memory is shared."""
+        found = OrderedDict()
+        for place, module in self.named_modules(remove_duplicate=False):
+            front = f"{prefix}{place}." if place else prefix
+            for name, value in (*module._parameters.items(), *module._buffers.items()):
+                if value is not None and name not in module._not_saved:
+                    found[front + name] = value if keep_vars else value.detach()
+        return found
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> LoadedKeys:
+        """Copy what ``state_dict`` holds into the parameters and buffers of the same names.
+
+        Raises RuntimeFault (E0304) for shapes that differ and, where ``strict``, for names.
+        """
+        own = self.state_dict(keep_vars=True)
+        keys = LoadedKeys(
+            [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
+        )
+        faults = []
+        for what, names in (("Unexpected", keys[1]), ("Missing", keys[0])) if strict else ():
+            if names:
+                listed = ", ".join(f'"{n}"' for n in names)
+                faults.append(f"{what} key(s) in state_dict: {listed}. ")
+        for name, value in own.items():
+            given = state_dict.get(name)
+            if given is not None and given.shape != value.shape:
+                faults.append(
+                    f"size mismatch for {name}: copying a param with shape {given.shape} from "
+                    f"checkpoint, the shape in current model is {value.shape}."
+                )
+        if faults:
+            lines = "".join(f"\n\t{fault}" for fault in faults)
+            name = type(self).__name__
+            raise RuntimeFault("E0304", f"Error(s) in loading state_dict for {name}:{lines}")
+        with no_grad():
+            for name, value in own.items():
+                if name in state_dict:
+                    value.copy_(state_dict[name])
+        return keys
+
+    # -- changing all at once ----------------------------------------------------------------------
+
+    def apply(self, fn: Callable[[Module], None]) -> Module:
+        """Call ``fn`` on every module inside, inner ones first, then on this one."""
+        done = []
+        work: list[tuple[Module, bool]] = [(self, False)]
+        while work:
+            module, entered = work.pop()
+            if entered:
+                done.append(module)
+                continue
+            work.append((module, True))
+            work.extend((m, False) for m in reversed(list(module.children())))
+        for module in done:
+            fn(module)
+        return self
+
+    def _converted(self, convert: Callable[[Tensor], Tensor]) -> Module:
+        for module in self.modules():
+            for param in module._parameters.values():
+                if param is None:
+                    continue
+                param.data = convert(param.data)
+                if param.grad is not None:
+                    param.grad = convert(param.grad)
+            for name, value in module._buffers.items():
+                if value is not None:
+                    module._buffers[name] = convert(value)
+        return self
+
+    def to(self, *args: Any, **options: Any) -> Module:
+        """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must."""
+        probe = Tensor(0).to(*args, **options).dtype
+
+        def convert(value: Tensor) -> Tensor:
+            if value.dtype.kind < 2 and probe is not value.dtype:
+                return value
+            return value.to(*args, **options)
+
+        return self._converted(convert)
+
+    def type(self, dst_type: Any) -> Module:
+        """Every parameter and buffer in another element type."""
+        return self._converted(lambda t: t.type(dst_type))
+
+    def float(self) -> Module:
+        """float32."""
+        return self._converted(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Module:
+        """float64."""
+        return self._converted(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Module:
+        """float16."""
+        return self._converted(lambda t: t.half() if t.is_floating_point() else t)
+
+    def cpu(self) -> Module:
+        """On the CPU."""
+        return self._converted(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Module:
+        """On the GPU."""
+        return self._converted(lambda t: t.cuda())
+
+    def train(self, mode: bool = True) -> Module:
+        """Into training: dropout drops, batch normalisation reads the batch."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Out of training."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Module:
+        """Let gradients flow to every parameter, or to none."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the parameters' gradients: None, or zeros where ``set_to_none`` is False."""
+        for param in self.parameters():
+            if param.grad is not None:
+                if set_to_none:
+                    param.grad = None
+                else:
+                    param.grad.detach_().zero_()
+
+    # -- hooks -------------------------------------------------------------------------------------
+
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> Handle:
+        """Call ``hook(module, inputs)`` before forward; what it returns replaces the inputs."""
+        return _registered(self._pre_hooks, hook, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> Handle:  # fmt: skip
+        """Call ``hook(module, inputs, output)`` after forward; what it returns replaces output."""
+        return _registered(self._hooks, hook, prepend, with_kwargs)
+
+    def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> Handle:
+        """Call ``hook(module, grad_output)`` before backward passes through this module."""
+        return _registered(self._backward_pre_hooks, hook, prepend, False)
+
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> Handle:
+        """Call ``hook(module, grad_input, grad_output)`` when its inputs' gradients are known."""
+        return _registered(self._backward_hooks, hook, prepend, False)
+
+    # -- how it looks ------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses before the modules inside."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def _inner_lines(self) -> list[str]:
+        return [f"({name}): " + indented(repr(m)) for name, m in self._modules.items()]
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = self._inner_lines()
+        if not lines and "\n" not in extra:
+            return f"{self._get_name()}({extra})"
+        lines = (extra.split("\n") if extra else []) + lines
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def indented(text: str) -> str:
+    """``text`` with all lines but the first moved in, as a module's repr has those inside it."""
+    return text.replace("\n", "\n  ")
+
+
+def _registered(hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool) -> Handle:
+    handle = Handle(hooks, (hook, with_kwargs))
+    if prepend:
+        last = list(hooks)[-1]
+        first = {last: hooks.pop(last)}
+        rest = dict(hooks)
+        hooks.clear()
+        hooks.update({**first, **rest})
+    return handle

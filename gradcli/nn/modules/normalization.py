@@ -1,0 +1,119 @@
+"""Normalisations of each sample as modules: of a layer, of groups of channels, of the root mean
+square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import ones, zeros
+from gradcli.nn import functional as F
+from gradcli.nn.modules.module import Module
+from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import ValueFault
+
+
+class LayerNorm(Module):
+    """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
+
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float = 1e-5,
+        elementwise_affine: bool = True, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        self.normalized_shape, self.eps = tuple(shape), eps
+        self.elementwise_affine = elementwise_affine
+        own = self.normalized_shape
+        self.register_parameter(
+            "weight", Parameter(ones(*own, dtype=dtype)) if elementwise_affine else None
+        )
+        self.register_parameter(
+            "bias", Parameter(zeros(*own, dtype=dtype)) if elementwise_affine and bias else None
+        )
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0 again."""
+        _reset(self)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input normalised."""
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Entries over the root of the mean of their squares over the last dimensions."""
+
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float | None = None,
+        elementwise_affine: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+        self.normalized_shape, self.eps = tuple(shape), eps
+        self.elementwise_affine = elementwise_affine
+        own = self.normalized_shape
+        self.register_parameter(
+            "weight", Parameter(ones(*own, dtype=dtype)) if elementwise_affine else None
+        )
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input normalised."""
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class GroupNorm(Module):
+    """Mean 0 and variance 1 for each group of channels of each sample."""
+
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
+        device: Any = None, dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueFault("E0304", "num_channels must be divisible by num_groups")
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.affine = affine
+        shape = (num_channels,)
+        self.register_parameter("weight", Parameter(ones(shape, dtype=dtype)) if affine else None)
+        self.register_parameter(
+            "bias", Parameter(zeros(shape, dtype=dtype)) if affine and bias else None
+        )
+
+    def reset_parameters(self) -> None:
+        """Weight 1 and bias 0 again."""
+        _reset(self)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input normalised."""
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """The options."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+def _reset(module: Any) -> None:
+    from gradcli.nn import init
+
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if module.bias is not None:
+        init.zeros_(module.bias)

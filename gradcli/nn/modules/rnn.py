@@ -1,0 +1,234 @@
+"""Recurrent modules: one step (the cells), and whole sequences through layers of cells."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import empty, zeros
+from gradcli.nn import functional as F
+from gradcli.nn import init
+from gradcli.nn.modules.module import Module
+from gradcli.nn.parameter import Parameter
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import ValueFault
+
+
+def _stacked(values: list[Tensor], dim: int) -> Tensor:
+    from gradcli.engine.functions import stack
+
+    return stack(values, dim)
+
+
+def _tanh(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
+    """h' = tanh(W x + b + U h + c)"""
+    w, u, b, c = weights
+    return _O["tanh"](F.linear(x, w, b) + F.linear(h, u, c))
+
+
+def _relu(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
+    """h' = relu(W x + b + U h + c)"""
+    w, u, b, c = weights
+    return _O["relu"](F.linear(x, w, b) + F.linear(h, u, c))
+
+
+def _lstm(x: Tensor, state: tuple, weights: tuple) -> tuple[Tensor, Tensor]:
+    """Hochreiter and Schmidhuber (1997): gates in the order input, forget, cell, output."""
+    h, c = state
+    w, u, b, d = weights
+    i, f, g, o = (F.linear(x, w, b) + F.linear(h, u, d)).chunk(4, -1)
+    c = _O["sigmoid"](f) * c + _O["sigmoid"](i) * _O["tanh"](g)
+    return _O["sigmoid"](o) * _O["tanh"](c), c
+
+
+def _gru(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
+    """Cho and others (2014): gates in the order reset, update, new."""
+    w, u, b, c = weights
+    xr, xz, xn = F.linear(x, w, b).chunk(3, -1)
+    hr, hz, hn = F.linear(h, u, c).chunk(3, -1)
+    z = _O["sigmoid"](xz + hz)
+    n = _O["tanh"](xn + _O["sigmoid"](xr + hr) * hn)
+    return n + z * (h - n)
+
+
+_STEPS = {"tanh": _tanh, "relu": _relu, "lstm": _lstm, "gru": _gru}
+_GATES = {"tanh": 1, "relu": 1, "lstm": 4, "gru": 3}
+
+
+class _Recurrent(Module):
+    """Weights under PyTorch's names, all uniform within 1/sqrt(hidden_size)."""
+
+    kind = "tanh"
+
+    def _weights(self, inputs: int, bias: bool, end: str, dtype: Any) -> None:
+        rows, hidden = _GATES[self.kind] * self.hidden_size, self.hidden_size
+        self.register_parameter(f"weight_ih{end}", Parameter(empty(rows, inputs, dtype=dtype)))
+        self.register_parameter(f"weight_hh{end}", Parameter(empty(rows, hidden, dtype=dtype)))
+        for name in (f"bias_ih{end}", f"bias_hh{end}"):
+            if bias:
+                self.register_parameter(name, Parameter(empty(rows, dtype=dtype)))
+            elif not end:
+                self.register_parameter(name, None)
+
+    def reset_parameters(self) -> None:
+        """Draw the first values again."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _of(self, end: str) -> tuple:
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        return tuple(self._parameters.get(f"{name}{end}") for name in names)
+
+
+class _Cell(_Recurrent):
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        self._weights(input_size, bias, "", dtype)
+        self.reset_parameters()
+
+    def _start(self, input: Tensor) -> Any:
+        h = zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
+        return (h, h) if self.kind == "lstm" else h
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        """The next state, from an input and the last one (0 where there is none)."""
+        return _STEPS[self.kind](input, self._start(input) if hx is None else hx, self._of(""))
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        return text if self.bias else f"{text}, bias={self.bias}"
+
+
+class RNNCell(_Cell):
+    """One step of a recurrent network: tanh or relu of two linear maps."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueFault("E0304", f"Unknown nonlinearity: {nonlinearity}")
+        super().__init__(input_size, hidden_size, bias, device, dtype)
+        self.kind = self.nonlinearity = nonlinearity
+
+    def extra_repr(self) -> str:
+        """The sizes."""
+        text = super().extra_repr()
+        return text if self.kind == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"
+
+
+class LSTMCell(_Cell):
+    """One step of a long short-term memory; its state is ``(h, c)``."""
+
+    kind = "lstm"
+
+
+class GRUCell(_Cell):
+    """One step of a gated recurrent unit."""
+
+    kind = "gru"
+
+
+class _Layers(_Recurrent):
+    """Sequences through ``num_layers`` layers of cells, both ways where ``bidirectional``."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
+        self.bidirectional = bidirectional
+        self._ends = [("", "_reverse")[: 1 + bidirectional]] * num_layers
+        for layer, ends in enumerate(self._ends):
+            inputs = input_size if layer == 0 else hidden_size * len(ends)
+            for end in ends:
+                self._weights(inputs, bias, f"_l{layer}{end}", dtype)
+        self.reset_parameters()
+
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
+        """Every output of the last layer, and the last state of each layer."""
+        single = input.ndim == 2
+        if single:
+            input = input.unsqueeze(1)
+        elif self.batch_first:
+            input = input.transpose(0, 1)
+        first = self._states(input, hx, single)
+        values, last = list(input.unbind(0)), []
+        for layer, ends in enumerate(self._ends):
+            if layer and self.dropout:
+                values = [F.dropout(v, self.dropout, self.training) for v in values]
+            ways = []
+            for end in ends:
+                state = first[len(last)]
+                way, state = self._way(values, state, f"_l{layer}{end}", bool(end))
+                ways.append(way)
+                last.append(state)
+            values = ways[0] if len(ways) == 1 else [
+                _O["cat"](list(pair), -1) for pair in zip(*ways, strict=True)
+            ]  # fmt: skip
+        out = _stacked(values, 1 if self.batch_first and not single else 0)
+        return (out.squeeze(1) if single else out), self._joined(last, single)
+
+    def _way(self, values: list, state: Any, end: str, back: bool) -> tuple[list, Any]:
+        step, weights, outs = _STEPS[self.kind], self._of(end), []
+        for value in reversed(values) if back else values:
+            state = step(value, state, weights)
+            outs.append(state[0] if self.kind == "lstm" else state)
+        return (outs[::-1] if back else outs), state
+
+    def _states(self, input: Tensor, hx: Any, single: bool) -> list:
+        count = sum(len(ends) for ends in self._ends)
+        if hx is None:
+            h = zeros(input.shape[1], self.hidden_size, dtype=input.dtype)
+            return [(h, h) if self.kind == "lstm" else h] * count
+        parts = hx if self.kind == "lstm" else (hx,)
+        split = [(p.unsqueeze(1) if single else p).unbind(0) for p in parts]
+        return list(zip(*split, strict=True)) if self.kind == "lstm" else list(split[0])
+
+    def _joined(self, last: list, single: bool) -> Any:
+        parts = list(zip(*last, strict=True)) if self.kind == "lstm" else [last]
+        joined = [_stacked(list(p), 0) for p in parts]
+        joined = [j.squeeze(1) if single else j for j in joined]
+        return tuple(joined) if self.kind == "lstm" else joined[0]
+
+    def extra_repr(self) -> str:
+        """The sizes, and what is not as usual."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        usual = {
+            "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,
+            "bidirectional": False,
+        }  # fmt: skip
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+class RNN(_Layers):
+    """A recurrent network over sequences ``(L, N, input_size)``."""
+
+    def __init__(self, *args: Any, nonlinearity: str = "tanh", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.kind = self.nonlinearity = nonlinearity
+
+
+class LSTM(_Layers):
+    """A long short-term memory over sequences ``(L, N, input_size)``."""
+
+    kind = "lstm"
+
+
+class GRU(_Layers):
+    """Gated recurrent units over sequences ``(L, N, input_size)``."""
+
+    kind = "gru"

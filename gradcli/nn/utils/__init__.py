@@ -1,0 +1,105 @@
+"""``gradcli.nn.utils``: clipping gradients, and parameters as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import tensor
+from gradcli.engine.modes import no_grad
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault
+
+__all__ = [
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "get_total_norm",
+    "parameters_to_vector", "vector_to_parameters",
+]  # fmt: skip
+
+
+def _grads(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The norm of the tensors as if they were one vector. Raises RuntimeFault (E0501)."""
+    from gradcli.engine.functions import stack
+
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not tensors:
+        return tensor(0.0)
+    norms = stack([_O["norm"](t, float(norm_type)) for t in tensors])
+    total = _O["norm"](norms, float(norm_type))
+    if error_if_nonfinite and not abs(total.item()) < float("inf"):
+        raise RuntimeFault(
+            "E0501",
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, "
+            "so it cannot be clipped.",
+            help="set error_if_nonfinite=False to scale by it all the same",
+        )
+    return total
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+    error_if_nonfinite: bool = False, foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Scale all gradients so that their norm, as one vector, is at most ``max_norm``.
+
+    Returns the norm before.
+
+    Example:
+        >>> import gradcli as torch
+        >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+        >>> (x * x / 2).sum().backward()
+        >>> clip_grad_norm_([x], 1.0), x.grad
+        (tensor(5.), tensor([0.6000, 0.8000]))
+    """
+    with no_grad():
+        grads = _grads(parameters)
+        total = get_total_norm(grads, norm_type, error_if_nonfinite)
+        factor = (max_norm / (total + 1e-6)).clamp(max=1.0)
+        for grad in grads:
+            grad.mul_(factor)
+    return total
+
+
+clip_grad_norm = clip_grad_norm_
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Every entry of every gradient to between ``-clip_value`` and ``clip_value``."""
+    with no_grad():
+        for grad in _grads(parameters):
+            grad.clamp_(-float(clip_value), float(clip_value))
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """All entries of all parameters in one vector; gradients flow through."""
+    from gradcli.engine.functions import cat
+
+    return cat([p.reshape(-1) for p in parameters])
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Give the parameters the entries of a vector, in order."""
+    start = 0
+    for p in parameters:
+        count = p.numel()
+        p.data = vec[start : start + count].view(tuple(p.shape)).data
+        start += count
+
+
+def __getattr__(name: str) -> Any:
+    """Load the namespaces when they are first used."""
+    if name == "parametrize":
+        import importlib
+
+        return importlib.import_module("gradcli.nn.utils.parametrize")
+    raise AttributeError(f"module 'gradcli.nn.utils' has no attribute {name!r}")

@@ -1,0 +1,172 @@
+"""``gradcli.utils.data``: data sets, and their rows in batches, shuffled as PyTorch shuffles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import empty, randperm, tensor
+from gradcli.engine.dtypes import int64
+from gradcli.engine.functions import stack
+from gradcli.engine.random import Generator
+from gradcli.ops.errors import ValueFault
+
+__all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
+
+
+class Dataset:
+    """What has rows by number: a subclass writes ``__getitem__`` and ``__len__``."""
+
+    def __getitem__(self, index: int) -> Any:
+        """The row of that number; to be written by the subclass."""
+        raise IndexError(index)
+
+
+class TensorDataset(Dataset):
+    """Rows of tensors of one length: ``TensorDataset(x, y)[3]`` is ``(x[3], y[3])``.
+
+    Raises ValueFault (E0301) for lengths that differ.
+    """
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if len({t.shape[0] for t in tensors}) > 1:
+            raise ValueFault("E0301", "Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return self.tensors[0].shape[0]
+
+
+class Subset(Dataset):
+    """Some rows of another data set."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[self.indices[index]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(
+    dataset: Any, lengths: Sequence[float], generator: Generator | None = None
+) -> list[Subset]:
+    """A data set in parts of those lengths, or of those shares of it, its rows in random order."""
+    count = len(dataset)
+    if abs(sum(lengths) - 1) < 1e-9 and count != 1:
+        sizes = [int(count * share) for share in lengths]
+        for i in range(count - sum(sizes)):
+            sizes[i % len(sizes)] += 1
+        lengths = sizes
+    if sum(lengths) != count:
+        raise ValueFault(
+            "E0304", "Sum of input lengths does not equal the length of the input dataset!"
+        )
+    order = randperm(count, generator=generator).tolist()
+    parts, start = [], 0
+    for length in lengths:
+        parts.append(Subset(dataset, order[start : start + length]))
+        start += length
+    return parts
+
+
+def default_collate(batch: Sequence[Any]) -> Any:
+    """Rows as one batch: tensors and numbers stacked, tuples and dicts part by part."""
+    first = batch[0]
+    if isinstance(first, Tensor):
+        return stack(list(batch), 0)
+    if isinstance(first, np.ndarray | np.generic):
+        return tensor(np.stack(batch))
+    if isinstance(first, float):
+        return tensor(list(batch), dtype="float64")
+    if isinstance(first, int):
+        return tensor(list(batch))
+    if isinstance(first, dict):
+        return {key: default_collate([row[key] for row in batch]) for key in first}
+    if isinstance(first, tuple | list):
+        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        return type(first)(*columns) if hasattr(first, "_fields") else columns
+    return list(batch)
+
+
+class DataLoader:
+    """The rows of a data set in batches.
+
+    shuffle     in an order that ``generator`` draws anew for each pass
+    drop_last   without the last batch where it is short
+    collate_fn  what makes a batch of rows
+
+    Example:
+        >>> import gradcli as torch
+        >>> rows = TensorDataset(torch.arange(5))
+        >>> [batch for (batch,) in DataLoader(rows, batch_size=2)]
+        [tensor([0, 1]), tensor([2, 3]), tensor([4])]
+    """
+
+    def __init__(
+        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
+        sampler: Any = None, batch_sampler: Any = None, num_workers: int = 0,
+        collate_fn: Callable | None = None, pin_memory: bool = False, drop_last: bool = False,
+        timeout: float = 0, worker_init_fn: Any = None, generator: Generator | None = None,
+    ) -> None:  # fmt: skip
+        if num_workers:
+            raise ValueFault(
+                "E0304", f"num_workers={num_workers}: rows are read in this process",
+                help="leave num_workers out",
+            )  # fmt: skip
+        if batch_size is not None and batch_size < 1:
+            raise ValueFault("E0304", f"batch_size should be a positive integer, got {batch_size}")
+        self.dataset, self.batch_size = dataset, batch_size
+        self.shuffle, self.drop_last = bool(shuffle), drop_last
+        self.sampler, self.batch_sampler, self.generator = sampler, batch_sampler, generator
+        self.collate_fn = collate_fn or default_collate
+
+    def __len__(self) -> int:
+        if self.batch_sampler is not None:
+            return len(self.batch_sampler)
+        count = len(self.dataset if self.sampler is None else self.sampler)
+        if self.batch_size is None:
+            return count
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def _order(self) -> Iterator[int]:
+        if self.sampler is not None:
+            return iter(self.sampler)
+        count = len(self.dataset)
+        if not self.shuffle:
+            return iter(range(count))
+        source = self.generator
+        if source is None:  # a seed of its own, drawn from everybody's numbers
+            source = Generator().manual_seed(empty((), dtype=int64).random_().item())
+        return iter(randperm(count, generator=source).tolist())
+
+    def __iter__(self) -> Iterator[Any]:
+        # PyTorch draws a seed for workers here, wanted or not; the numbers after it are the same.
+        empty((), dtype=int64).random_(generator=self.generator)
+        return self._batches()
+
+    def _batches(self) -> Iterator[Any]:
+        if self.batch_sampler is not None:
+            for places in self.batch_sampler:
+                yield self.collate_fn([self.dataset[i] for i in places])
+            return
+        if self.batch_size is None:
+            for i in self._order():
+                yield self.dataset[i]
+            return
+        rows: list = []
+        for i in self._order():
+            rows.append(i)
+            if len(rows) == self.batch_size:
+                yield self.collate_fn([self.dataset[i] for i in rows])
+                rows = []
+        if rows and not self.drop_last:
+            yield self.collate_fn([self.dataset[i] for i in rows])
