@@ -26,21 +26,25 @@ class Adam(Optimizer):
 
     decoupled = False
 
+    switches = ("foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
+        switches.setdefault("decoupled_weight_decay", self.decoupled)
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "amsgrad": amsgrad, "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
@@ -52,7 +56,7 @@ class Adam(Optimizer):
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros(p)
         state["step"] += 1
-        if decay and self.decoupled:
+        if decay and group["decoupled_weight_decay"]:
             p.mul_(1.0 - lr * decay)
         elif decay:
             g = g + decay * p
@@ -85,5 +89,8 @@ class AdamW(Adam):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, **switches
+        )

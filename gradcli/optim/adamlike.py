@@ -36,20 +36,23 @@ class Adamax(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
+    switches = ("foreach", "differentiable", "capturable")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 2e-3,
         betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
@@ -69,23 +72,26 @@ class Adamax(Optimizer):
 class NAdam(Optimizer):
     """Adam with Nesterov's momentum. Raises ValueFault (E0304) for a number out of range."""
 
+    switches = ("foreach", "capturable", "differentiable")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 2e-3,
         betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         momentum_decay: float = 4e-3,
         decoupled_weight_decay: bool = False,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
             "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
@@ -112,21 +118,24 @@ class RAdam(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
+    switches = ("foreach", "capturable", "differentiable")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1e-3,
         betas: Betas = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         decoupled_weight_decay: bool = False,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]

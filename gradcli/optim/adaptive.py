@@ -26,21 +26,24 @@ class Adagrad(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
+    switches = ("foreach", "differentiable", "fused")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1e-2,
-        lr_decay: float = 0.0,
-        weight_decay: float = 0.0,
-        initial_accumulator_value: float = 0.0,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
         eps: float = 1e-10,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
@@ -62,21 +65,24 @@ class Adadelta(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
+    switches = ("capturable", "foreach", "differentiable")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1.0,
         rho: float = 0.9,
         eps: float = 1e-6,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         if not 0.0 <= rho <= 1.0:
             raise ValueFault("E0304", f"rho must be between 0 and 1, got {rho}")
         super().__init__(params, {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
@@ -101,20 +107,23 @@ class Rprop(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
+    switches = ("foreach", "differentiable", "capturable")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1e-2,
         etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50.0),
+        step_sizes: tuple[float, float] = (1e-6, 50),
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueFault("E0304", f"etas must be below and above 1, got {tuple(etas)}")
         super().__init__(params, {
             "lr": lr, "etas": tuple(etas), "step_sizes": tuple(step_sizes), "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]

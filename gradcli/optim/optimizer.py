@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.engine.creation import tensor
 from gradcli.engine.modes import enable_grad, no_grad
 from gradcli.ops.errors import TypeFault, ValueFault
 
@@ -19,12 +20,27 @@ class Optimizer:
     that is no leaf.
     """
 
-    def __init__(self, params: Iterable[Any], defaults: Mapping[str, Any]) -> None:
+    switches: tuple[str, ...] = ()
+    """PyTorch's choices among ways to compute the same step: accepted, shown and without effect."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        defaults: Mapping[str, Any],
+        switches: Mapping[str, Any] | None = None,
+    ) -> None:
         if isinstance(params, Tensor):
             raise TypeFault(
                 "E0303", "params must be a list of tensors", help="write SGD([x], lr=0.1)"
             )
-        self.defaults = dict(defaults)
+        given = dict(switches or {})
+        chosen = {name: given.pop(name, _SWITCHES.get(name)) for name in self.switches}
+        if given:
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                f"{min(given)!r}"
+            )
+        self.defaults = {**defaults, **chosen}
         self.state: dict[Tensor, dict[str, Any]] = {}
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
@@ -111,7 +127,7 @@ class Optimizer:
                 numbers[p] = len(numbers)
             groups.append({**group, "params": [numbers[p] for p in group["params"]]})
         return {
-            "state": {numbers[p]: dict(s) for p, s in self.state.items()},
+            "state": {numbers[p]: _shown(s) for p, s in self.state.items() if s},
             "param_groups": groups,
         }
 
@@ -130,16 +146,36 @@ class Optimizer:
             by_number.update(zip(loaded["params"], group["params"], strict=True))
             group.update({k: v for k, v in loaded.items() if k != "params"})
         self.state = {
-            by_number[n]: {k: v.clone() if isinstance(v, Tensor) else v for k, v in s.items()}
+            by_number[n]: {k: _own(k, v) for k, v in s.items()}
             for n, s in state_dict["state"].items()
         }
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        shown = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params"]
-        return "\n".join([*lines, ")"])
+            shown += f"\nParameter Group {i}\n"
+            shown += "".join(f"    {k}: {v}\n" for k, v in sorted(group.items()) if k != "params")
+        return shown + ")"
+
+
+_SWITCHES = {"capturable": False, "differentiable": False}
+"""What a switch is that nobody set, where it is not None."""
+_COUNTS = ("step", "mu_product")
+
+
+def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A parameter's state as PyTorch saves it: its counts are tensors too."""
+    return {k: tensor(float(v)) if k in _COUNTS else v for k, v in state.items()}
+
+
+def _own(name: str, value: Any) -> Any:
+    """What was saved, as this optimizer keeps it."""
+    if not isinstance(value, Tensor):
+        return value
+    if name in _COUNTS:
+        number = value.item()
+        return int(number) if name == "step" else number
+    return value.clone()
 
 
 _NOT_NEGATIVE = frozenset(("lr", "eps", "weight_decay", "momentum", "alpha"))

@@ -23,28 +23,31 @@ class RMSprop(Optimizer):
     Raises ValueFault (E0304) for a number out of range.
     """
 
+    switches = ("capturable", "foreach", "differentiable")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        momentum: float = 0.0,
+        weight_decay: float = 0,
+        momentum: float = 0,
         centered: bool = False,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         super().__init__(params, {
-            "lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
-                "momentum": momentum,
-            "centered": centered, "maximize": maximize,
-        })  # fmt: skip
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+            "weight_decay": weight_decay, "maximize": maximize,
+        }, switches)  # fmt: skip
 
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
     ) -> None:
         alpha = group["alpha"]
+        state["step"] = state.get("step", 0) + 1
         if group["weight_decay"]:
             g = g + group["weight_decay"] * p
         for name in ("square_avg", *(("grad_avg",) if group["centered"] else ())):

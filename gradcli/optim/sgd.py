@@ -31,21 +31,24 @@ class SGD(Optimizer):
         tensor(1., requires_grad=True)
     """
 
+    switches = ("foreach", "differentiable", "fused")
+
     def __init__(
         self,
         params: Iterable[Any],
         lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
+        **switches: Any,
     ) -> None:
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
             "nesterov": nesterov, "maximize": maximize,
-        })  # fmt: skip
+        }, switches)  # fmt: skip
 
     def _check(self, group: Mapping[str, Any]) -> None:
         super()._check(group)
