@@ -125,7 +125,8 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weighted = centred * weights
         excess = 1 if aweights is None else O["sum"](weights * aweights) / total
         norm = total - correction * excess
-    if float(norm.item() if isinstance(norm, Tensor) else norm) <= 0:
+    known = norm.item() if isinstance(norm, Tensor) else norm  # a symbol is no number
+    if isinstance(known, int | float) and known <= 0:
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
              " of observations.")  # fmt: skip
         norm = 0.0 * norm
