@@ -123,22 +123,25 @@ def replaced(t: v.Tensor, change: Callable[[v.Base], v.Tensor | None]) -> v.Tens
 
 def _in_place(new: v.Tensor, idx: tuple, e: Fraction) -> tuple[list, Fraction] | None:
     """The factors and the number of a single term put at labels that are summed over."""
-    if len(new.terms) != 1 or e != 1:
+    if len(new.terms) > 1:
+        new = v.as_factor(new)
+    if len(new.terms) != 1 or e.denominator != 1:
         return None
     ((m, c),) = new.terms.items()
     if v.bound_of(m) or {x for _, i, _ in m for x in i} != {(x[0], k) for k, x in enumerate(idx)}:
         return None
-    return [(b, tuple(idx[x[1]] for x in i), p) for b, i, p in m], c
+    return [(b, tuple(idx[x[1]] for x in i), p * e) for b, i, p in m], c ** int(e)
 
 
 def inside_groups(t: v.Tensor, change: Callable[[v.Tensor], v.Tensor]) -> v.Tensor:
     """A change made in every group of a tensor, the inner ones first, and in the tensor itself."""
     forms: dict[v.Base, v.Tensor] = {}
     for b in v.groups_of(t):
+        new = replaced(b.args[0], forms.get) if forms else b.args[0]
         if len(b.args[0].terms) > 1:
-            new = change(replaced(b.args[0], forms.get) if forms else b.args[0])
-            if new != b.args[0]:
-                forms[b] = new
+            new = change(new)
+        if new != b.args[0]:
+            forms[b] = new
     return change(replaced(t, forms.get) if forms else t)
 
 
@@ -190,12 +193,15 @@ def _lead(t: v.Tensor) -> v.Monomial:
 # ---- The factored form ---------------------------------------------------------------------------
 
 
-def lifted(t: v.Tensor) -> v.Tensor:
-    """What all terms of a sum or of a group share taken out, nothing multiplied out."""
+def lifted(t: v.Tensor, below: bool = False) -> v.Tensor:
+    """What all terms of a sum or of a group share taken out, nothing multiplied out.
+
+    With ``below`` the denominators of single terms too: (a/b + 1) is (a + b)/b.
+    """
     forms: dict[v.Base, v.Tensor] = {}
 
     def taken(u: v.Tensor) -> v.Tensor:
-        front, rest = common(replaced(u, forms.get), below=False)
+        front, rest = common(replaced(u, forms.get), below=below)
         return v.mul(front, rest) if len(rest.terms) < 2 else v.mul(front, v.as_factor(rest))
 
     for b in v.groups_of(t):

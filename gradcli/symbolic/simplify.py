@@ -132,7 +132,7 @@ class _Search:
         if self.single:
             return
         whole = _tried(fractions, t)
-        for arrange in (lifted, cancelled, factored, opened):
+        for arrange in (lifted, _over_all, cancelled, factored, opened):
             start = whole if arrange is cancelled or arrange is factored else t
             if start is None:
                 continue
@@ -169,6 +169,10 @@ class _Search:
                 for angles in _tried(double_angles, start) or ():
                     yield angles
                     yield _tried(named, angles)
+
+
+def _over_all(t: v.Tensor) -> v.Tensor:
+    return lifted(t, True)
 
 
 def _by_parts(t: v.Tensor, gone: frozenset[str]) -> list[v.Tensor]:

@@ -177,7 +177,12 @@ class Writer:
             return rows, 2 * e
         square = self.squares.get(b.serial)
         if square is not None and (e.denominator == 2 or (e.denominator == 1 and square.cost)):
-            return w.called("norm", square), 2 * e
+            length = w.called("norm", square)
+            if e == 1:
+                ((m, _),) = b.args[0].terms.items()
+                dims = tuple(x[0] for x in sorted(v.bound_of(m)))
+                self.sums[w.raised(length, Fraction(2)).key] = dims
+            return length, 2 * e
         return self.written[b.serial], e
 
     def operands(self, factors: Sequence[tuple]) -> list[Operand]:
@@ -281,10 +286,9 @@ class Writer:
                     break
             else:
                 node = texts[i].node
-                if w.choice(node.args[0]):
+                if isinstance(node, w.n.Call) and w.choice(node.args[0]):
                     continue  # whole numbers have no mean
-                inner = w.n.Call(w.n.Name("mean"), node.args, ())
-                texts[i] = Text(inner, texts[i].cost)
+                texts[i] = w.averaged(texts[i])
                 p.below, p.c, p.chain = below, c, tuple(chain)
         return p
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,13 +49,27 @@ def pad(x: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     return np.pad(x, [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs)
 
 
+def digamma(x: float) -> float:
+    """The logarithmic derivative of Gamma: by its recurrence, then its asymptotic series."""
+    found = 0.0
+    while x < 10:
+        found, x = found - 1 / x, x + 1
+    y = 1 / (x * x)
+    return (
+        found + math.log(x) - 1 / (2 * x) - y * (1 / 12 - y * (1 / 120 - y * (1 / 252 - y / 240)))
+    )
+
+
 ALIKE = [
     "sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "cosh", "sinh", "where", "outer", "diag",
     "eye", "dot", "trace", "abs", "sign", "einsum", "kron", "tril", "triu", "inf", "stack",
-    "cumsum", "flip", "roll",
+    "cumsum", "flip", "roll", "reshape",
 ]  # fmt: skip
 NAMES = {name: getattr(np, name) for name in ALIKE} | {
-    "atan": np.arctan, "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
+    "atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "flatten": np.ravel,
+    "matrix_power": np.linalg.matrix_power, "lgamma": np.vectorize(math.lgamma),
+    "digamma": np.vectorize(digamma),
+    "ndtr": np.vectorize(lambda x: (1 + math.erf(x / math.sqrt(2))) / 2), "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
     "logsumexp": logsumexp, "log_softmax": lambda u, dim=-1: np.log(softmax(u, dim)),
     "norm": norm, "max": np.maximum, "min": np.minimum, "relu": lambda u: np.maximum(u, 0),
     "ones": lambda *n: np.ones(n), "zeros": lambda *n: np.zeros(n), "inv": np.linalg.inv,
