@@ -118,6 +118,8 @@ def _scalar(rng: random.Random, shape: Shape, depth: int) -> str:
         f"sum(stack([{v}, {w}])**2)", f"sum(cat([{v}, {w}])**2)", f"sum(({v})[::2])",
         f"sum(({m})*unsqueeze({made(rng, ('n',), depth)}, 1))",
         f"sum(({m})/sum(1 + ({m})**2, {rng.choice('01')}, True))",
+        f"norm(flatten({m}))**2", f"sum(kron({v}, {w})**2)", f"dist({v}, {w})",
+        f"trace(kron({q}, {q}))", f"sum(tile({v}, 2)*cat([{w}, {v}]))", f"sum(diff({v})**2)",
     ])  # fmt: skip
 
 
@@ -135,6 +137,8 @@ def _vector(rng: random.Random, shape: Shape, depth: int) -> str:
         f"pad(({v})[1:], (0, 1))", f"std({m}, 1)", f"norm({m}, {rng.choice(['1', 'inf', '2'])}, 1)",
         f"cat([({v})[:1], ({v})[1:]])", f"({q})[0]", f"where({v} > 0, {v}, 0.5*({v}))",
         f"stack([{v}, {made(rng, (d,), depth)}])[1]", f"({v} - amax({v}))",
+        f"lerp({v}, {made(rng, (d,), depth)}, 0.3)", f"sum(reshape(tile({v}, 2), (2, {d})), 0)",
+        f"(kron({m}, eye(2)) @ tile({w}, 2))[:1]*({v})",
     ])  # fmt: skip
 
 
@@ -155,9 +159,11 @@ def _matrix(rng: random.Random, shape: Shape, depth: int) -> str:
         f"({own})/sum(1 + ({own})**2, {rng.choice('01')}, True)",
         f"pad(({own})[1:], (0, 0, 1, 0))", f"cat([({own})[:, :1], ({own})[:, 1:]], 1)",
         f"where({own} > {w}, {own}, {own}**2)", f"log_softmax({own}, {rng.choice('01')})",
+        f"reshape(flatten({own}), ({r}, {c}))", f"reshape(kron({v}, {w}), ({r}, {c}))",
     ]  # fmt: skip
     if r == c:
-        ways += [f"inv({own} + 3*eye({r}))", f"diag({v})", f"({own})*eye({r})"]
+        ways += [f"inv({own} + 3*eye({r}))", f"diag({v})", f"({own})*eye({r})",
+                 f"matrix_power({own}, 2)", f"cholesky(({own}) @ ({own}).T + eye({r}))"]  # fmt: skip
     return rng.choice(ways)
 
 

@@ -49,6 +49,11 @@ def pad(x: np.ndarray, widths: tuple[int, ...]) -> np.ndarray:
     return np.pad(x, [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs)
 
 
+def normal(x: float) -> float:
+    """The distribution function of the standard normal distribution."""
+    return (1 + math.erf(x / math.sqrt(2))) / 2
+
+
 def digamma(x: float) -> float:
     """The logarithmic derivative of Gamma: by its recurrence, then its asymptotic series."""
     found = 0.0
@@ -68,8 +73,7 @@ ALIKE = [
 NAMES = {name: getattr(np, name) for name in ALIKE} | {
     "atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "flatten": np.ravel,
     "matrix_power": np.linalg.matrix_power, "lgamma": np.vectorize(math.lgamma),
-    "digamma": np.vectorize(digamma),
-    "ndtr": np.vectorize(lambda x: (1 + math.erf(x / math.sqrt(2))) / 2), "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
+    "digamma": np.vectorize(digamma), "ndtr": np.vectorize(normal), "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
     "logsumexp": logsumexp, "log_softmax": lambda u, dim=-1: np.log(softmax(u, dim)),
     "norm": norm, "max": np.maximum, "min": np.minimum, "relu": lambda u: np.maximum(u, 0),
     "ones": lambda *n: np.ones(n), "zeros": lambda *n: np.zeros(n), "inv": np.linalg.inv,
