@@ -89,7 +89,10 @@ def _plain(data: list | tuple) -> list:
                 target.append([])
                 work.append((value, target[-1], depth + 1))
             else:
-                target.append(value.tolist() if isinstance(value, Tensor) else value)
+                if isinstance(value, Tensor):
+                    charge_shape(value.array.shape, 40)  # a number in a list, and its place
+                    value = value.tolist()
+                target.append(value)
     return out
 
 

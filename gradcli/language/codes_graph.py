@@ -148,7 +148,7 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0603": (
         "the source is too large",
-        "A program or expression has at most 1 MiB. Keep numbers in a data file and load them "
+        "A program or expression has at most 1 MiB and 100,000 statements. Keep numbers in a data file and load them "
         "with a flag.",
         "",
     ),

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops.errors import Fault
+from ..ops.errors import Fault, LimitFault
 from . import reduce_expressions, reduce_statements
 from .grammar import load_tables
 from .lexer import Lexer, Tokens
 from .nodes import Expr, ExprStmt, Module
 from .parse_work import Work
 from .source import Source
+
+MOST_STATEMENTS = 100_000
+"""The most statements of one program."""
 
 
 def parse(source: Source | str, mode: str = "line") -> Module:
@@ -117,12 +120,23 @@ class Parser:
     def parse(self, source: Source, mode: str) -> Module:
         """As the module's ``parse``, for a Source."""
         tokens = self.lexer.lex(source, mode)
+        if len(tokens.kinds) > MOST_STATEMENTS:
+            self._count(tokens)
         work = Work(source, tokens)
         states = [self.tables["start"]]
         try:
             return self._run(tokens, work, states, mode)
         except Fault as fault:
             raise _first(fault, tokens) from None
+
+    def _count(self, tokens: Tokens) -> None:
+        kind = self.lexer.kind
+        count = tokens.kinds.count(kind["_NEWLINE"]) + tokens.kinds.count(kind["`;`"])
+        if count > MOST_STATEMENTS:
+            raise LimitFault(
+                "E0603", f"the program has more than {MOST_STATEMENTS:,} statements",
+                help="write a loop, or load numbers from a data file (--x @file.csv)",
+            )  # fmt: skip
 
     def _run(self, tokens: Tokens, work: Any, states: list[int], mode: str) -> Module:
         kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends

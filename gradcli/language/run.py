@@ -144,7 +144,7 @@ class Program:
         before = turns.steps, mode.grad, mode.inference
         again = _Again(values, limits, keep) if twice and self._passes else None
         turns.steps = scope["h_budget"]
-        set_budget(limits.memory)
+        set_budget(limits.memory, scope["h_tick"])
         try:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):

@@ -115,6 +115,7 @@ def _windows(
             )  # fmt: skip
         count = (n - reach) // s + 1
         out.append(count)
+        charge_shape((count, k))
         places = np.arange(count)[:, None] * s + np.arange(k) * d
         shape = [1] * (2 * rank)
         shape[i], shape[rank + i] = count, k

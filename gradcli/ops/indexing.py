@@ -15,7 +15,7 @@ from gradcli.ops.comparison import zeros_like
 from gradcli.ops.core import linear
 from gradcli.ops.device import add_at, grid, writable_copy
 from gradcli.ops.errors import IndexFault, RuntimeFault
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.limits import budget, charge_shape
 from gradcli.ops.shape import sum_to
 
 
@@ -28,12 +28,35 @@ def is_basic(index: Any) -> bool:
 def _getitem(x: Any, index: Any) -> Any:
     try:
         if not is_basic(index):
+            if budget.on:
+                _charge_picked(x, index)
             return x[index]
         # The trailing Ellipsis keeps a 0-d result a view of x instead of a copied scalar.
         parts = index if isinstance(index, tuple) else (index,)
         return x[parts] if Ellipsis in parts else x[(*parts, Ellipsis)]
     except IndexError as fault:
         raise _explained(fault, np.shape(x), index) from None
+
+
+def _charge_picked(x: Any, index: Any) -> None:
+    """Account for what arrays of integers pick; a mask picks no more than there is."""
+    picked: list[int] = []
+    shapes, axis = [], 0
+    for part in index if isinstance(index, tuple) else (index,):
+        if part is None or part is Ellipsis or isinstance(part, slice):
+            if part is Ellipsis:
+                return  # what stands after it is rare, and no part of a program's own index
+            if part is not None and axis < x.ndim:
+                picked.append(len(range(*part.indices(x.shape[axis]))))
+                axis += 1
+            continue
+        shape = np.shape(part)
+        if getattr(part, "dtype", None) == bool:
+            return
+        shapes.append(shape)
+        axis += 1
+    rows = np.broadcast_shapes(*shapes) if len({*map(len, shapes)}) < 2 else ()
+    charge_shape((*rows, *picked, *x.shape[axis:]), x.dtype.itemsize)
 
 
 def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFault:

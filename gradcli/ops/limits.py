@@ -9,7 +9,7 @@ so the usual small operation costs two attribute reads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
@@ -19,7 +19,7 @@ LARGE = 1 << 16
 
 
 class _Budget:
-    __slots__ = ("base", "next_look", "on", "spent", "total")
+    __slots__ = ("base", "next_look", "on", "spent", "tick", "total")
 
     def __init__(self) -> None:
         self.on = False
@@ -27,18 +27,30 @@ class _Budget:
         self.spent = 0
         self.next_look = 0
         self.base = 0
+        self.tick: Callable[[], object] | None = None
 
 
 budget = _Budget()
 
 
-def set_budget(total: int | None) -> None:
-    """Allow ``total`` bytes of new memory from now on; None lifts the budget."""
+def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> None:
+    """Allow ``total`` bytes of new memory from now on; None lifts the budget.
+
+    ``tick`` is called at each turn of a loop in gradcli itself that a program makes long
+    (``step``); it raises LimitFault when there have been too many.
+    """
+    budget.tick = tick
     budget.on = total is not None
     budget.total = total or 0
     budget.spent = 0
     budget.next_look = budget.total // 4
     budget.base = -1
+
+
+def step() -> None:
+    """One turn of a loop whose length the user's data decide."""
+    if budget.tick is not None:
+        budget.tick()
 
 
 def charge(nbytes: int) -> None:

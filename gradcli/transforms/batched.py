@@ -21,6 +21,7 @@ from gradcli.engine.tensor import Size
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.limits import step
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.forward import Dual
@@ -85,7 +86,10 @@ class Batched(Operand):
 
     def _each(self, function: Any) -> Any:
         level = self.__gradcli_rank__
-        results = [function(i) for i in range(self.count)]
+        results = []
+        for i in range(self.count):
+            step()
+            results.append(function(i))
         first = results[0]
         if isinstance(first, tuple):
             parts = (

@@ -15,6 +15,7 @@ from gradcli import engine
 from gradcli.engine.modes import enable_grad
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.limits import charge_shape
 from gradcli.transforms.forward import jvp
 from gradcli.transforms.operand import as_value
 from gradcli.transforms.reverse import (
@@ -190,6 +191,7 @@ def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> C
         per_leaf = []
         for k, leaf in enumerate(leaves):
             size = int(np.prod(tuple(leaf.shape), dtype=np.int64))
+            charge_shape((size, size), leaf.dtype.itemsize)
             basis = engine.wrap(
                 np.eye(size, dtype=leaf.dtype.numpy).reshape(size, *leaf.shape), leaf.dtype
             )

@@ -15,7 +15,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.modes import enable_grad
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.limits import charge_shape, step
 
 
 def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
@@ -211,6 +211,7 @@ def jacobian(
                 charge_shape((*out.shape, *x.shape), x.dtype.itemsize)
             flat = OPERATORS["reshape"](out, (-1,))
             for k in range(out.numel()):
+                step()
                 found = _by([flat[k]], leaves, [None], create_graph)
                 found = _filled(found, leaves, strict, f"Output {number}")
                 _strict_graph(found, strict, create_graph, "jacobian")

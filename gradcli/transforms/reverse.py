@@ -22,7 +22,7 @@ from gradcli.engine.modes import enable_grad, mode
 from gradcli.engine.walk import collect
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.limits import charge_shape, step
 from gradcli.transforms.batched import Batched
 from gradcli.transforms.forward import Dual
 from gradcli.transforms.operand import as_value
@@ -243,6 +243,7 @@ def jacobians_of(out: Any, leaves: Sequence[Any], pull: Callable[[Any], Sequence
         charge_shape((*shape, *leaf.shape), leaf.dtype.itemsize)
     rows: list[list] = [[] for _ in leaves]
     for i in range(size):
+        step()
         seed = np.zeros(size, out.dtype.numpy)
         seed[i] = 1
         weights = engine.wrap(seed.reshape(shape)[()], out.dtype)

@@ -9,7 +9,7 @@ from gradcli.engine import random
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.limits import charge_shape, step
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms import batched
 from gradcli.transforms.batched import Batched, is_batched
@@ -117,6 +117,7 @@ def _by_chunks(
     charge_shape((-(-count // size), 400), 1)  # each call makes a few small tensors at least
     parts = []
     for start in range(0, count, size):
+        step()
         cut = [
             v if d is None else v.narrow(d, start, min(size, count - start))
             for v, d in zip(values, dims, strict=True)

@@ -19,6 +19,7 @@ from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks import EXHAUSTION, MALFORMED
 from tests.language.attacks_more import MORE
+from tests.language.attacks_outside import OUTSIDE
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 5.0
@@ -124,3 +125,17 @@ def test_the_corpus_is_large():
     assert len(set(MALFORMED)) == len(MALFORMED) > 300
     assert all(len(set(texts)) == len(texts) for texts in MORE.values())
     assert sum(map(len, MORE.values())) > 900
+    assert all(len(set(texts)) == len(texts) for texts in OUTSIDE.values())
+    assert sum(map(len, OUTSIDE.values())) > 700
+
+
+@LIMITED
+@pytest.mark.parametrize("family", OUTSIDE)
+def test_each_family_from_outside_ends(family):
+    """In a fault or, where it is harmless here, in a value; never by the system's own limit."""
+    wrong = []
+    for text, (seconds, said) in zip(OUTSIDE[family], results(OUTSIDE[family]), strict=True):
+        good = said == "ran" or (said.startswith("E0") and "E0999" not in said)
+        if not good or seconds > SECONDS or "enough memory" in said or "<locals>" in said:
+            wrong.append((text[:160], seconds, said[:160]))
+    assert not wrong
