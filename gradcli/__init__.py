@@ -80,7 +80,7 @@ from gradcli.engine.dtypes import (
 )
 from gradcli.engine.dtypes import float32 as float
 from gradcli.engine.dtypes import int32 as int
-from gradcli.engine.functions import is_tensor, numel, public_operators
+from gradcli.engine.functions import broadcast_shapes, is_tensor, numel, public_operators
 from gradcli.engine.functions import torch_max as _torch_max
 from gradcli.engine.functions import torch_min as _torch_min
 from gradcli.engine.modes import (
@@ -131,22 +131,6 @@ def set_printoptions(**options: object) -> None:
     from gradcli.engine.printing import set_printoptions as change
 
     change(**options)
-
-
-def broadcast_shapes(*shapes: object) -> Size:
-    """The shape that those shapes broadcast to. Raises RuntimeFault where they do not."""
-    import numpy as np
-
-    from gradcli.ops.errors import RuntimeFault
-
-    sizes = [(s,) if isinstance(s, _builtins.int) else tuple(s) for s in shapes]
-    try:
-        return Size(np.broadcast_shapes(*sizes))
-    except ValueError:
-        raise RuntimeFault(
-            "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
-            help="sizes must agree from the right, or be 1",
-        ) from None  # fmt: skip
 
 
 def is_floating_point(input: Tensor) -> _builtins.bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.short_ways import has_short_way, short_function
-from gradcli.engine.tensor import Tensor
+from gradcli.engine.tensor import Size, Tensor
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -190,3 +190,15 @@ def public_operators() -> dict[str, Any]:
     names["concat"] = cat
     names["tile"] = names["repeat"] = OPERATORS["tile"]
     return names
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that those shapes broadcast to. Raises RuntimeFault (E0301) where they do not."""
+    sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    try:
+        return Size(np.broadcast_shapes(*sizes))
+    except ValueError:
+        raise RuntimeFault(
+            "E0301", f"shapes {' and '.join(map(str, sizes))} do not broadcast",
+            help="sizes must agree from the right, or be 1",
+        ) from None  # fmt: skip

@@ -96,7 +96,9 @@ def iterate(value: Any) -> Any:
     """What a ``for`` walks over. Raises TypeFault (E0303) for what cannot be walked over."""
     if isinstance(value, list | tuple | range | str | Tensor | Lazy):
         return iter(value)
-    if getattr(value, "__gradcli_rank__", 0):
+    if getattr(value, "__gradcli_rank__", 0) or (
+        getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
+    ):
         return iter(value)
     raise TypeFault(
         "E0303", f"cannot loop over {a_value(value)}", help="loop over range(n), a list or a tensor"

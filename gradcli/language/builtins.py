@@ -186,6 +186,8 @@ STRING_METHODS: dict[str, Callable] = {
 def _length(value: Any) -> int:
     if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", 0):
         return len(value)
+    if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
+        return len(value)
     raise TypeFault("E0303", f"{a_value(value)} has no len()")
 
 

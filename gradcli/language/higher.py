@@ -108,6 +108,14 @@ def autograd() -> dict[str, Callable]:
 
 
 @functools.cache
+def checkpoints() -> dict[str, Callable]:
+    """``torch.utils.checkpoint``."""
+    from gradcli.utils.checkpoint import checkpoint
+
+    return {"checkpoint": _of_function(checkpoint, "checkpoint")}
+
+
+@functools.cache
 def optim() -> dict[str, Callable]:
     """``torch.optim``: optimizers by name; what they give has ``step`` and ``zero_grad``."""
     from gradcli import optim as face

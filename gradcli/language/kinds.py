@@ -19,6 +19,8 @@ def is_instance(value: Any, kinds: Any) -> bool:
     """Whether ``value`` is of a type, or of one of several in a tuple. Raises TypeFault (E0303)."""
     for kind in kinds if kinds.__class__ is tuple else (kinds,):
         known = _KINDS.get(kind) if callable(kind) else None
+        if known is None and hasattr(kind, "__gradcli_kind__"):  # a layer: nn.Linear
+            known = kind.__gradcli_kind__()
         if known is None:
             raise TypeFault(
                 "E0303", "isinstance needs a type, or several in a tuple",

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.engine import creation, dtypes, functions, modes
 from gradcli.engine.edges import GradientEdge, Handles
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
+from gradcli.engine.ranges import finfo, iinfo
 from gradcli.engine.results import Extremes, Range, Results
 from gradcli.engine.tensor import Size, Tensor
 from gradcli.language import builtins, gate, kinds, namespaces
@@ -90,7 +91,8 @@ _TENSOR_CALL = [
     "size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride",
     "nelement", "storage_offset", "is_complex", "is_signed", "is_inference", "half", "short",
     "char", "byte", "cfloat", "cdouble", "new", "new_tensor", "new_zeros", "new_ones", "new_full",
-    "new_empty", "uniform_", "normal_", "swapdims", "swapdims_", "t_",
+    "new_empty", "uniform_", "normal_", "bernoulli", "bernoulli_", "multinomial",
+    "exponential_", "random_", "unfold", "swapdims", "swapdims_", "t_",
     "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
     "register_post_accumulate_grad_hook", "item", "tolist", "to", "type", "type_as", "float",
     "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
@@ -124,6 +126,11 @@ WITHHELD = {
     "disable_saved_tensors_hooks": "a program has no hooks on saved tensors",
     "allow_mutation_on_saved_tensors": "write x = x + 1 where x += 1 would change a saved value",
     "metadata": "a node's notes are a dictionary; keep them in a list of your own",
+    "Generator": "a program draws from one sequence; manual_seed(n) starts it",
+    "format": 'write f"{x:.4f}"',
+    "astype": "write x.to(torch.float32)",
+    "untyped_storage": "x.storage_offset() and x.stride() say how entries lie in shared memory",
+    "forward_ad": "func.jvp(f, (x,), (v,)) pushes a tangent forward",
     "param_groups": "an optimizer's groups are dictionaries; make another optimizer instead",
     "state_dict": "an optimizer's state is a dictionary",
     "getattr": "write the attribute: x.grad_fn",
@@ -141,6 +148,8 @@ READ: dict[type, tuple[str, ...]] = {
     Range: ("min", "max"),
     dtypes.DType: ("is_floating_point", "is_complex", "itemsize"),
     dtypes.Device: ("type", "index"),
+    finfo: ("bits", "eps", "min", "max", "tiny", "smallest_normal", "resolution", "dtype"),
+    iinfo: ("bits", "min", "max", "dtype"),
     float: ("real", "imag"),
     complex: ("real", "imag"),
 }
@@ -191,6 +200,8 @@ def _family(value: Any) -> type:
     kind = value.__class__
     if kind in CALL:
         return kind
+    if isinstance(value, Tensor):  # a Parameter
+        return Tensor
     if isinstance(value, Node):
         return AccumulateGrad if kind is AccumulateGrad else Node
     if isinstance(value, Results):
@@ -214,6 +225,8 @@ def attribute(value: Any, name: str) -> Any:
         return getattr(value, name)
     if kind in OWN and name in value.__dict__:
         return value.__dict__[name]
+    if kind is Node and name in getattr(getattr(value, "ctx", None), "__dict__", ()):
+        return value.ctx.__dict__[name]  # what the forward of a Function left there
     raise unknown_attribute(kind, name)
 
 
@@ -252,7 +265,7 @@ def attributes_of(kind: type) -> Iterator[str]:
 
 def set_attribute(value: Any, name: str, new: Any) -> None:
     """``value.name = new``, for the few attributes one may write. Raises TypeFault (E0204)."""
-    if name in WRITE.get(value.__class__, ()):
+    if name in WRITE.get(_family(value), ()):
         if name == "data" and not isinstance(new, Tensor):
             from gradcli.language.articles import a_value
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gradcli import engine
-from gradcli.engine import arranging, creation, dtypes, functions, modes, overlay
+from gradcli.engine import arranging, creation, drawing, dtypes, functions, modes, overlay, ranges
 from gradcli.engine.tensor import Size, Tensor
 from gradcli.language import builtins, gate, settings
 from gradcli.ops.core import OPERATORS
@@ -74,9 +74,14 @@ _MODES = (
 )  # fmt: skip
 
 
+_DRAWN = ("bernoulli", "multinomial", "initial_seed", "get_rng_state", "set_rng_state")
+
+
 def created() -> dict[str, Any]:
     """What makes tensors, and what asks about modes."""
     table = {name: getattr(creation, name) for name in _CREATED}
+    table.update({name: getattr(drawing, name) for name in _DRAWN})
+    table.update(finfo=ranges.finfo, iinfo=ranges.iinfo)
     table.update({name: getattr(modes, name) for name in _MODES})
     return table
 
@@ -112,6 +117,7 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
         any=OPERATORS["any"], from_numpy=creation.as_tensor, Tensor=Tensor, Size=size,
         device=_device, complex=creation.complex_of, is_floating_point=_is_floating_point,
         is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
+        broadcast_shapes=functions.broadcast_shapes, set_default_device=_default_device,
         promote_types=dtypes.promote_types, can_cast=dtypes.can_cast, strided=dtypes.strided,
         get_default_dtype=dtypes.get_default_dtype, set_default_dtype=settings.set_default_dtype,
         set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
@@ -129,6 +135,10 @@ def size(sizes: Any = ()) -> Size:
 
 def _device(name: str) -> dtypes.Device:
     return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
+
+
+def _default_device(device: Any = "cpu") -> None:
+    _device(str(device))
 
 
 def _no_cuda() -> bool:
@@ -177,8 +187,19 @@ def _higher(name: str) -> Callable[[], dict[str, Any]]:
     return make
 
 
+def _layers(name: str) -> Callable[[], dict[str, Any]]:
+    def make() -> dict[str, Any]:
+        from gradcli.language import layers
+
+        return getattr(layers, name)()
+
+    return make
+
+
 _TORCH = {
-    "nn.functional": _public("nn.functional"), "linalg": _public("linalg"),
+    "nn.functional": _public("nn.functional"), "nn.init": _layers("init"),
+    "nn.utils": _layers("utils"), "nn": _layers("nn"),
+    "utils.checkpoint": _higher("checkpoints"), "linalg": _public("linalg"),
     "special": _public("special"), "fft": _public("fft"),
     "autograd.functional": _higher("functional"), "autograd.graph": _graph,
     "autograd": _autograd, "func": _higher("func"), "optim": _higher("optim"),

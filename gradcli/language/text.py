@@ -25,7 +25,8 @@ def show(value: Any, inside: bool = False) -> str:
         return _nested(value)
     if value is None or isinstance(value, str | bool | int | float | complex):
         return repr(value) if inside else str(value)
-    if callable(value) and not hasattr(value, "__gradcli_rank__"):
+    shown = hasattr(value, "__gradcli_rank__") or hasattr(value, "__gradcli_layer__")
+    if callable(value) and not shown:
         return f"<function {getattr(value, '__name__', '').removeprefix('v_') or 'lambda'}>"
     return repr(value) if inside else str(value)
 

@@ -1,6 +1,7 @@
 """The cells of ``cells/*.py`` by name, and how one is run: as a notebook would, output caught.
 
-A cell starts at a line ``# %% name`` and sees ``torch``, ``np`` and what it defines itself. Under
+A cell starts at a line ``# %% name`` and sees ``torch``, ``np`` and what it defines itself; what it
+imports of PyTorch (``import torch.nn as nn``) is imported of the library it runs under. Under
 PyTorch (``tests/oracles/record_behaviours.py``) and under gradcli (``test_behaviours.py``) the same
 text runs; what it prints must be the same, with ``gradcli.`` for ``torch.`` and the addresses of
 objects blanked. An exception that a cell does not catch prints the built-in type it is.
@@ -36,8 +37,14 @@ def cells() -> dict[str, str]:
     return found
 
 
+def spelled(text: str, library: str) -> str:
+    """``text`` with what it imports of PyTorch imported of ``library``."""
+    return re.sub(r"(?m)^(\s*)(import|from) torch\b", rf"\1\2 {library}", text)
+
+
 def printed(torch: Any, text: str) -> str:
     """What ``text`` prints when ``torch`` is the library it uses."""
+    text = spelled(text, torch.__name__)
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -16,6 +16,7 @@ import pytest
 
 import gradcli
 from gradcli.language.diagnostics import SyntaxFault
+from gradcli.language.foreign import FUNCTIONS
 from gradcli.language.names import WITHHELD
 from gradcli.language.run import Limits, prepare
 from gradcli.ops.errors import Fault
@@ -42,8 +43,11 @@ CONSTRUCTS = {
     "E0131": "exceptions",
     "E0132": "decorators",
     "E0135": "generators",
+    "E0137": "star forms",
+    "E0138": "del",
     "E0139": "other modules",
     "E0140": "dictionaries and sets",
+    "E0163": "modules of PyTorch that programs do not have",
     "E0164": "other context managers",
     "E0206": "modules as values",
 }
@@ -70,7 +74,7 @@ def refusal(text):
 def _construct(fault):
     if fault.code in CONSTRUCTS:
         return CONSTRUCTS[fault.code]
-    if any(fault.message == f"programs cannot use `{name}`" for name in WITHHELD):
+    if any(fault.message == f"programs cannot use `{name}`" for name in (*WITHHELD, *FUNCTIONS)):
         return fault.message
     raise fault
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -137,9 +138,11 @@ class _Named:
         super().__init__()
         self.update(values or {})
 
+    _kind = "_modules"  # which of a module's dicts it shows
+
     @property
     def _held(self) -> dict[str, Any]:
-        raise NotImplementedError
+        return self.__dict__[self._kind]
 
     def __getitem__(self, key: str) -> Any:
         return self._held[key]
@@ -189,10 +192,6 @@ class _Named:
 class ModuleDict(_Named, Module):
     """A dict of modules, all known to the module that it is set on."""
 
-    @property
-    def _held(self) -> dict[str, Any]:
-        return self._modules
-
     def __setitem__(self, key: str, value: Module) -> None:
         self.add_module(key, value)
 
@@ -200,15 +199,21 @@ class ModuleDict(_Named, Module):
 class ParameterDict(_Named, Module):
     """A dict of parameters, all known to the module that it is set on."""
 
-    @property
-    def _held(self) -> dict[str, Any]:
-        return self._parameters
+    _kind = "_parameters"
 
     def __setitem__(self, key: str, value: Tensor) -> None:
         setattr(self, key, value if isinstance(value, Parameter) else Parameter(value))
 
+    def update(self, values: Any) -> None:
+        """Add from a dict, in the order of its names as PyTorch does, or from pairs."""
+        plain = isinstance(values, dict) and not isinstance(values, OrderedDict)
+        super().update(sorted(values.items()) if plain else values)
+
     def _inner_lines(self) -> list[str]:
-        return [f"  ({name}): {_described(p)}" for name, p in self.items()]
+        return [
+            f"  ({name}): Parameter containing: [{p.type()} of size {_size(p)}]"
+            for name, p in self.items()
+        ]
 
 
 class ParameterList(Module):
@@ -244,11 +249,11 @@ class ParameterList(Module):
         setattr(self, str(range(len(self))[index]), value)
 
     def _inner_lines(self) -> list[str]:
-        return [f"  ({name}): {_described(p)}" for name, p in self._parameters.items()]
+        return [
+            f"  ({name}): Parameter containing: [{p.dtype} of size {_size(p)}]"
+            for name, p in self._parameters.items()
+        ]
 
 
-def _described(p: Parameter) -> str:
-    shape = "x".join(str(n) for n in p.shape)
-    return f"Parameter containing: [{p.dtype!r} of size {shape}]".replace(
-        repr(p.dtype), f"gradcli.{p.type().rpartition('.')[2]}"
-    )
+def _size(p: Parameter) -> str:
+    return "x".join(str(n) for n in p.shape)

@@ -148,7 +148,12 @@ class Module:
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Keep a module under ``name``."""
+        """Keep a module under ``name``. Raises TypeFault (E0303) for what is none."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeFault(
+                "E0303", f"{type(module).__name__} is not a Module subclass",
+                help="write the call: nn.ReLU(), not nn.ReLU",
+            )  # fmt: skip
         self._free(name, "_modules")
         self._modules[name] = module
 
