@@ -53,14 +53,15 @@ class Placed(int):
 
 
 theirs: set[str] = set()
-"""The files, as far as code was met, that are not gradcli's own; asked at every operation."""
+_ours: set[str] = set()
+"""The files, as far as code was met, that are not gradcli's own, and those that are."""
 
 
 def outside(frame: Any) -> Any:
     """The innermost frame from ``frame`` on that is not gradcli's own, or the outermost."""
     while (name := frame.f_code.co_filename) not in theirs:
-        if not name.startswith(_OWN):
-            theirs.add(name)
+        if name not in _ours:
+            (_ours if name.startswith(_OWN) else theirs).add(name)
         elif frame.f_back is None:
             break
         else:

@@ -40,6 +40,9 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "pull": staticmethod(pull),
                 "step": None if step is None else staticmethod(step),
                 "only": numbers.index(False) if numbers.count(False) == 1 else None,
+                "numbers": numbers,
+                "is_complex": is_complex,
+                "pull_recorded": None,
                 "masks": op.name in _MASKS,
                 **saved_properties(op),
             },
@@ -77,28 +80,18 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
             ...
             if gone is not None and saved: node.saved = gone
     """
-    scope: dict[str, Any] = {
-        "verify": verify, "conj": np.conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
-        "nothing": (None,) * (len(op.inputs) + 1),
-    }  # fmt: skip
-    terms: dict[int, str] = {}
-    for i, rule in enumerate(op.rules):
-        if rule is not None and not numbers[i]:
-            scope[f"r{i}"] = on_arrays(rule)
-            terms[i] = _term(op, i, numbers, is_complex)
+    scope = _scope(op, numbers, on_arrays)
+    terms = _terms(op, numbers, is_complex, tensors=False)
     unpacks, checks = _reading(op, numbers)
-    tensors = [i for i, number in enumerate(numbers) if not number]
-    checks.append(f"{', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
+    several = numbers.count(False) > 1
     lines = ["def pull(node, g):"]
     if unpacks:
         lines.append(f"    {unpacks.format('node.saved')}")
     lines += [f"    {line}" for line in checks]
-    if len(tensors) == 1:
-        lines.append(f"    return {terms.get(tensors[0])}")
+    if several:
+        lines.append(f"    return {_for_edges(terms, numbers)}")
     else:
-        given = [f"None if e{i} is None else {terms[i]}" if i in terms else "None" for i in
-                 range(len(numbers))]  # fmt: skip
-        lines.append(f"    return {', '.join(given)},")
+        lines.append(f"    return {terms.get(numbers.index(False))}")
     lines.append("def step(node, g, arrived, gone):")
     # An entrywise one that saves nothing is never freed; of the others a write in place may be.
     frees = bool(unpacks) or not op.entrywise
@@ -108,14 +101,15 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
     if unpacks:
         lines.append(f"    {unpacks.format('saved')}")
     lines += [f"    {line}" for line in checks]
+    pad = "    "
     for i, term in terms.items():
-        if len(tensors) > 1:
+        if several:
             lines.append(f"    if e{i} is not None:")
-        pad = "        " if len(tensors) > 1 else "    "
+            pad = "        "
         lines.append(f"{pad}r = {term}")
         if not op.entrywise:
             lines.append(f"{pad}if r.shape != e{i}.shape: r = fit(r, e{i}.shape)")
-        elif len(tensors) > 1:  # its cotangents have the result's shape: see the operators' tests
+        elif several:  # its cotangents have the result's shape: see the operators' tests
             lines.append(f"{pad}if node.shape != e{i}.shape: r = fit(r, e{i}.shape)")
         lines.append(f"{pad}if node.dtype is not e{i}.dtype: r = cast(r, e{i}.dtype)")
         lines.append(f"{pad}arrived[e{i}] = arrived[e{i}] + r if e{i} in arrived else r")
@@ -123,6 +117,46 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
         lines.append("    if gone is not None and saved: node.saved = gone")
     exec("\n".join(lines), scope)
     return scope["pull"], scope["step"]
+
+
+def _assemble_recorded(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> Callable:
+    """Write out ``pull(node, g, wrap)`` on Tensors: the same rules, their cotangents recorded."""
+    scope = _scope(op, numbers, lambda rule: rule)
+    scope["conj"] = _conj
+    unpacks, checks = _reading(op, numbers)
+    lines = ["def pull(node, g, wrap):"]
+    if unpacks:
+        lines.append(f"    {unpacks.format('node.saved')}")
+    lines += [f"    {line}" for line in checks]
+    if any("out" in names for names, number in zip(op.saves, numbers, strict=True) if not number):
+        lines.append("    out = None if v_out is None else wrap(v_out, node.dtype, node)")
+    terms = _terms(op, numbers, is_complex, tensors=True)
+    lines.append(f"    return {_for_edges(terms, numbers)}")
+    exec("\n".join(lines), scope)
+    return scope["pull"]
+
+
+def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable) -> dict[str, Any]:
+    """The names that the written text uses; ``reading`` makes of a rule what it calls."""
+    scope: dict[str, Any] = {
+        "verify": verify, "conj": np.conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
+        "nothing": (None,) * (len(op.inputs) + 1),
+    }  # fmt: skip
+    for i, rule in enumerate(op.rules):
+        if rule is not None and not numbers[i]:
+            scope[f"r{i}"] = reading(rule)
+    return scope
+
+
+def _for_edges(terms: dict[int, str], numbers: tuple[bool, ...]) -> str:
+    """The text of a tuple with a cotangent, or None, for each edge."""
+    given = (f"None if e{i} is None else {terms[i]}" if i in terms else "None" for i in
+             range(len(numbers)))  # fmt: skip
+    return f"({', '.join(given)},)"
+
+
+def _conj(value: Any) -> Any:
+    return value.conjugate() if is_number(value) else value.conj()
 
 
 def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
@@ -145,29 +179,42 @@ def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
         )
     if any(n in op.params or n in ("index", "shapes") for names in op.reads for n in names):
         lines.append("p = node.extra.params")
+    lines.append(f"{', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
     return unpacks, lines
 
 
-def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool) -> str:
-    """The text of input ``i``'s cotangent."""
+def _terms(
+    op: Operator, numbers: tuple[bool, ...], is_complex: bool, tensors: bool
+) -> dict[int, str]:
+    """The texts of the inputs' cotangents, on saved Tensors or on their arrays."""
+    return {
+        i: _term(op, i, numbers, is_complex, tensors)
+        for i, rule in enumerate(op.rules)
+        if rule is not None and not numbers[i]
+    }
+
+
+def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, tensors: bool) -> str:
+    # A vjp without conjugates is right for holomorphic operators when both ends are turned.
+    turned = is_complex and (op.scaled[i] or op.kind == "general")
     words = []
     for n in op.reads[i]:
         if n in ("g", "t"):
-            turned = is_complex and (op.scaled[i] or op.kind == "general")
             words.append("conj(g)" if turned else "g")
         elif n == "out":
-            words.append("v_out")
+            words.append("out" if tensors else "v_out")
         elif n == "shape":
             words.append(f"e{i}.shape")
         elif n in op.inputs:
-            word = f"v_{n}" if numbers[op.inputs.index(n)] else f"v_{n}.array"
+            plain = tensors or numbers[op.inputs.index(n)]
+            word = f"v_{n}" if plain else f"v_{n}.array"
             words.append(f"conj({word})" if is_complex and op.kind == "bilinear" else word)
         else:
             words.append(f"p[{n!r}]")
     term = f"r{i}({', '.join(words)})"
     if op.kind == "elementwise" and not op.scaled[i]:
         return f"g * conj({term})" if is_complex else f"g * {term}"
-    return f"conj({term})" if is_complex and op.kind in ("elementwise", "general") else term
+    return f"conj({term})" if turned else term
 
 
 def _variadic_pull(node: Node, g: Any) -> tuple:
@@ -192,36 +239,9 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         return pulled if node.only is None else (pulled,)
     if op.variadic:
         return _variadic_pull(node, g)
-    is_complex = node.dtype.is_complex
-    given: dict[str, Any] = dict(node.extra.params) if node.extra is not None else {}
-    given["g"] = given["t"] = g
-    if node.saved:
-        for i, (n, value) in enumerate(zip(op.inputs, node.saved, strict=False)):
-            if value is not None:
-                number = is_number(value)
-                if not number and value.meta is not None:
-                    verify(node, i, value)
-                if is_complex and op.kind == "bilinear":
-                    value = value.conjugate() if number else value.conj()
-            given[n] = value
-        if any("out" in names for names in op.reads):
-            if node.extra is not None and node.extra.out_meta is not None:
-                verify(node, -1, node.extra.out_meta)
-            given["out"] = wrap(node.saved[-1], node.dtype, node)
-    pulled = []
-    for i, (rule, edge) in enumerate(zip(op.rules, node.edges, strict=True)):
-        if rule is None or edge is None:
-            pulled.append(None)
-            continue
-        given["shape"] = edge.shape
-        if is_complex and (op.scaled[i] or op.kind == "general"):
-            # A vjp without conjugates is right for holomorphic operators when both ends are turned.
-            term = rule(*(g.conj() if n in ("g", "t") else given[n] for n in op.reads[i])).conj()
-        else:
-            term = rule(*(given[n] for n in op.reads[i]))
-            if op.kind == "elementwise" and not op.scaled[i]:
-                if is_complex:
-                    term = term.conjugate() if is_number(term) else term.conj()
-                term = g * term
-        pulled.append(term)
-    return tuple(pulled)
+    cls = node.__class__
+    pull = cls.pull_recorded
+    if pull is None:  # few operators are differentiated twice: written out when one is
+        pull = _assemble_recorded(op, cls.numbers, cls.is_complex)
+        cls.pull_recorded = staticmethod(pull)
+    return pull(node, g, wrap)

@@ -73,10 +73,12 @@ def run(
     try:
         with np.errstate(all="ignore"):
             careful = mode.branches and any(node.masks for node in order)
-            if recorded or wanted is not None or careful or mode.watching or mode.inspect:
+            if recorded or careful or mode.watching or mode.inspect:
                 _walk(order, roots, arrived, gone, recorded, wanted, careful)
-            else:
+            elif wanted is None:
                 _walk_plain(order, arrived, gone)
+            else:
+                _walk_towards(wanted, order, arrived, gone)
     finally:
         mode.grad, mode.passing = mode_before, pass_before
 
@@ -98,6 +100,21 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
             accumulate(node, g, False)
         else:
             _step(node, g, arrived, gone)
+
+
+def _walk_towards(
+    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None
+) -> None:
+    """The plain pass that brings gradients to wanted places alone."""
+    order, runs = _only_towards(wanted, order)
+    for node in order:
+        g = arrived.pop(node, None)
+        if g is None:
+            continue
+        if node in wanted:
+            wanted[node] = g
+        if node in runs:
+            (node.step or _step)(node, g, arrived, gone)
 
 
 def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None) -> None:
