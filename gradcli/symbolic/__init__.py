@@ -11,13 +11,14 @@
                 algebra (factors, groups), recognise and relations (named functions),
                 normal and arrangements (one fraction; multivariate: its polynomials)
     write       back to the language (contraction: matrix products, collect: common factors)
-    text        the answer's tree and its cost
+    text        the answer's tree and its cost (tree: its nodes; gather: shorter products)
     derive      diff itself
     check       every answer against the numeric engine
     rules       an operator's rule as text
     let         names for what stands twice (formula: what the printers read)
     latex, code LaTeX; functions for NumPy, PyTorch and JAX (code_tables: their names)
-    path        a program's run as straight-line steps (pathdiff: its derivative, checked)
+    path        a program's run as straight-line steps (follow, path_methods: how it is run;
+                pathdiff: its derivative, checked)
     variants    derivatives in a direction, and by symmetric matrices as such
     questions   zeros (polynomial: exact ones); series: Taylor series
 

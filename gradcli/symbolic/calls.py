@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.symbolic import picks
 from gradcli.symbolic import value as v
-from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, in_a_rule, operation
+from gradcli.symbolic.symbol import Symbol, aligned, in_a_rule
 from gradcli.symbolic.unsupported import no_closed_form
 
 ODD = frozenset(("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "sign", "cbrt"))
@@ -332,74 +332,3 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
     sign = -1 if all(c < 0 for c in rest.terms.values()) else 1  # x**-n is 1/x**n
     found = v.power(_made("pow", (a, v.scale(rest, sign))), Fraction(sign))
     return v.mul(found, v.power(a, whole))
-
-
-# ---- Choices -------------------------------------------------------------------------------------
-
-
-def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
-    """1 where the condition holds (or where it does not), else 0."""
-    known = condition.number()
-    if known is not None:
-        return v.number(int((known != 0) == holds))
-    labels = tuple(condition.free())
-    b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
-    return v.factor(b, places)
-
-
-@operation("where")
-def where(condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
-    (c, a, b), axes = aligned((condition, x, y))
-    known = c.number()
-    if known is not None:
-        return Symbol(a if known else b, axes)
-    if a == b:
-        return Symbol(a, axes)
-    return Symbol(v.add(v.mul(a, indicator(c, True)), v.mul(b, indicator(c, False))), axes)
-
-
-@operation("logical_and")
-def logical_and(x: Symbol, y: Symbol) -> Symbol:
-    for one, other in ((x, y), (y, x)):
-        if one.number() is not None:
-            return other if one.number() else as_symbol(0)
-    return call("logical_and", [x, y])
-
-
-@operation("logical_or")
-def logical_or(x: Symbol, y: Symbol) -> Symbol:
-    for one, other in ((x, y), (y, x)):
-        if one.number() is not None:
-            return as_symbol(1) if one.number() else other
-    return call("logical_or", [x, y])
-
-
-@operation("clamp")
-def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
-    if min is not None:
-        x = call("maximum", [x, as_symbol(min)])
-    return x if max is None else call("minimum", [x, as_symbol(max)])
-
-
-@operation("leaky_relu")
-def leaky_relu(x: Symbol, negative_slope: Any = 0.01) -> Symbol:
-    above = call("gt", [x, as_symbol(0)])
-    slope = as_symbol(negative_slope)
-    return where(above, x, Symbol(v.mul(x.tensor, slope.tensor), x.axes))
-
-
-@operation("elu")
-def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
-    above = call("gt", [x, as_symbol(0)])
-    tail = v.mul(as_symbol(alpha).tensor, v.add(applied("exp", [x.tensor]), v.number(-1)))
-    return where(above, x, Symbol(tail, x.axes))
-
-
-@operation("remainder")
-def remainder(x: Symbol, y: Symbol) -> Symbol:
-    return call("remainder", [x, y])
-
-
-@operation("isclose")
-def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
-    raise no_closed_form("`isclose`")

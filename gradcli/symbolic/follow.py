@@ -10,6 +10,7 @@ from gradcli.language import nodes as n
 from gradcli.language.check import check
 from gradcli.language.run import Limits, Outcome, Program
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.symbolic import path_methods as path_methods  # what a Pair can do
 from gradcli.symbolic.conditions import Condition
 from gradcli.symbolic.path import Pair, Tape
 from gradcli.symbolic.unsupported import at

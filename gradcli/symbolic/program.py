@@ -13,12 +13,13 @@ from typing import Any
 
 from gradcli.language import nodes as n
 from gradcli.language.check import Checked
-from gradcli.language.names import CALLED, CONSTANTS, NAMES, namespace
+from gradcli.language.names import CALLED, CONSTANTS, NAMES
 from gradcli.language.printer import unparse
-from gradcli.ops.core import OPERATORS, Operator
+from gradcli.ops.core import Operator
 from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import sizes
+from gradcli.symbolic.lookup import called_by_name, composed_function
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 BINARY = {
@@ -305,7 +306,7 @@ class _Flattening:
         self, name: str, node: n.Call, args: list[n.Node]
     ) -> tuple[str, list[n.Node], dict, Any]:
         """A function that is made of operators: see ``spelled``."""
-        function = self.function(node.func, name)
+        function = composed_function(self.checked, node.func, name)
         if isinstance(function, Operator) and function.name in _SHAPED:
             return self.shaped(function.name, node, args)
         if not hasattr(function, "__code__"):
@@ -325,22 +326,6 @@ class _Flattening:
         options = {k.name: read(k.value) for k in node.keywords}
         params = {"function": function, "name": name, "args": given, "options": options}
         return "composed", data, params, None
-
-    def function(self, func: n.Node, name: str) -> Any:
-        """What a composed function's name stands for; None where it is not known."""
-        if isinstance(func, n.Name):
-            if func.id in self.checked.imported:
-                return self.checked.imported[func.id]
-        else:
-            words, inner = [], func
-            while isinstance(inner, n.Attribute):
-                words.append(inner.name)
-                inner = inner.value
-            if isinstance(inner, n.Name) and inner.id in self.checked.modules:
-                found = namespace(self.checked.modules[inner.id])
-                dotted = ".".join(reversed(words))
-                return None if found is None else _looked_up(found, dotted)
-        return NAMES.get(name) or CALLED.get(name)
 
     def joining(
         self, name: str, node: n.Call, args: list[n.Node], params: dict
@@ -383,24 +368,5 @@ class _Flattening:
         raise self.refuse("a parameter that is not a plain number", node)
 
 
-def _looked_up(table: Any, name: str) -> Any:
-    try:
-        return table[name]
-    except KeyError:
-        return None
-
-
 def _is_number(node: n.Node) -> bool:
     return isinstance(node.operand if isinstance(node, n.Unary) else node, n.Number)
-
-
-_by_name: dict[str, Operator] = {}
-
-
-def called_by_name(name: str) -> Operator | None:
-    """The operator of a name, or of an alias."""
-    if len(_by_name) < len(OPERATORS):
-        for op in OPERATORS.values():
-            for known in (op.name, *op.aliases):
-                _by_name.setdefault(known, op)
-    return _by_name.get(name)

@@ -31,8 +31,12 @@ def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
     if any(v.is_hidden(label) for label in free):
         raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
     missing = [label for label in gone if label not in free]
-    if name == "prod" and missing and x.tensor.number() != 1:
-        raise no_closed_form("`prod` of entries that are the same along a dimension")
+    if name == "prod" and missing:  # of one entry n times
+        count = v.UNIT
+        for label in missing:
+            count = v.mul(count, v.size(label[0]))
+        x = Symbol(calls.powered(x.tensor, count), x.axes)
+        free = x.tensor.free()
     gone = [label for label in gone if label in free]
     if not gone:
         return Symbol(x.tensor, axes)

@@ -18,7 +18,8 @@ from gradcli.language import nodes as n
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import sizes
-from gradcli.symbolic.program import DATA, Step, called_by_name
+from gradcli.symbolic.lookup import called_by_name
+from gradcli.symbolic.program import DATA, Step
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 _ASKED = {"cross": "3"}

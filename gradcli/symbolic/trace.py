@@ -12,6 +12,7 @@ from typing import Any
 
 from gradcli.ops.core import OPERATORS, push_forward
 from gradcli.ops.errors import Fault
+from gradcli.symbolic import choices as choices  # registers where and its kin
 from gradcli.symbolic import indexing as indexing  # registers indexing and joining
 from gradcli.symbolic import joining as joining  # registers reshape and tile
 from gradcli.symbolic import matrices as matrices  # registers inv, det and their kin

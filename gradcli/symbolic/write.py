@@ -22,12 +22,19 @@ from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.write_reduced import logsumexp, reached, reduction, row_length, spread
 from gradcli.symbolic.write_stacks import stacked
-from gradcli.symbolic.write_terms import column, diagonal_piece, outer_piece, vector_piece
+from gradcli.symbolic.write_terms import (
+    averaged,
+    column,
+    diagonal_piece,
+    lettered,
+    outer_piece,
+    place_of,
+    vector_piece,
+)
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _PLAIN = (None, Fraction(1))
-_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 _NAMES = {"maximum": "max", "minimum": "min"}
 
 
@@ -222,7 +229,7 @@ class Writer:
                 graph.matrices.append(Matrix(idx[0], idx[1], (both,)))
             else:
                 raise no_closed_form("a tensor of more than two dimensions")
-        tops.sort(key=_place)
+        tops.sort(key=place_of)
         return graph, tops, below
 
     def prepared(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
@@ -258,72 +265,11 @@ class Writer:
     def piece(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
         """A term as scalars and a matrix product, and which of the labels it covers."""
         if len(labels) > 2:
-            return self.lettered(m, c, labels)
+            return lettered(self, m, c, labels)
         try:
-            return self.averaged(self.folded(m, c, labels))
+            return averaged(self, self.folded(m, c, labels))
         except Fault:
-            return self.lettered(m, c, labels)
-
-    def averaged(self, p: Piece) -> Piece:
-        """A sum over a dimension divided by its size is a mean."""
-        places = [(p.tops, i) for i in range(len(p.tops))]
-        chain = list(p.chain)
-        if len(chain) == 1:
-            places.append((chain, 0))
-        for texts, i in places:
-            dims = self.sums.get(texts[i].key)
-            if dims is None:
-                continue
-            below, c = list(p.below), p.c
-            for d in dims:
-                size = self.dimension(d)
-                found = next((t for t in below if t.key == size.key), None)
-                if found is not None:
-                    below.remove(found)
-                elif size.key.isdigit() and c.denominator % int(size.key) == 0:
-                    c *= int(size.key)
-                else:
-                    break
-            else:
-                node = texts[i].node
-                if isinstance(node, w.n.Call) and w.choice(node.args[0]):
-                    continue  # whole numbers have no mean
-                texts[i] = w.averaged(texts[i])
-                p.below, p.c, p.chain = below, c, tuple(chain)
-        return p
-
-    def lettered(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
-        """A term as scalars and an einsum, which takes every sum and every shape."""
-        tops: list[Text] = []
-        below: list[Text] = []
-        letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
-        parts: list[str] = []
-        operands: list[Text] = []
-        factors = list(m)
-        if any(b.kind == "join" for b, _, _ in m):
-            factors = unjoined(self, factors)
-        for f in self.operands(factors):
-            text, exponent, idx = f.text, f.exponent, f.idx
-            if not idx:
-                (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
-                continue
-            for x in idx:
-                if x not in letters:
-                    letters[x] = _LETTERS[len(letters)]
-            parts.append("".join(letters[x] for x in idx))
-            if exponent < 0:
-                text, exponent = w.binary("/", w.numeral(1), w.raised(text, -exponent)), Fraction(1)
-            operands.append(w.raised(text, exponent))
-        for x in labels:
-            if not any(letters[x] in p for p in parts):
-                parts.append(letters[x])
-                operands.append(w.called("ones", self.dimension(x[0])))
-        tops.sort(key=_place)
-        if len(parts) == 1 and parts[0] == "".join(letters[x] for x in labels):
-            return Piece(c, tops, below, (operands[0],), 2 if labels else 0)
-        equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
-        found = w.called("einsum", w.quoted(equation), *operands)
-        return Piece(c, tops, below, (found,), 2 if labels else 0)
+            return lettered(self, m, c, labels)
 
     def folded(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
         """A term as scalars and a matrix product. Raises a fault where it is none."""
@@ -446,16 +392,6 @@ class Writer:
             p.tops = [*p.tops, *([w.joined(p.chain, "@")] if p.chain else [])]
             p.chain = (w.called("ones", *(self.dimension(x[0]) for x in labels)),)
         p.cover = 2
-
-
-def _place(t: Text) -> tuple[int, str]:
-    """Where a scalar factor stands: names first, by name, then functions, then sums."""
-    node = t.node
-    if isinstance(node, w.n.Binary) and node.op == "**" and isinstance(node.right, w.n.Number):
-        node = node.left
-    if isinstance(node, w.n.Name):
-        return 0, node.id
-    return (2 if isinstance(node, w.n.Binary) and node.op in "+-" else 1), ""
 
 
 def needed(t: v.Tensor) -> list[v.Base]:

@@ -1,4 +1,7 @@
-"""One term of a sum with what hangs on its labels: vectors, columns, outer products, diagonals."""
+"""One term of a sum with what hangs on its labels: vectors, columns, outer products, diagonals.
+
+What is no matrix product is written by letters, as an einsum.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from gradcli.symbolic import value as v
 from gradcli.symbolic.collect import Piece
 from gradcli.symbolic.contraction import Graph, Vector, elementwise
 from gradcli.symbolic.text import Text
+from gradcli.symbolic.write_joined import unjoined
 
+_LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
 _KEEPING = dict.fromkeys(("sum", "mean", "amax", "amin", "prod", "logsumexp"), 2) | {"norm": 3}
 """Functions that can keep a dimension, by the number of their arguments with one."""
 
@@ -89,3 +94,76 @@ def diagonal_piece(
         inner = Text(node.args[0], one.text().cost - 1)
         return Piece(c, tops, below, (w.binary("*", eye, inner),), 2)
     return Piece(c, tops, below, (w.called("diag", elementwise(every)),), 2)
+
+
+def averaged(writer: Any, p: Piece) -> Piece:
+    """A sum over a dimension divided by its size is a mean."""
+    places = [(p.tops, i) for i in range(len(p.tops))]
+    chain = list(p.chain)
+    if len(chain) == 1:
+        places.append((chain, 0))
+    for texts, i in places:
+        dims = writer.sums.get(texts[i].key)
+        if dims is None:
+            continue
+        below, c = list(p.below), p.c
+        for d in dims:
+            size = writer.dimension(d)
+            found = next((t for t in below if t.key == size.key), None)
+            if found is not None:
+                below.remove(found)
+            elif size.key.isdigit() and c.denominator % int(size.key) == 0:
+                c *= int(size.key)
+            else:
+                break
+        else:
+            node = texts[i].node
+            if isinstance(node, w.n.Call) and w.choice(node.args[0]):
+                continue  # whole numbers have no mean
+            texts[i] = w.averaged(texts[i])
+            p.below, p.c, p.chain = below, c, tuple(chain)
+    return p
+
+
+def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
+    """A term as scalars and an einsum, which takes every sum and every shape."""
+    tops: list[Text] = []
+    below: list[Text] = []
+    letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
+    parts: list[str] = []
+    operands: list[Text] = []
+    factors = list(m)
+    if any(b.kind == "join" for b, _, _ in m):
+        factors = unjoined(writer, factors)
+    for f in writer.operands(factors):
+        text, exponent, idx = f.text, f.exponent, f.idx
+        if not idx:
+            (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
+            continue
+        for x in idx:
+            if x not in letters:
+                letters[x] = _LETTERS[len(letters)]
+        parts.append("".join(letters[x] for x in idx))
+        if exponent < 0:
+            text, exponent = w.binary("/", w.numeral(1), w.raised(text, -exponent)), Fraction(1)
+        operands.append(w.raised(text, exponent))
+    for x in labels:
+        if not any(letters[x] in p for p in parts):
+            parts.append(letters[x])
+            operands.append(w.called("ones", writer.dimension(x[0])))
+    tops.sort(key=place_of)
+    if len(parts) == 1 and parts[0] == "".join(letters[x] for x in labels):
+        return Piece(c, tops, below, (operands[0],), 2 if labels else 0)
+    equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
+    found = w.called("einsum", w.quoted(equation), *operands)
+    return Piece(c, tops, below, (found,), 2 if labels else 0)
+
+
+def place_of(t: Text) -> tuple[int, str]:
+    """Where a scalar factor stands: names first, by name, then functions, then sums."""
+    node = t.node
+    if isinstance(node, w.n.Binary) and node.op == "**" and isinstance(node.right, w.n.Number):
+        node = node.left
+    if isinstance(node, w.n.Name):
+        return 0, node.id
+    return (2 if isinstance(node, w.n.Binary) and node.op in "+-" else 1), ""

@@ -163,7 +163,8 @@ def _matrix(rng: random.Random, shape: Shape, depth: int) -> str:
     ]  # fmt: skip
     if r == c:
         ways += [f"inv({own} + 3*eye({r}))", f"diag({v})", f"({own})*eye({r})",
-                 f"matrix_power({own}, 2)", f"cholesky(({own}) @ ({own}).T + eye({r}))"]  # fmt: skip
+                 f"matrix_power({own}, 2)",
+                 f"cholesky(({own}) @ ({own}).T + eye({r}))"]  # fmt: skip
     return rng.choice(ways)
 
 

@@ -73,7 +73,8 @@ ALIKE = [
 NAMES = {name: getattr(np, name) for name in ALIKE} | {
     "atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "flatten": np.ravel,
     "matrix_power": np.linalg.matrix_power, "lgamma": np.vectorize(math.lgamma),
-    "digamma": np.vectorize(digamma), "ndtr": np.vectorize(normal), "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
+    "digamma": np.vectorize(digamma), "ndtr": np.vectorize(normal),
+    "sigmoid": lambda u: 1 / (1 + np.exp(-u)), "softmax": softmax,
     "logsumexp": logsumexp, "log_softmax": lambda u, dim=-1: np.log(softmax(u, dim)),
     "norm": norm, "max": np.maximum, "min": np.minimum, "relu": lambda u: np.maximum(u, 0),
     "ones": lambda *n: np.ones(n), "zeros": lambda *n: np.zeros(n), "inv": np.linalg.inv,

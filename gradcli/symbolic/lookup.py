@@ -1,0 +1,46 @@
+"""What a name that is called stands for: an operator, or a function composed of operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.language import nodes as n
+from gradcli.language.check import Checked
+from gradcli.language.names import CALLED, NAMES, namespace
+from gradcli.ops.core import OPERATORS, Operator
+
+
+def composed_function(checked: Checked, func: n.Node, name: str) -> Any:
+    """What a composed function's name stands for; None where it is not known."""
+    if isinstance(func, n.Name):
+        if func.id in checked.imported:
+            return checked.imported[func.id]
+    else:
+        words, inner = [], func
+        while isinstance(inner, n.Attribute):
+            words.append(inner.name)
+            inner = inner.value
+        if isinstance(inner, n.Name) and inner.id in checked.modules:
+            found = namespace(checked.modules[inner.id])
+            dotted = ".".join(reversed(words))
+            return None if found is None else _looked_up(found, dotted)
+    return NAMES.get(name) or CALLED.get(name)
+
+
+def _looked_up(table: Any, name: str) -> Any:
+    try:
+        return table[name]
+    except KeyError:
+        return None
+
+
+_by_name: dict[str, Operator] = {}
+
+
+def called_by_name(name: str) -> Operator | None:
+    """The operator of a name, or of an alias."""
+    if len(_by_name) < len(OPERATORS):
+        for op in OPERATORS.values():
+            for known in (op.name, *op.aliases):
+                _by_name.setdefault(known, op)
+    return _by_name.get(name)
