@@ -9,14 +9,57 @@ import numpy as np
 import typer
 
 from gradcli.cli import inputs, options, output, watchdog
-from gradcli.display.values import show_rows, show_value
+from gradcli.cli.diff_output import say, write_json, write_text
 from gradcli.engine import dtypes
 from gradcli.language.run import MAX_STEPS, Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
 
-WIDTH = 100
-"""Notes that are longer together get a line each."""
 _KINDS = ("scalar", "vector", "matrix", "tensor")
+
+
+Wrt = Annotated[
+    str | None,
+    typer.Option(
+        "--wrt",
+        metavar="NAMES",
+        help="By these; with --order 2, x,y is the mixed one: by x, then by y.",
+    ),
+]
+Order = Annotated[int, typer.Option("--order", metavar="N", help="Differentiate N times.")]
+Along = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--along",
+        metavar="NAME=V",
+        help="In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
+    ),
+]
+Structured = Annotated[
+    bool, typer.Option("--structured", help="By symmetric matrices as such: 2G - diag(G).")
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option("--at", metavar="NAME=VALUE", help="Evaluate there; may be repeated."),
+]
+Zeros = Annotated[
+    bool, typer.Option("--zeros", help="Where the derivative is zero (one scalar variable).")
+]
+Range = Annotated[
+    str | None,
+    typer.Option("--range", metavar="A,B", help="Look for zeros from A to B (default -10,10)."),
+]
+Taylor = Annotated[
+    int | None, typer.Option("--taylor", metavar="N", help="The Taylor series to order N instead.")
+]
+Around = Annotated[
+    str, typer.Option("--around", metavar="A", help="The point of the series: 0, pi/2, a.")
+]
+Let = Annotated[bool, typer.Option("--let/--no-let", help="Name what stands twice (not in JSON).")]
+Latex = Annotated[bool, typer.Option("--latex", help="Write LaTeX.")]
+Code = Annotated[
+    str | None,
+    typer.Option("--code", metavar="LIBRARY", help="Write a function: numpy, torch or jax."),
+]
 
 
 def diff(
@@ -25,52 +68,18 @@ def diff(
     pieces: options.Pieces = None,
     file: options.File = None,
     of: options.Of = None,
-    wrt: Annotated[
-        str | None,
-        typer.Option(
-            "--wrt",
-            metavar="NAMES",
-            help="By these; with --order 2, x,y is the mixed one: by x, then by y.",
-        ),
-    ] = None,
-    order: Annotated[int, typer.Option("--order", metavar="N", help="Differentiate N times.")] = 1,
-    along: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--along",
-            metavar="NAME=V",
-            help="In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
-        ),
-    ] = None,
-    structured: Annotated[
-        bool, typer.Option("--structured", help="By symmetric matrices as such: 2G - diag(G).")
-    ] = False,
-    at: Annotated[
-        list[str] | None,
-        typer.Option("--at", metavar="NAME=VALUE", help="Evaluate there; may be repeated."),
-    ] = None,
-    zeros: Annotated[
-        bool, typer.Option("--zeros", help="Where the derivative is zero (one scalar variable).")
-    ] = False,
-    range: Annotated[
-        str | None,
-        typer.Option("--range", metavar="A,B", help="Look for zeros from A to B (default -10,10)."),
-    ] = None,
-    taylor: Annotated[
-        int | None,
-        typer.Option("--taylor", metavar="N", help="The Taylor series to order N instead."),
-    ] = None,
-    around: Annotated[
-        str, typer.Option("--around", metavar="A", help="The point of the series: 0, pi/2, a.")
-    ] = "0",
-    let: Annotated[
-        bool, typer.Option("--let/--no-let", help="Name what stands twice (not in JSON).")
-    ] = True,
-    latex: Annotated[bool, typer.Option("--latex", help="Write LaTeX.")] = False,
-    code: Annotated[
-        str | None,
-        typer.Option("--code", metavar="LIBRARY", help="Write a function: numpy, torch or jax."),
-    ] = None,
+    wrt: Wrt = None,
+    order: Order = 1,
+    along: Along = None,
+    structured: Structured = False,
+    at: At = None,
+    zeros: Zeros = False,
+    range: Range = None,
+    taylor: Taylor = None,
+    around: Around = "0",
+    let: Let = True,
+    latex: Latex = False,
+    code: Code = None,
     given: options.Set = None,
     json: options.Json = False,
     precision: options.Precision = None,
@@ -79,10 +88,10 @@ def diff(
     max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
     timeout: options.Timeout = 60.0,
 ) -> None:
-    """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m, with
-    symmetric, spd or positive after it. A value declares its shape, and the formula is evaluated at
-    it. What is not declared is inferred and told. A program with loops and branches is followed
-    along the path that the values take, and the formula holds on that path.
+    """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m or
+    tensor:n,m,p, with symmetric, spd or positive after it. A value declares its shape, and the
+    formula is evaluated at it. What is not declared is inferred and told. A program with loops and
+    branches is followed along the path that the values take, and the formula holds on that path.
 
     Example: gradcli diff "x.T @ A @ x" --x vector --A matrix --wrt x
     """
@@ -103,18 +112,18 @@ def diff(
     found = None if zeros else job.evaluated(result)
     looked = job.zeros(result, range) if zeros else None
     if code is not None:
-        return _said(result.code(code), "#", result)
+        return say(result.code(code), "#", result)
     if latex:
         from gradcli.symbolic.latex import result_latex, symbol_of_derivative
 
         text = result_latex(result, let)
         if len(result.derivatives) == 1 and not text.startswith(r"\begin{aligned}"):
             text = f"{symbol_of_derivative(next(iter(result.derivatives)), result)} = {text}"
-        return _said(text + "\n", "%", result)
+        return say(text + "\n", "%", result)
     watchdog.stop()
     if json:
-        return _json(result, found, looked, job)
-    return _text(result, found, looked, job, let, digits)
+        return write_json(result, found, looked, job)
+    return write_text(result, found, looked, job, let, digits)
 
 
 def _exclusive(*given: tuple[str, bool]) -> None:
@@ -290,96 +299,3 @@ def _branches(program: Program) -> bool:
     )  # fmt: skip
     body = program.checked.module.body
     return len(body) > 1 or any(isinstance(node, control) for node in n.walk(body[0]))
-
-
-# ---- Output --------------------------------------------------------------------------------------
-
-
-def _notes(result: Any) -> list[str]:
-    """What was assumed, on which path the formula holds, and how it was checked."""
-    from gradcli.symbolic.conditions import conditions_text
-
-    notes = []
-    if result.conditions:
-        notes.append(conditions_text(result.conditions))
-    for name, array in result.constants.items():
-        notes.append(f"{name} = {show_value(array, None)}".replace("\n", " "))
-    notes += result.kinks
-    if result.assumed:
-        assumed = ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())
-        notes.append(f"assumed: {assumed}")
-    if result.checked is not None:
-        points = result.checked["points"]
-        where = f"{points} point" + "s" * (points != 1)
-        notes.append(f"checked at {where}: {result.checked['max_rel_error']:.0e}")
-    return notes
-
-
-def _said(text: str, comment: str, result: Any) -> None:
-    """A text for another program, what is to be known about it in comments."""
-    watchdog.stop()
-    output.write(text)
-    for note in _notes(result):
-        output.write(f"{comment} {note}\n")
-
-
-def _json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: _Job) -> None:
-    from gradcli.display.records import dump_json, tensor_record
-
-    record: dict[str, Any] = {
-        "schema": 1, "ok": True, "command": "diff", "derivatives": result.derivatives,
-        "assumed": result.assumed, "checked": result.checked,
-    }  # fmt: skip
-    if job.along:
-        record["along"] = job.along
-    if result.conditions:
-        record["conditions"] = [c.record() for c in result.conditions]
-    if result.constants:
-        record["constants"] = {k: tensor_record(x) for k, x in result.constants.items()}
-    if found is not None:
-        values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
-        record["values"] = {name: tensor_record(value) for name, value in values.items()}
-    if looked is not None:
-        record["zeros"] = {name: z.record() for name, z in looked.items()}
-    if result.kinks:
-        record["kinks"] = result.kinks
-    record["warnings"] = []
-    output.write(dump_json(record) + "\n")
-
-
-def _text(
-    result: Any, found: Any, looked: Mapping[str, Any] | None, job: _Job, let: bool, digits: Any
-) -> None:
-    from gradcli.symbolic.let import named
-
-    values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
-    rows: list[tuple[str, str]] = []
-    for name, formula in result.derivatives.items():
-        bindings: list[tuple[str, str]] = []
-        if let:
-            formula, bindings = named(formula, result.declared)
-        lines = [formula]
-        for i, (short, meaning) in enumerate(bindings):
-            lines.append(f"{'where' if not i else '     '} {short} = {meaning}")
-        rows.append((job.label(name, result.order), "\n".join(lines)))
-        if found is not None:
-            rows.append(("  at", show_value(values[name], digits)))
-        if looked is not None:
-            rows.append(("  zero", _zeros_text(name, looked[name], digits)))
-    output.write(show_rows(rows) + "\n")
-    notes = _notes(result)
-    if looked is not None:
-        notes += sorted({z.method for z in looked.values()})
-    line = "# " + "      ".join(notes)
-    output.write((line if len(line) <= WIDTH else "# " + "\n# ".join(notes)) + "\n")
-
-
-def _zeros_text(name: str, z: Any, digits: Any) -> str:
-    if z.everywhere:
-        return "everywhere"
-    if not z.points:
-        return "nowhere"
-    shown = []
-    for x, exact in zip(z.points, z.exact, strict=True):
-        shown.append(show_value(np.float64(x), digits) if exact is None else str(exact))
-    return ", ".join(f"{name} = {x}" for x in shown)

@@ -1,0 +1,104 @@
+"""How ``gradcli diff`` shows its answers: formulas with their notes, and as a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.cli import output, watchdog
+from gradcli.display.values import show_rows, show_value
+
+WIDTH = 100
+"""Notes that are longer together get a line each."""
+
+
+def notes_of(result: Any) -> list[str]:
+    """What was assumed, on which path the formula holds, and how it was checked."""
+    from gradcli.symbolic.conditions import conditions_text
+
+    notes = []
+    if result.conditions:
+        notes.append(conditions_text(result.conditions))
+    for name, array in result.constants.items():
+        notes.append(f"{name} = {show_value(array, None)}".replace("\n", " "))
+    notes += result.kinks
+    if result.assumed:
+        assumed = ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())
+        notes.append(f"assumed: {assumed}")
+    if result.checked is not None:
+        points = result.checked["points"]
+        where = f"{points} point" + "s" * (points != 1)
+        notes.append(f"checked at {where}: {result.checked['max_rel_error']:.0e}")
+    return notes
+
+
+def say(text: str, comment: str, result: Any) -> None:
+    """A text for another program, what is to be known about it in comments."""
+    watchdog.stop()
+    output.write(text)
+    for note in notes_of(result):
+        output.write(f"{comment} {note}\n")
+
+
+def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any) -> None:
+    from gradcli.display.records import dump_json, tensor_record
+
+    record: dict[str, Any] = {
+        "schema": 1, "ok": True, "command": "diff", "derivatives": result.derivatives,
+        "assumed": result.assumed, "checked": result.checked,
+    }  # fmt: skip
+    if job.along:
+        record["along"] = job.along
+    if result.conditions:
+        record["conditions"] = [c.record() for c in result.conditions]
+    if result.constants:
+        record["constants"] = {k: tensor_record(x) for k, x in result.constants.items()}
+    if found is not None:
+        values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
+        record["values"] = {name: tensor_record(value) for name, value in values.items()}
+    if looked is not None:
+        record["zeros"] = {name: z.record() for name, z in looked.items()}
+    if result.kinks:
+        record["kinks"] = result.kinks
+    record["warnings"] = []
+    output.write(dump_json(record) + "\n")
+
+
+def write_text(
+    result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any, let: bool, digits: Any
+) -> None:
+    from gradcli.symbolic.let import named
+
+    values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
+    rows: list[tuple[str, str]] = []
+    for name, formula in result.derivatives.items():
+        bindings: list[tuple[str, str]] = []
+        if let:
+            formula, bindings = named(formula, result.declared)
+        lines = [formula]
+        for i, (short, meaning) in enumerate(bindings):
+            lines.append(f"{'where' if not i else '     '} {short} = {meaning}")
+        rows.append((job.label(name, result.order), "\n".join(lines)))
+        if found is not None:
+            rows.append(("  at", show_value(values[name], digits)))
+        if looked is not None:
+            rows.append(("  zero", _zeros_text(name, looked[name], digits)))
+    output.write(show_rows(rows) + "\n")
+    notes = notes_of(result)
+    if looked is not None:
+        notes += sorted({z.method for z in looked.values()})
+    line = "# " + "      ".join(notes)
+    output.write((line if len(line) <= WIDTH else "# " + "\n# ".join(notes)) + "\n")
+
+
+def _zeros_text(name: str, z: Any, digits: Any) -> str:
+    if z.everywhere:
+        return "everywhere"
+    if not z.points:
+        return "nowhere"
+    shown = []
+    for x, exact in zip(z.points, z.exact, strict=True):
+        shown.append(show_value(np.float64(x), digits) if exact is None else str(exact))
+    return ", ".join(f"{name} = {x}" for x in shown)
