@@ -29,6 +29,7 @@ COMMANDS = {
     "explain": "the chain rule step by step, forward and backward",
     "graph": "the recorded graph as text, Graphviz, JSON or for TensorBoard",
     "plot": "a value and its derivative over a range of one variable",
+    "minimize": "where a scalar is smallest, from a given start",
     "run": "run a program; its prints are its output",
     "fmt": "a program in canonical form, comments kept",
     "batch": "one gradient per row of a JSONL or CSV file",

@@ -148,8 +148,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0603": (
         "the source is too large",
-        "A program or expression has at most 1 MiB and 100,000 statements. Keep numbers in a data file and load them "
-        "with a flag.",
+        "A program or expression has at most 1 MiB and 100,000 statements. Keep numbers in a data "
+        "file and load them with a flag.",
         "",
     ),
     "E0604": (

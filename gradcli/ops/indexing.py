@@ -51,7 +51,7 @@ def _charge_picked(x: Any, index: Any) -> None:
                 axis += 1
             continue
         shape = np.shape(part)
-        if getattr(part, "dtype", None) == bool:
+        if getattr(getattr(part, "dtype", None), "kind", "") == "b":
             return
         shapes.append(shape)
         axis += 1

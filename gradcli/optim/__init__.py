@@ -3,6 +3,7 @@
 sgd        SGD                          lbfgs      LBFGS, with line_search
 adam       Adam, AdamW                  adaptive   Adagrad, Adadelta, Rprop
 rmsprop    RMSprop                      adamlike   Adamax, NAdam, RAdam
+minimize   a loop around any of them, with a word on how it ended
 """
 
 from gradcli.optim.adam import Adam, AdamW

@@ -39,6 +39,7 @@ def test_importing_gradcli_loads_numpy_and_nothing_heavy():
         ),
         (["eval", "sin(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["run", "-e", "print(1)"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
+        (["minimize", "x*x", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["grad", "x*sni(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.language.codes"}),
         (["ops"], {"gradcli.symbolic"}),
     ],
