@@ -127,7 +127,6 @@ WITHHELD = {
     "allow_mutation_on_saved_tensors": "write x = x + 1 where x += 1 would change a saved value",
     "metadata": "a node's notes are a dictionary; keep them in a list of your own",
     "Generator": "a program draws from one sequence; manual_seed(n) starts it",
-    "format": 'write f"{x:.4f}"',
     "astype": "write x.to(torch.float32)",
     "untyped_storage": "x.storage_offset() and x.stride() say how entries lie in shared memory",
     "forward_ad": "func.jvp(f, (x,), (v,)) pushes a tangent forward",

@@ -27,7 +27,7 @@ PASTED = [
     ("y = «null»", "E0202", "write None"),
     ("y = «NaN»", "E0202", "write nan"),
     ("y = «np».array([1])", "E0202", "import numpy as np"),
-    ("import torch.nn as nn\ny = «nn.Linear»(3, 4)", "E0204", "x @ W.T + b"),
+    ("import torch.nn as nn\ny = «nn.Transformer»(3, 4)", "E0204", "x @ W.T + b"),
     ("import «os»", "E0139", "torch, numpy"),
     ("from torch import «*»", "E0137", "import torch"),
     ("def f(a, «*», b): pass", "E0137", "by position or by name"),

@@ -28,7 +28,7 @@ ATTACKS = [
     "result_", "isinstance(x, x)", "super()", "id(x)", "classmethod", "iter(x)", "load('x')",
     "save(x)", "fromfile('x')", "from_file('x')", "torch.load('x')", "delattr(x, 'a')",
     # by syntax
-    "import os", "import sys as torch", "from os import system", "import torch.utils",
+    "import os", "import sys as torch", "from os import system", "import torch.utils.cpp_extension",
     "from torch import *", "class A: pass", "class A(object): pass", "@f\ndef g(): pass",
     "try:\n    1\nexcept: pass", "with open('x'): pass", "async def f(): pass", "yield 1",
     "global x", "nonlocal x", "del x", "x := 3", "(x := 3)", "lambda *a: a", "f(*x)", "f(**x)",

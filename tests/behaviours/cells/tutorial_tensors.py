@@ -1,6 +1,6 @@
 """Cells in the manner of the first tutorials: tensors, random numbers, a first loss."""
 
-# ruff: noqa: E741, UP031, UP032
+# ruff: noqa: E741
 # The cells stand as a notebook has them.
 
 import numpy as np
@@ -225,8 +225,6 @@ x = torch.tensor(3.5)
 print(x.item(), float(x), int(x), bool(x), x.tolist())
 print(torch.tensor([[1, 2], [3, 4]]).tolist())
 print(f"{x:.2f} {x.item():8.3f}")
-print("loss: {:.4f}".format(x))
-print("loss: %.3f" % x)
 
 # %% a table of epochs as tutorials print
 w = torch.tensor(0.0, requires_grad=True)
