@@ -7,18 +7,13 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.creation import empty, zeros
+from gradcli.engine.functions import cat, stack
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import ValueFault
-
-
-def _stacked(values: list[Tensor], dim: int) -> Tensor:
-    from gradcli.engine.functions import stack
-
-    return stack(values, dim)
 
 
 def _tanh(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
@@ -174,9 +169,9 @@ class _Layers(_Recurrent):
                 ways.append(way)
                 last.append(state)
             values = ways[0] if len(ways) == 1 else [
-                _O["cat"](list(pair), -1) for pair in zip(*ways, strict=True)
+                cat(list(pair), -1) for pair in zip(*ways, strict=True)
             ]  # fmt: skip
-        out = _stacked(values, 1 if self.batch_first and not single else 0)
+        out = stack(values, 1 if self.batch_first and not single else 0)
         return (out.squeeze(1) if single else out), self._joined(last, single)
 
     def _way(self, values: list, state: Any, end: str, back: bool) -> tuple[list, Any]:
@@ -197,7 +192,7 @@ class _Layers(_Recurrent):
 
     def _joined(self, last: list, single: bool) -> Any:
         parts = list(zip(*last, strict=True)) if self.kind == "lstm" else [last]
-        joined = [_stacked(list(p), 0) for p in parts]
+        joined = [stack(list(p), 0) for p in parts]
         joined = [j.squeeze(1) if single else j for j in joined]
         return tuple(joined) if self.kind == "lstm" else joined[0]
 

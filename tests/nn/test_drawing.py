@@ -1,0 +1,110 @@
+"""Random choices, generators, checkpoints, batches of rows and dual numbers at their edges."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import forward_ad
+from gradcli.utils.checkpoint import checkpoint
+from gradcli.utils.data import DataLoader, Subset, TensorDataset, random_split
+
+
+def test_a_state_brings_the_numbers_back():
+    g = torch.Generator().manual_seed(2**62 + 1)
+    torch.randn(3, generator=g)  # half a pair waits
+    state = g.get_state()
+    first = torch.randn(5, generator=g)
+    assert torch.equal(first, torch.randn(5, generator=g.set_state(state)))
+    assert g.initial_seed() == 2**62 + 1
+    with pytest.raises(RuntimeError, match="get_state"):
+        g.set_state(torch.zeros(3))
+
+
+def test_choices_follow_the_weights():
+    torch.manual_seed(0)
+    drawn = torch.multinomial(torch.tensor([1.0, 0.0, 3.0]), 4000, replacement=True)
+    share = torch.bincount(drawn, minlength=3) / 4000
+    assert share[1] == 0 and abs(share[2].item() - 0.75) < 0.03
+    rows = torch.multinomial(torch.tensor([[0.0, 1.0, 1.0], [1.0, 1.0, 0.0]]), 2)
+    assert sorted(rows[0].tolist()) == [1, 2] and sorted(rows[1].tolist()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (lambda: torch.multinomial(torch.ones(2), 3), "without replacement"),
+        (lambda: torch.multinomial(torch.tensor([-1.0, 2.0]), 1), "element < 0"),
+        (lambda: torch.multinomial(torch.zeros(2), 1), "sum of probabilities"),
+        (lambda: torch.multinomial(torch.ones(2), 0), "n_sample <= 0"),
+        (lambda: torch.bernoulli(torch.tensor([1.5])), "p_in"),
+        (lambda: torch.empty(2).bernoulli_(-0.1), "p_in"),
+    ],
+)
+def test_what_cannot_be_drawn(draw, said):
+    with pytest.raises(RuntimeError, match=said):
+        draw()
+
+
+def test_a_checkpoint_has_second_derivatives():
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    y = checkpoint(lambda t: (t.sin() * t.exp()).sum(), x)
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), x)
+    assert torch.allclose(h, 2 * x.cos() * x.exp())
+
+
+def test_a_checkpoint_that_does_something_else():
+    runs = []
+
+    def unsteady(t):
+        runs.append(1)
+        return t.exp() if len(runs) == 1 else t.exp().exp()
+
+    y = checkpoint(unsteady, torch.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="A different number of tensors"):
+        y.sum().backward()
+
+
+def test_rows_in_batches():
+    rows = TensorDataset(torch.arange(7), torch.arange(7) * 2)
+    sizes = [len(a) for a, _ in DataLoader(rows, 3)]
+    assert sizes == [3, 3, 1]
+    assert len(list(DataLoader(rows, 3, drop_last=True))) == len(
+        DataLoader(rows, 3, drop_last=True)
+    )
+    parts = random_split(rows, [0.5, 0.5])
+    assert [len(p) for p in parts] == [4, 3]
+    seen = sorted(int(a) for part in parts for a, _ in part)
+    assert seen == list(range(7)) and isinstance(parts[0], Subset)
+    with pytest.raises(ValueError, match="Sum of input lengths"):
+        random_split(rows, [1, 2])
+    with pytest.raises(ValueError, match="Size mismatch"):
+        TensorDataset(torch.ones(2), torch.ones(3))
+
+
+def test_dual_numbers_at_their_edges():
+    x, v = torch.tensor(2.0), torch.tensor(1.0)
+    with pytest.raises(RuntimeError, match="no level exists"):
+        forward_ad.make_dual(x, v)
+    with forward_ad.dual_level():
+        with pytest.raises(RuntimeError, match="Nested forward mode"):
+            forward_ad.enter_dual_level()
+        with pytest.raises(RuntimeError, match="same shape"):
+            forward_ad.make_dual(x, torch.ones(2))
+        with pytest.raises(TypeError, match="make_dual takes tensors"):
+            forward_ad.make_dual(2.0, v)
+        y = forward_ad.make_dual(x, v) ** 3
+        assert forward_ad.unpack_dual(y).tangent == 12
+    assert forward_ad.unpack_dual(y).tangent is None
+    with pytest.raises(RuntimeError, match="no level was entered"):
+        forward_ad.exit_dual_level()
+
+
+def test_ranges_of_element_types():
+    assert repr(torch.iinfo(torch.int8)) == "iinfo(min=-128, max=127, dtype=int8)"
+    assert torch.finfo(torch.complex64).max == torch.finfo(torch.float32).max
+    with pytest.raises(TypeError, match="requires a floating point"):
+        torch.finfo(torch.int32)
+    with pytest.raises(TypeError, match="requires an integer"):
+        torch.iinfo(torch.float32)

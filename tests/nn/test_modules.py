@@ -1,0 +1,170 @@
+"""Modules: what is found by assignment, what is refused, and what is the same after a copy."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli import nn
+from gradcli.nn.utils import parametrize
+
+
+class Shared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 2)
+        self.b = self.a
+        self.scale = nn.Parameter(torch.ones(2))
+        self.register_buffer("seen", torch.zeros(1))
+        self.register_buffer("scratch", torch.zeros(1), persistent=False)
+
+    def forward(self, x):
+        return self.b(self.a(x)) * self.scale
+
+
+def test_what_is_shared_appears_once():
+    m = Shared()
+    assert [n for n, _ in m.named_parameters()] == ["scale", "a.weight", "a.bias"]
+    assert len(list(m.modules())) == 2
+    assert "b.weight" in m.state_dict() and "scratch" not in m.state_dict()
+
+
+def test_an_assignment_replaces_what_had_the_name():
+    m = Shared()
+    m.a = nn.Identity()
+    assert "a.weight" not in dict(m.named_parameters())
+    m.scale = None
+    assert m.scale is None and "scale" not in dict(m.named_parameters())
+    del m.b
+    with pytest.raises(AttributeError, match="'Shared' object has no attribute 'b'"):
+        m.b  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "said"),
+    [
+        (lambda: nn.Linear(1, 1).add_module("a.b", nn.ReLU()), KeyError, "may not be empty"),
+        (lambda: nn.Linear(1, 1).register_buffer("weight", None), KeyError, "already exists"),
+        (lambda: nn.Sequential(nn.ReLU), TypeError, "is not a Module subclass"),
+        (lambda: nn.ModuleList([1]), TypeError, "is not a Module subclass"),
+        (lambda: nn.Parameter([1.0]), TypeError, "made of a tensor"),
+        (lambda: nn.Dropout(1.5), ValueError, "between 0 and 1"),
+        (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "divisible by groups"),
+        (lambda: nn.GroupNorm(2, 3), ValueError, "divisible by num_groups"),
+        (lambda: nn.BatchNorm2d(3)(torch.ones(2, 3)), ValueError, "expected 4D input"),
+        (lambda: nn.RNNCell(1, 1, nonlinearity="sin"), ValueError, "Unknown nonlinearity"),
+        (lambda: nn.Sequential(nn.ReLU())[3], IndexError, "out of range"),
+        (lambda: nn.init.xavier_uniform_(torch.ones(3)), ValueError, "fewer than 2 dimensions"),
+        (lambda: nn.init.calculate_gain("cube"), ValueError, "Unsupported nonlinearity"),
+        (lambda: nn.Threshold(1.0), TypeError, "value"),
+        (lambda: nn.MSELoss()(torch.ones(1)), TypeError, "takes 2 tensors"),
+        (lambda: nn.Nothing, AttributeError, "no attribute 'Nothing'"),
+    ],
+)
+def test_misuse_says_what_is_wrong(broken, error, said):
+    with pytest.raises(error, match=said):
+        broken()
+
+
+def test_layers_use_no_more_than_numpy_to_be_imported():
+    import subprocess
+    import sys
+
+    code = "import sys, gradcli; print('gradcli.nn' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
+
+
+def test_a_copy_is_of_its_own():
+    m = Shared()
+    m(torch.ones(1, 2)).sum().backward()
+    other = copy.deepcopy(m)
+    assert other.a is other.b and other.a.weight is not m.a.weight
+    assert torch.equal(other.scale.grad, m.scale.grad)
+    with torch.no_grad():
+        other.scale.zero_()
+    assert m.scale.sum() == 2
+
+
+def test_backward_hooks_see_and_replace():
+    m = nn.Linear(2, 1, bias=False)
+    torch.nn.init.ones_(m.weight)
+    m.register_full_backward_pre_hook(lambda mod, go: (go[0] * 2,))
+    m.register_full_backward_hook(lambda mod, gi, go: (gi[0] * 10,))
+    x = torch.ones(1, 2, requires_grad=True)
+    m(x).sum().backward()
+    assert x.grad.tolist() == [[20.0, 20.0]]
+    seen, m = [], nn.Linear(2, 1, bias=False)
+    m.register_full_backward_hook(lambda mod, gi, go: seen.append((gi, go[0].item())))
+    m(torch.ones(1, 2)).sum().backward()
+    assert seen == [((None,), 1.0)]
+
+
+def test_conversions_keep_parameters_and_whole_numbers():
+    m = nn.BatchNorm1d(2)
+    weight = m.weight
+    m.double()
+    assert m.weight is weight and weight.dtype is torch.float64
+    assert m.running_mean.dtype is torch.float64 and m.num_batches_tracked.dtype is torch.int64
+    m.to(torch.float32)
+    assert m.num_batches_tracked.dtype is torch.int64 and weight.dtype is torch.float32
+
+
+def test_cells_and_layers_agree():
+    torch.manual_seed(0)
+    gru, cell = nn.GRU(3, 2), nn.GRUCell(3, 2)
+    for p, q in zip(cell.parameters(), gru.parameters(), strict=True):
+        p.data = q.data
+    x = torch.rand(4, 1, 3)
+    h = torch.zeros(1, 2)
+    for step in x:
+        h = cell(step, h)
+    out, last = gru(x)
+    assert torch.allclose(out[-1], h) and torch.allclose(last[0], h)
+    both = nn.LSTM(3, 2, bidirectional=True)
+    out, (h, c) = both(x)
+    assert out.shape == (4, 1, 4) and h.shape == c.shape == (2, 1, 2)
+    assert torch.allclose(out[0, :, 2:], h[1])
+
+
+def test_parametrizations_come_and_go():
+    class Exp(nn.Module):
+        def forward(self, x):
+            return x.exp()
+
+        def right_inverse(self, y):
+            return y.log()
+
+    layer = nn.Linear(1, 1)
+    torch.nn.init.constant_(layer.weight, 3.0)
+    parametrize.register_parametrization(layer, "weight", Exp())
+    assert abs(layer.weight.item() - 3.0) < 1e-6
+    layer.weight.sum().backward()
+    assert layer.parametrizations.weight.original.grad is not None
+    layer.weight = torch.tensor([[5.0]])
+    assert abs(layer.weight.item() - 5.0) < 1e-6
+    parametrize.remove_parametrizations(layer, "weight")
+    assert type(layer) is nn.Linear and isinstance(layer.weight, nn.Parameter)
+    with pytest.raises(ValueError, match="does not have a parameter"):
+        parametrize.register_parametrization(layer, "nothing", Exp())
+
+
+def test_functional_call_leaves_the_module_as_it_was():
+    layer = nn.Linear(2, 1)
+    before = layer.weight
+    with pytest.raises(RuntimeError):
+        torch.func.functional_call(layer, {"weight": torch.ones(1, 3)}, (torch.ones(1, 2),))
+    assert layer.weight is before
+    with pytest.raises(RuntimeError, match="no parameter or buffer"):
+        torch.func.functional_call(layer, {"w": before}, (torch.ones(1, 2),))
+    with pytest.raises(RuntimeError, match="strict"):
+        torch.func.functional_call(layer, {"weight": before}, torch.ones(1, 2), strict=True)
+
+
+def test_clipping_an_endless_norm():
+    x = torch.ones(1, requires_grad=True)
+    x.grad = torch.tensor([np.inf], dtype=torch.float32)
+    with pytest.raises(RuntimeError, match="non-finite"):
+        nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
