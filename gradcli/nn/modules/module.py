@@ -12,37 +12,19 @@ assignment, which is the order of everything that walks a module.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.graph import Handle
-from gradcli.engine.modes import no_grad
+from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
-from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import TypeFault, UnwrittenFault
 
 _KINDS = ("_parameters", "_buffers", "_modules")
 
 
-class LoadedKeys(NamedTuple):
-    """What ``load_state_dict`` did not find, and what it had no place for."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return (
-            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
-            f"unexpected_keys={self.unexpected_keys})"
-        )
-
-    __str__ = __repr__
-
-
-class Module:
+class Module(State):
     """The base of every layer: a subclass writes ``__init__`` and ``forward``.
 
     Example:
@@ -250,51 +232,6 @@ class Module:
         place, _, name = target.rpartition(".")
         return getattr(self.get_submodule(place), name)
 
-    # -- state -------------------------------------------------------------------------------------
-
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
-        """Parameters and persistent buffers by dotted name; their memory is shared."""
-        found = OrderedDict()
-        for place, module in self.named_modules(remove_duplicate=False):
-            front = f"{prefix}{place}." if place else prefix
-            for name, value in (*module._parameters.items(), *module._buffers.items()):
-                if value is not None and name not in module._not_saved:
-                    found[front + name] = value if keep_vars else value.detach()
-        return found
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> LoadedKeys:
-        """Copy what ``state_dict`` holds into the parameters and buffers of the same names.
-
-        Raises RuntimeFault (E0304) for shapes that differ and, where ``strict``, for names.
-        """
-        own = self.state_dict(keep_vars=True)
-        keys = LoadedKeys(
-            [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
-        )
-        faults = []
-        for what, names in (("Unexpected", keys[1]), ("Missing", keys[0])) if strict else ():
-            if names:
-                listed = ", ".join(f'"{n}"' for n in names)
-                faults.append(f"{what} key(s) in state_dict: {listed}. ")
-        for name, value in own.items():
-            given = state_dict.get(name)
-            if given is not None and given.shape != value.shape:
-                faults.append(
-                    f"size mismatch for {name}: copying a param with shape {given.shape} from "
-                    f"checkpoint, the shape in current model is {value.shape}."
-                )
-        if faults:
-            lines = "".join(f"\n\t{fault}" for fault in faults)
-            name = type(self).__name__
-            raise RuntimeFault("E0304", f"Error(s) in loading state_dict for {name}:{lines}")
-        with no_grad():
-            for name, value in own.items():
-                if name in state_dict:
-                    value.copy_(state_dict[name])
-        return keys
-
     # -- changing all at once ----------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Module], None]) -> Module:
@@ -311,54 +248,6 @@ class Module:
         for module in done:
             fn(module)
         return self
-
-    def _converted(self, convert: Callable[[Tensor], Tensor]) -> Module:
-        for module in self.modules():
-            for param in module._parameters.values():
-                if param is None:
-                    continue
-                param.data = convert(param.data)
-                if param.grad is not None:
-                    param.grad = convert(param.grad)
-            for name, value in module._buffers.items():
-                if value is not None:
-                    module._buffers[name] = convert(value)
-        return self
-
-    def to(self, *args: Any, **options: Any) -> Module:
-        """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must."""
-        probe = Tensor(0).to(*args, **options).dtype
-
-        def convert(value: Tensor) -> Tensor:
-            if value.dtype.kind < 2 and probe is not value.dtype:
-                return value
-            return value.to(*args, **options)
-
-        return self._converted(convert)
-
-    def type(self, dst_type: Any) -> Module:
-        """Every parameter and buffer in another element type."""
-        return self._converted(lambda t: t.type(dst_type))
-
-    def float(self) -> Module:
-        """float32."""
-        return self._converted(lambda t: t.float() if t.is_floating_point() else t)
-
-    def double(self) -> Module:
-        """float64."""
-        return self._converted(lambda t: t.double() if t.is_floating_point() else t)
-
-    def half(self) -> Module:
-        """float16."""
-        return self._converted(lambda t: t.half() if t.is_floating_point() else t)
-
-    def cpu(self) -> Module:
-        """On the CPU."""
-        return self._converted(lambda t: t.cpu())
-
-    def cuda(self, device: Any = None) -> Module:
-        """On the GPU."""
-        return self._converted(lambda t: t.cuda())
 
     def train(self, mode: bool = True) -> Module:
         """Into training: dropout drops, batch normalisation reads the batch."""

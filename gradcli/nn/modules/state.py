@@ -1,0 +1,123 @@
+"""What a module holds as a whole: saved and loaded by name, moved and converted at once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gradcli.engine import Tensor
+from gradcli.engine.modes import no_grad
+from gradcli.ops.errors import RuntimeFault
+
+
+class LoadedKeys(NamedTuple):
+    """What ``load_state_dict`` did not find, and what it had no place for."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
+            f"unexpected_keys={self.unexpected_keys})"
+        )
+
+    __str__ = __repr__
+
+
+class State:
+    """The part of Module that works on everything inside it."""
+
+    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
+        """Parameters and persistent buffers by dotted name; their memory is shared."""
+        found = OrderedDict()
+        for place, module in self.named_modules(remove_duplicate=False):
+            front = f"{prefix}{place}." if place else prefix
+            for name, value in (*module._parameters.items(), *module._buffers.items()):
+                if value is not None and name not in module._not_saved:
+                    found[front + name] = value if keep_vars else value.detach()
+        return found
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> LoadedKeys:
+        """Copy what ``state_dict`` holds into the parameters and buffers of the same names.
+
+        Raises RuntimeFault (E0304) for shapes that differ and, where ``strict``, for names.
+        """
+        own = self.state_dict(keep_vars=True)
+        keys = LoadedKeys(
+            [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
+        )
+        faults = []
+        for what, names in (("Unexpected", keys[1]), ("Missing", keys[0])) if strict else ():
+            if names:
+                listed = ", ".join(f'"{n}"' for n in names)
+                faults.append(f"{what} key(s) in state_dict: {listed}. ")
+        for name, value in own.items():
+            given = state_dict.get(name)
+            if given is not None and given.shape != value.shape:
+                faults.append(
+                    f"size mismatch for {name}: copying a param with shape {given.shape} from "
+                    f"checkpoint, the shape in current model is {value.shape}."
+                )
+        if faults:
+            lines = "".join(f"\n\t{fault}" for fault in faults)
+            name = type(self).__name__
+            raise RuntimeFault("E0304", f"Error(s) in loading state_dict for {name}:{lines}")
+        with no_grad():
+            for name, value in own.items():
+                if name in state_dict:
+                    value.copy_(state_dict[name])
+        return keys
+
+    def _converted(self, convert: Callable[[Tensor], Tensor]) -> Any:
+        for module in self.modules():
+            for param in module._parameters.values():
+                if param is None:
+                    continue
+                param.data = convert(param.data)
+                if param.grad is not None:
+                    param.grad = convert(param.grad)
+            for name, value in module._buffers.items():
+                if value is not None:
+                    module._buffers[name] = convert(value)
+        return self
+
+    def to(self, *args: Any, **options: Any) -> Any:
+        """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must."""
+        probe = Tensor(0).to(*args, **options).dtype
+
+        def convert(value: Tensor) -> Tensor:
+            if value.dtype.kind < 2 and probe is not value.dtype:
+                return value
+            return value.to(*args, **options)
+
+        return self._converted(convert)
+
+    def type(self, dst_type: Any) -> Any:
+        """Every parameter and buffer in another element type."""
+        return self._converted(lambda t: t.type(dst_type))
+
+    def float(self) -> Any:
+        """float32."""
+        return self._converted(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Any:
+        """float64."""
+        return self._converted(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Any:
+        """float16."""
+        return self._converted(lambda t: t.half() if t.is_floating_point() else t)
+
+    def cpu(self) -> Any:
+        """On the CPU."""
+        return self._converted(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Any:
+        """On the GPU."""
+        return self._converted(lambda t: t.cuda())
