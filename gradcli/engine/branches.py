@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.engine.graph import Node
 from gradcli.engine.tensor import Tensor
+from gradcli.ops.comparison import all_finite
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dims
 
@@ -27,8 +28,10 @@ def taken(node: Node, g: Any, pulled: tuple) -> tuple:
         if r is None:
             continue
         raw = _raw(r)
+        if all_finite(raw):
+            continue
         finite = np.isfinite(raw)
-        if finite.all():
+        if finite.all():  # though their squares are not
             continue
         if node.op.kind == "bilinear" and node.op.name != "mul":
             found[i] = _product(node, i, g, r)

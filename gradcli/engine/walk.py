@@ -73,17 +73,19 @@ def run(
     try:
         with np.errstate(all="ignore"):
             careful = mode.branches and any(node.masks for node in order)
-            if recorded or careful or mode.watching or mode.inspect:
+            if recorded or mode.watching or mode.inspect:
                 _walk(order, roots, arrived, gone, recorded, wanted, careful)
             elif wanted is None:
-                _walk_plain(order, arrived, gone)
+                _walk_plain(order, arrived, gone, careful)
             else:
-                _walk_towards(wanted, order, arrived, gone)
+                _walk_towards(wanted, order, arrived, gone, careful)
     finally:
         mode.grad, mode.passing = mode_before, pass_before
 
 
-def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None) -> None:
+def _walk_plain(
+    order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
+) -> None:
     """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
 
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
@@ -94,16 +96,16 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
         if g is None:
             continue
         step = node.step
-        if step is not None:
+        if step is not None and not (careful and node.op.kind in CHOSEN):
             step(node, g, arrived, gone)
         elif node.__class__ is AccumulateGrad:
             accumulate(node, g, False)
         else:
-            _step(node, g, arrived, gone)
+            _step(node, g, arrived, gone, careful)
 
 
 def _walk_towards(
-    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None
+    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
 ) -> None:
     """The plain pass that brings gradients to wanted places alone."""
     order, runs = _only_towards(wanted, order)
@@ -114,17 +116,21 @@ def _walk_towards(
         if node in wanted:
             wanted[node] = g
         if node in runs:
-            (node.step or _step)(node, g, arrived, gone)
+            step = node.step
+            if step is not None and not (careful and node.op.kind in CHOSEN):
+                step(node, g, arrived, gone)
+            else:
+                _step(node, g, arrived, gone, careful)
 
 
-def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None) -> None:
-    """What ``Node.step`` does, for nodes whose class has none of its own."""
+def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
+    """What ``Node.step`` does, for classes that have none, or with an eye on branches not taken."""
     saved = node.saved
     if saved.__class__ is Freed:
         _refuse_again(node)
-    pulled = node.pull(node, g)
-    if node.only is not None:
-        pulled = (pulled,)
+    pulled = _pulled(node, g)
+    if careful and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
         if r is None:  # no edge there, or a custom Function that gave nothing
             continue
@@ -135,6 +141,16 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None) -> N
         arrived[edge] = arrived[edge] + r if edge in arrived else r
     if gone is not None and saved:
         node.saved = gone
+
+
+def _pulled(node: Node, g: Any) -> tuple:
+    """What the node's rules give, a place for each edge."""
+    only = node.only
+    if only is None:
+        return node.pull(node, g)
+    places: list = [None] * len(node.edges)
+    places[only] = node.pull(node, g)
+    return tuple(places)
 
 
 def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
@@ -224,11 +240,8 @@ def _pull_watched(
             _refuse_again(node)
         if recorded:
             pulled = pull_recorded(node, g, wrap)
-        elif node.only is not None:
-            one = (node.pull(node, g),)
-            pulled = (*nothing[: node.only], *one, *nothing[node.only + 1 :])
         else:
-            pulled = node.pull(node, g)
+            pulled = _pulled(node, g)
     except Fault as fault:
         if inspect is not None:
             inspect.explain(node, fault)

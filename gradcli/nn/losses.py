@@ -167,25 +167,45 @@ def nll_loss(
             "E0301", f"Expected target size {list(expected)}, got {list(classes.shape)}",
             help="the target has a class number for each row",
         )  # fmt: skip
-    _known(classes, rows.shape[1], ignore_index)
-    kept = classes != ignore_index
-    safe = classes.masked_fill(~kept, 0)
-    picked = rows.gather(1, safe.unsqueeze(1)).squeeze(1)
-    weights = ones(safe.shape, dtype=input.dtype) if weight is None else weight[safe]
-    weights = weights * kept.to(input.dtype)
-    loss = -picked * weights
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
-    if reduction == "mean":
-        return called(loss.sum() / weights.sum(), name, input)
+    safe, kept = _classes(classes, rows.shape[1], ignore_index)
+    picked = rows.gather(1, safe.unsqueeze(1)).squeeze(1)
+    if kept is None and weight is None:
+        loss = -picked
+        if reduction == "mean":
+            return called(loss.mean(), name, input)
+    else:
+        weights = ones(safe.shape, dtype=input.dtype) if weight is None else weight[safe]
+        if kept is not None:
+            weights = weights * kept.to(input.dtype)
+        loss = -picked * weights
+        if reduction == "mean":
+            return called(loss.sum() / weights.sum(), name, input)
     return _reduced(loss if input.ndim > 1 else loss.squeeze(0), reduction, name, input)
 
 
-def _known(classes: Tensor, count: int, ignored: int) -> None:
-    for number in set(classes.reshape(-1).tolist()):
-        if not 0 <= number < count and number != ignored:
+def _classes(classes: Any, count: int, ignored: int) -> tuple[Any, Any]:
+    """Classes to pick, 0 where they are ignored, and which count: None where all do.
+
+    Raises IndexFault (E0307) for one that is none of ``count``.
+    """
+    if classes.__class__ is Tensor and classes.dtype.kind == 1:
+        numbers = classes.array
+        out_of_range = (numbers < 0) | (numbers >= count)
+        if not out_of_range.any():
+            return (classes, None) if not 0 <= ignored < count else _kept(classes, ignored)
+        out_of_range &= numbers != ignored
+        if out_of_range.any():
             raise IndexFault(
-                "E0307", f"Target {number} is out of bounds.", help=f"classes are 0 to {count - 1}"
-            )
+                "E0307", f"Target {numbers[out_of_range][0]} is out of bounds.",
+                help=f"classes are 0 to {count - 1}",
+            )  # fmt: skip
+    return _kept(classes, ignored)
+
+
+def _kept(classes: Any, ignored: int) -> tuple[Any, Any]:
+    kept = classes != ignored
+    return classes.masked_fill(~kept, 0), kept
 
 
 def cross_entropy(

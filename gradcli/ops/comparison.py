@@ -145,3 +145,12 @@ heaviside = step(
 signbit = constant(
     "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."
 )
+
+
+def all_finite(x: Any) -> bool:
+    """Whether no entry of an array is infinite or NaN; now and then False where they are huge.
+
+    One pass without an array of answers: the sum of squares is not finite where an entry is not.
+    """
+    total = np.vdot(x, x) if x.ndim else x
+    return bool(total - total == 0)

@@ -168,7 +168,12 @@ put = linear(
 
 def _gather(x: Any, indices: Any, dim: int) -> Any:
     charge_shape(indices.shape, x.itemsize)
-    return np.take_along_axis(x, indices, axis=dim)
+    along = (*indices.shape[:dim], x.shape[dim], *indices.shape[dim % x.ndim + 1 :])
+    if along != x.shape:  # sizes of 1 to broadcast, or shapes to refuse
+        return np.take_along_axis(x, indices, axis=dim)
+    places = grid(indices.shape, indices)
+    places[dim] = indices
+    return x[tuple(places)]
 
 
 def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int) -> Any:

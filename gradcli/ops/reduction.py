@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import isnan, ones_like, zeros_like
+from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.core import general, linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
@@ -295,17 +295,18 @@ amin = general(
 
 
 def _shifted_exp(x: Any, axes: Any) -> tuple[Any, Any]:
-    some = count(np.shape(x), axes)
-    top = (np.max if some else np.sum)(x, axis=axes, keepdims=True)  # nothing has no maximum
-    top = np.where(np.isfinite(top), top, 0.0).astype(x.dtype)
+    # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
+    top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    if not all_finite(top):
+        top = np.where(np.isfinite(top), top, 0.0).astype(x.dtype)
     return np.exp(x - top), top
 
 
 def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     axes = normal_dims(dim, np.ndim(x))
     e, top = _shifted_exp(x, axes)
-    out = np.log(np.sum(e, axis=axes, keepdims=True)) + top
-    return out if keepdim else np.squeeze(out, axis=axes)[()]
+    out = np.log(e.sum(axis=axes, keepdims=True)) + top
+    return out if keepdim else out.squeeze(axes)[()]
 
 
 logsumexp = general(
@@ -324,8 +325,9 @@ logsumexp = general(
 
 
 def _softmax(x: Any, dim: int) -> Any:
-    e, _ = _shifted_exp(x, normal_dims(dim, np.ndim(x)))
-    return e / np.sum(e, axis=normal_dims(dim, np.ndim(x)), keepdims=True)
+    axes = normal_dims(dim, np.ndim(x))
+    e, _ = _shifted_exp(x, axes)
+    return e / e.sum(axis=axes, keepdims=True)
 
 
 softmax = general(
