@@ -171,24 +171,36 @@ _NAMESPACES = (
 )
 
 
+# Functions whose modules are loaded with their first use.
 _LATER = {
-    "finfo": "ranges", "iinfo": "ranges",
-    "is_anomaly_enabled": "anomaly", "is_anomaly_check_nan_enabled": "anomaly",
+    "finfo": "engine.ranges", "iinfo": "engine.ranges",
+    "is_anomaly_enabled": "engine.anomaly", "is_anomaly_check_nan_enabled": "engine.anomaly",
+    "cholesky_inverse": "decompositions", "cholesky_solve": "decompositions",
+    "lu_solve": "decompositions", "qr": "decompositions:torch_qr",
+    "svd": "decompositions:torch_svd", "vmap": "func",
+    **dict.fromkeys(
+        ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
+         "conv3d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss",
+         "cosine_similarity", "dropout", "embedding", "group_norm", "hardshrink",
+         "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss",
+         "max_pool1d", "max_pool2d", "pairwise_distance", "pixel_shuffle", "poisson_nll_loss",
+         "prelu", "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss"),
+        "nn.functional",
+    ),
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """Load the namespaces when they are first used."""
-    if name in _NAMESPACES:
+    """Load the namespaces, and the functions that live in them, when they are first used."""
+    if name in _NAMESPACES or name in _LATER:
         import importlib
 
-        return importlib.import_module(f"gradcli.{name}")
-    if name == "vmap":
-        return __getattr__("func").vmap
-    if name in _LATER:
-        import importlib
-
-        return getattr(importlib.import_module(f"gradcli.engine.{_LATER[name]}"), name)
+        if name in _NAMESPACES:
+            return importlib.import_module(f"gradcli.{name}")
+        module, _, other = _LATER[name].partition(":")
+        found = getattr(importlib.import_module(f"gradcli.{module}"), other or name)
+        globals()[name] = found = _with_out(found) if module == "decompositions" else found
+        return found
     raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
 
 

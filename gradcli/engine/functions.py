@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import as_tensor
+from gradcli.engine.results import results
 from gradcli.engine.short_ways import has_short_way, short_function
 from gradcli.engine.tensor import Size, Tensor
 from gradcli.ops.core import OPERATORS
@@ -22,7 +23,8 @@ HIDDEN = frozenset(
     ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast",
      "mT", "cat", "stack", "tile", "adjugate_along", "adjugate_along_two", "contract", "detsign",
      "logabsdet", "bessel_i", "bessel_ie", "bessel_j", "sinc_slope",
-     "fourier", "argcummax", "argcummin")
+     "fourier", "argcummax", "argcummin", "eigh_parts", "eig_parts", "svd_parts",
+     "qr_parts", "lu_compact", "eigvals")
 )  # fmt: skip
 """Operators that are reached by syntax, by a method or through a function below."""
 
@@ -154,7 +156,8 @@ def einsum(equation: str, *operands: Any) -> Any:
 def slogdet(input: Any) -> tuple:
     """The sign of the determinant and the logarithm of its size; the sign is constant."""
     input = as_value(input)
-    return OPERATORS["detsign"](input), OPERATORS["logabsdet"](input)
+    size = OPERATORS["logabsdet"](input)
+    return results("slogdet", sign=OPERATORS["detsign"](input), logabsdet=size)
 
 
 def numel(input: Any) -> int:

@@ -38,3 +38,23 @@ class Range(Results):
     fields = ("min", "max")
     min = property(lambda self: self[0], doc="The smallest entry.")
     max = property(lambda self: self[1], doc="The largest entry.")
+
+
+_made: dict[tuple[str, ...], type[Results]] = {}
+
+
+def results(name: str, **places: Any) -> Results:
+    """A tuple of ``places`` by name, which prints as PyTorch's ``return_types.name``.
+
+    Example:
+        >>> results("linalg_slogdet", sign=1.0, logabsdet=0.5).sign
+        1.0
+    """
+    fields = tuple(places)
+    kind = _made.get(fields)
+    if kind is None:
+        body: dict[str, Any] = {"fields": fields}
+        for i, field in enumerate(fields):
+            body[field] = property(lambda self, i=i: self[i], doc="A place of the tuple.")
+        kind = _made[fields] = type("Results", (Results,), body)
+    return kind(places.values(), name)

@@ -16,6 +16,7 @@
     running         where running extremes stand
     fourier         the discrete Fourier transform
     conversion      other element types, clone, complex parts
+    decompositions  eigh, eig, svd, qr, lu in parts; pinv, matrix_exp
 
 ``core`` says what an operator is and how its one rule is read. This package knows arrays only.
 """
@@ -37,6 +38,7 @@ from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and o
     running,
     fourier,
     conversion,
+    decompositions,
 )
 from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
 
@@ -46,7 +48,7 @@ __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
 def _name_families() -> None:
     for module in (comparison, exponential, special, piecewise, arithmetic, trigonometric,
                    shape, indexing, joining, reduction, products, linalg, einsum, running, fourier,
-                   conversion):  # fmt: skip
+                   conversion, decompositions):  # fmt: skip
         family = module.__name__.rpartition(".")[2]
         for value in vars(module).values():
             if isinstance(value, Operator) and not value.family:

@@ -338,11 +338,16 @@ def push_forward(
             continue
         if op.kind == "bilinear":
             term = op(*(tangent if j == i else a for j, a in enumerate(args)), **params)
-        elif op.scaled[i]:
-            given["t"] = tangent
-            term = op.rules[i](*(given[name] for name in op.reads[i]))
         else:
-            term = tangent * partial(op, i, given)
+            # Of a real result of complex numbers (abs) the rule says where it grows.
+            grows = is_complex(tangent) and not is_complex(out)
+            along = OPERATORS["conj"](tangent) if grows else tangent
+            if op.scaled[i]:
+                given["t"] = along
+                term = op.rules[i](*(given[name] for name in op.reads[i]))
+            else:
+                term = along * partial(op, i, given)
+            term = OPERATORS["real"](term) if grows else term
         total = term if total is None else total + term
     return total
 

@@ -16,7 +16,24 @@ from gradcli.ops.core import OPERATORS, Operator, is_number
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.indexing import is_basic
 
-_LAST = frozenset(("mT", "diagonal", "tril", "triu"))  # work on the last two dimensions
+_LAST = frozenset(
+    (
+        "mT",
+        "diagonal",
+        "tril",
+        "triu",
+        "eigh_parts",
+        "eigvalsh",
+        "eig_parts",
+        "eigvals",
+        "svd_parts",
+        "svdvals",
+        "qr_parts",
+        "lu_compact",
+        "pinv",
+        "matrix_exp",
+    )
+)  # work on the last two dimensions
 
 
 def rule_of(op: Operator) -> Callable | None:

@@ -23,7 +23,7 @@ from gradcli.engine import wrap  # noqa: E402
 from gradcli.engine.dtypes import dtype_of  # noqa: E402
 from gradcli.ops import OPERATORS  # noqa: E402
 
-NOT_YET: dict[str, str] = {}
+NOT_YET: dict[str, str] = dict.fromkeys(("eig_parts", "eigvals"), "CuPy has no eig")
 
 
 def strict(array):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import linalg_table
 import numpy as np
 from rows import Draw
 
@@ -266,5 +267,6 @@ FFT = (
 
 CALLS = {
     f"{c.text} {' '.join(str(d.shape) for d in c.draws.values())}": c
-    for c in (*ACTIVATIONS, *LOSSES, *LAYERS, *CONVOLUTION, *STATISTICS, *PLACING, *SPECIAL, *FFT)
+    for c in (*ACTIVATIONS, *LOSSES, *LAYERS, *CONVOLUTION, *STATISTICS, *PLACING, *SPECIAL, *FFT,
+              *linalg_table.calls(call))
 }

@@ -1,7 +1,7 @@
 """Wrong calls, one a line: a dimension that is not there, a wrong kind, a wrong shape.
 
-``tests/oracles/record_misuses.py`` records which exception PyTorch raises for each. ``m v s i b c
-q k`` are tensors: a matrix, a vector, a number, whole numbers, booleans, complex ones, square ones.
+``tests/oracles/record_misuses.py`` records which exception PyTorch raises for each. The letters are
+tensors: a matrix, a vector, a number, whole numbers, booleans, complex numbers, square matrices.
 """
 
 from __future__ import annotations

@@ -662,10 +662,40 @@ CONVERSION = (
     Row("imag", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.imag(x)"),
 )  # fmt: skip
 
+APARTS = [[1.0, 0.2, -0.3], [0.1, 2.2, 0.25], [-0.2, 0.3, 3.7]]
+TALL = [[1.2, 0.3], [-0.4, 2.1], [0.6, 0.7]]
+TURNING = [[1.0 + 0.4j, 0.2], [-0.3j, 2.5 - 0.2j]]
+NO_VECTORS = "0-d is refused: test_decompositions.py"
+
+
+def decomposed(name: str, torch: str | None, *cases: Any, **more: Any) -> Row:
+    """A decomposition: one matrix, a stack, none, of size 0."""
+    stack = np.array([APARTS, np.array(APARTS).T * 1.3 + 0.1])
+    made = [Case((x,)) for x in (APARTS, stack, *cases)]
+    made += [Case((Draw(s),)) for s in ((0, 2, 2), (0, 0))]
+    return Row(name, tuple(made), torch, apart=NO_VECTORS, **more)
+
+
+SYMMETRIC = "((x + x.mH)/2)"
+DECOMPOSITIONS = (
+    decomposed("eigh_parts", None, saves=("out",)),
+    decomposed("eigvalsh", f"torch.linalg.eigvalsh{SYMMETRIC}", saves=("x",)),
+    Row("eig_parts", (Case((TURNING,)), Case(([TURNING, TURNING],))), None, saves=("out",),
+        apart=NO_VECTORS),
+    Row("eigvals", (Case((TURNING,)), Case(([TURNING, TURNING],))), "torch.linalg.eigvals(x)",
+        saves=("x",), apart=NO_VECTORS),
+    decomposed("svd_parts", None, TALL, np.array(TALL).T, saves=("out",)),
+    decomposed("svdvals", "torch.linalg.svdvals(x)", TALL, np.array(TALL).T, saves=("x",)),
+    decomposed("qr_parts", None, TALL, saves=("out",)),
+    decomposed("lu_compact", None, saves=("out",)),
+    decomposed("pinv", "torch.linalg.pinv(x)", TALL, np.array(TALL).T, saves=("x", "out")),
+    decomposed("matrix_exp", "torch.linalg.matrix_exp(x)", saves=("x",)),
+)  # fmt: skip
+
 ROWS: dict[str, Row] = {
     row.name: row
     for family in (COMPARISON, EXPONENTIAL, SPECIAL, PIECEWISE, ARITHMETIC, TRIGONOMETRIC, SHAPE,
                    INDEXING, JOINING, REDUCTION, PRODUCTS, LINALG, EINSUM, RUNNING, FOURIER,
-                   CONVERSION)
+                   CONVERSION, DECOMPOSITIONS)
     for row in family
 }  # fmt: skip

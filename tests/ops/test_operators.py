@@ -32,7 +32,7 @@ REAL = [
     and "complex" not in str(ROWS[name].cases[place].params)
 ]
 KINKS = [(name, i) for name, row in ROWS.items() for i in range(len(row.kinks))]
-COMPLEX_ONLY = ("real", "imag", "fourier")
+COMPLEX_ONLY = ("real", "imag", "fourier", "eig_parts", "eigvals")
 RTOL = (1e-13, 1e-12, 1e-11, 1e-10)  # by order: what is left of 2.2e-16 after that many rules
 
 

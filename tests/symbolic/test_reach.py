@@ -130,7 +130,9 @@ TENSORS: list[tuple[str, dict]] = [
 
 REFUSED: dict[str, tuple[str, dict]] = {
     "imag": ("imag(x)", {"x": V}),
-    "adjugate": ("adjugate(X)", {"X": Q}), "all": ("x*all(x)", {"x": V}),
+    "adjugate": ("adjugate(X)", {"X": Q}), "eigvalsh": ("eigvalsh(X)", {"X": Q}),
+    "svdvals": ("svdvals(X)", {"X": Q}), "pinv": ("pinv(X)", {"X": Q}),
+    "matrix_exp": ("matrix_exp(X)", {"X": Q}), "all": ("x*all(x)", {"x": V}),
     "any": ("x*any(x)", {"x": V}), "count_nonzero": ("x*count_nonzero(x)", {"x": V}),
     "argmax": ("x*argmax(x)", {"x": V}), "argmin": ("x*argmin(x)", {"x": V}),
     "argsort": ("x*argsort(x)", {"x": V}), "isclose": ("where(isclose(x, 1), x, 0)", {"x": V}),
@@ -145,6 +147,10 @@ ELSEWHERE = {
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
     "cast": "a change of type, in programs", "adjugate_along": "in the rule of adjugate",
     "adjugate_along_two": "in the rule of adjugate",
+    **dict.fromkeys(
+        ("eigh_parts", "eig_parts", "eigvals", "svd_parts", "qr_parts", "lu_compact"),
+        "by gradcli.linalg",
+    ),
 }  # fmt: skip
 SPECIAL = {
     "polygamma": "polygamma(2, {0})",

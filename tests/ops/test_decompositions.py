@@ -1,0 +1,98 @@
+"""Decompositions beyond the tables: their results' form, what is refused, forward mode of abs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.ops.errors import Fault
+
+RNG = np.random.default_rng(11)
+A = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+
+
+def test_results_have_pytorchs_names_and_print_so():
+    found = torch.linalg.eigh(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    assert repr(found).startswith(
+        "gradcli.return_types.linalg_eigh(\neigenvalues=tensor([1., 2.]),"
+    )
+    fields = {
+        "eig": "eigenvalues eigenvectors", "eigh": "eigenvalues eigenvectors", "svd": "U S Vh",
+        "qr": "Q R", "lu": "P L U", "lu_factor": "LU pivots", "lu_factor_ex": "LU pivots info",
+        "slogdet": "sign logabsdet", "inv_ex": "inverse info", "cholesky_ex": "L info",
+    }  # fmt: skip
+    for name, places in fields.items():
+        found = getattr(torch.linalg, name)(A)
+        assert found.fields == tuple(places.split())
+        assert found.name == f"linalg_{name}"
+    assert torch.linalg.lstsq(A, A).fields == ("solution", "residuals", "rank", "singular_values")
+
+
+@pytest.mark.parametrize("name", ["eigh", "eigvalsh", "eig", "eigvals", "matrix_exp", "lu_factor"])
+def test_what_is_no_square_matrix_is_refused(name):
+    for bad in (torch.tensor(1.0), torch.ones(3)):
+        with pytest.raises(RuntimeError) as fault:
+            getattr(torch.linalg, name)(bad)
+        assert fault.value.code == "E0301"
+
+
+@pytest.mark.parametrize("name", ["eigh", "eigvals", "svd", "svdvals", "qr", "pinv"])
+def test_infinite_entries_are_refused(name):
+    with pytest.raises(Fault, match="non-finite"):
+        getattr(torch.linalg, name)(torch.tensor([[float("inf"), 1.0], [1.0, 1.0]]))
+
+
+def test_a_loss_that_hangs_on_phases_is_refused():
+    z = torch.complex(*(torch.tensor(RNG.normal(size=(3, 3))) for _ in "ri"))
+    for name, vectors in (
+        ("linalg_eig", lambda z: torch.linalg.eig(z)[1]),
+        ("linalg_eigh", lambda z: torch.linalg.eigh(z + z.mH)[1]),
+        ("svd", lambda z: torch.linalg.svd(z)[0]),
+    ):
+        leaf = z.clone().requires_grad_()
+        with pytest.raises(
+            RuntimeError, match=rf"{name}_backward: .* multiplication by e\^\{{i phi"
+        ):
+            vectors(leaf).imag.sum().backward()
+        vectors(leaf).abs().sum().backward()
+        assert leaf.grad is not None
+
+
+def test_eigh_reads_one_triangle():
+    whole = torch.tensor([[2.0, 9.0], [1.0, 3.0]])
+    np.testing.assert_allclose(
+        torch.linalg.eigvalsh(whole).numpy(), torch.linalg.eigvalsh(A).numpy(), rtol=1e-6
+    )
+    upper = torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [9.0, 3.0]]), UPLO="U")
+    np.testing.assert_allclose(upper.numpy(), torch.linalg.eigvalsh(A).numpy(), rtol=1e-6)
+
+
+def test_rank_condition_and_least_squares():
+    low = torch.tensor(np.outer([1.0, 2, 3], [1.0, -1]))
+    assert torch.linalg.matrix_rank(low).item() == 1
+    assert torch.linalg.matrix_rank(A).item() == 2
+    tall, right = torch.tensor(RNG.normal(size=(5, 2))), torch.tensor(RNG.normal(size=(5, 3)))
+    found = torch.linalg.lstsq(tall, right)
+    want = np.linalg.lstsq(tall.numpy(), right.numpy())
+    np.testing.assert_allclose(found.solution.numpy(), want[0], rtol=1e-12)
+    np.testing.assert_allclose(found.residuals.numpy(), want[1], rtol=1e-12)
+    x = torch.tensor(RNG.normal(size=(3, 3)) + 2 * np.eye(3))
+    for p in (None, 1, -1, np.inf, "fro", 2, -2):
+        want = np.linalg.cond(x.numpy(), p)
+        np.testing.assert_allclose(torch.linalg.cond(x, p).item(), want, rtol=1e-12)
+    for p in ("fro", "nuc", 1, np.inf):
+        assert torch.autograd.gradcheck(lambda x, p=p: torch.linalg.cond(x, p), [x])
+
+
+def test_out_takes_the_results():
+    values, vectors = torch.empty(0), torch.empty(0)
+    torch.linalg.eigh(A, out=(values, vectors))
+    np.testing.assert_allclose((vectors @ torch.diag(values) @ vectors.T).numpy(), A.numpy(),
+        rtol=1e-5)  # fmt: skip
+
+
+def test_forward_mode_of_the_size_of_complex_numbers_is_real():
+    z, t = ((RNG.normal(size=3) + 1j * RNG.normal(size=3)) for _ in "zt")
+    _, tangent = torch.func.jvp(torch.abs, (torch.tensor(z),), (torch.tensor(t),))
+    np.testing.assert_allclose(tangent.numpy(), (np.conj(z) * t).real / np.abs(z), rtol=1e-12)
