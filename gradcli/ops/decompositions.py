@@ -116,7 +116,7 @@ def _one_phase(who: str, turn: Any) -> None:
 
 
 # The engine turns g and what a general rule gives where results are complex (``pulling``), which is
-# right for a rule without conjugates. These have theirs, and turn both back: ``conj(vjp(conj(g)))``.
+# right for a rule without conjugates. These have theirs, and turn both back.
 
 
 # ---- Symmetric and Hermitian matrices ------------------------------------------------------------
@@ -427,12 +427,13 @@ qr_parts = general(
 
 def _lu_compact(x: Any) -> Any:
     shape = _square_matrix("lu", x)
-    out = x.copy()
+    out, places = x, np.arange(shape[-1], like=x)
+    rows, columns = places[:, None], places[None, :]
     for k in range(shape[-1] - 1):
-        factors = out[..., k + 1 :, k : k + 1] / out[..., k : k + 1, k : k + 1]
-        out[..., k + 1 :, k : k + 1] = factors
-        out[..., k + 1 :, k + 1 :] -= factors * out[..., k : k + 1, k + 1 :]
-    return out
+        factors = np.where(rows > k, out[..., :, k : k + 1] / out[..., k : k + 1, k : k + 1], 0.0)
+        out = out - np.where(columns > k, factors * out[..., k : k + 1, :], 0.0)
+        out = np.where((rows > k) & (columns == k), factors, out)
+    return out.astype(x.dtype)
 
 
 def _lu_both(out: Any) -> tuple[Any, Any]:
