@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.cli import inputs, options, output
 from gradcli.cli.grad import gradients
+from gradcli.cli.job import Job
 from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms.check import numeric_jacobian
 
@@ -16,7 +17,7 @@ STEP = 1e-6
 
 
 @options.command(*options.EVERYTHING)
-def check(job: inputs.Job, wrt: options.Wrt = None) -> None:
+def check(job: Job, wrt: options.Wrt = None) -> None:
     """Example: gradcli check "sum(sigmoid(W @ x)**2)" --W "1,2;3,4" --x 1,-1"""
     value = job.value()
     inputs.need_scalar(value, job.program)

@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli import options, output, watchdog
+from gradcli.cli.job import Job
 from gradcli.display.findings import Diagnosis, examine
 from gradcli.language.diagnostics import Diagnostic
 
@@ -15,7 +16,7 @@ from gradcli.language.diagnostics import Diagnostic
 @options.command(
     options.TEXT, options.VALUES, {k: options.SHOWN[k] for k in ("json", "color")}, options.LIMITS
 )
-def doctor(job: inputs.Job) -> None:
+def doctor(job: Job) -> None:
     """Example: gradcli doctor "sum(where(x > 0, x*log(x), 0))" --x 0,1,4"""
     found = search(job)
     healthy = not any(f.reaches for f in found)
@@ -36,7 +37,7 @@ def doctor(job: inputs.Job) -> None:
         raise typer.Exit(1)
 
 
-def search(job: inputs.Job) -> list[Diagnosis]:
+def search(job: Job) -> list[Diagnosis]:
     """What ``examine`` finds, on the random numbers of the job's own run."""
     job.redraw()
     return examine(job.program, job.leaves, job.bounds, job.of)
@@ -63,7 +64,7 @@ def record_of(said: Diagnosis) -> dict[str, Any]:
     return record
 
 
-def warning(job: inputs.Job, problem: str) -> str:
+def warning(job: Job, problem: str) -> str:
     """``problem`` with the operation that it comes from, in one line."""
     found = search(job)
     if not found:

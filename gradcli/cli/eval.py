@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcli.cli import options
-from gradcli.cli.inputs import Job
+from gradcli.cli.job import Job
 from gradcli.cli.output import array_of
 
 

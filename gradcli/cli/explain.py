@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli.job import Job
 from gradcli.display.graphs import graph_of, watch_gradients
 from gradcli.engine.modes import mode
 
 
 @options.command(options.TEXT, options.VALUES, {"json": options.SHOWN["json"]}, options.LIMITS)
-def explain(job: inputs.Job) -> None:
+def explain(job: Job) -> None:
     """Example: gradcli explain "(x+1 - 2*x)^2" --x 3"""
     from gradcli.display.explanations import explain as explanation
 

@@ -10,6 +10,7 @@ import typer
 
 from gradcli import engine
 from gradcli.cli import inputs, options, output
+from gradcli.cli.job import Job
 from gradcli.engine import Tensor
 from gradcli.language.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -36,7 +37,7 @@ Show = Annotated[
 
 @options.command(*options.EVERYTHING)
 def grad(
-    job: inputs.Job,
+    job: Job,
     wrt: options.Wrt = None,
     cotangent: Cotangent = None,
     retain: Retain = None,

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli import options, output, watchdog
+from gradcli.cli.job import Job
 from gradcli.engine.modes import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -23,7 +24,7 @@ Folder = Annotated[
 
 @options.command(*options.EVERYTHING)
 def graph(
-    job: inputs.Job,
+    job: Job,
     values: Annotated[
         bool, typer.Option("--values", help="Show each node's value and gradient.")
     ] = False,

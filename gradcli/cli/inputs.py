@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
-from gradcli.engine import Tensor, creation, dtypes, functions, random, wrap
+from gradcli.engine import Tensor, creation, dtypes, functions, wrap
 from gradcli.language.articles import a_value
 from gradcli.language.run import (
     MAX_DEPTH,
@@ -374,91 +374,3 @@ def mark_last(fault: Any, program: Program) -> None:
     if body:
         fault.source = program.source
         fault.labels = [(body[-1].start, body[-1].end, "", True)]
-
-
-class Job:
-    """One command's work on one expression: program, leaves, options, results.
-
-    ``asked`` holds the command's parameters by name; those that a command does not have keep
-    their defaults. The program runs once per call of ``result``, on the leaves or on values put
-    in for some.
-    """
-
-    def __init__(self, variables: Variables, asked: Mapping[str, Any]) -> None:
-        from gradcli.cli import output
-
-        self.digits = output.read_precision(asked.get("precision"))
-        self.json, self.format = asked.get("json", False), asked.get("format")
-        self.of = asked.get("of")
-        self.nan = asked.get("nan", "allow")
-        if self.nan not in ("warn", "allow", "error"):
-            raise no_choice("--nan", self.nan, ("warn", "allow", "error"))
-        output.check_colour(asked.get("color"))
-        source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
-        self.bounds = limits(
-            asked["max_steps"], asked["max_mem"],
-            asked.get("max_depth", MAX_DEPTH), asked.get("max_output", OUTPUT_LIMIT),
-        )  # fmt: skip
-        watchdog.start(read_seconds(asked["timeout"]), self.bounds.memory or 0)
-        self.program, self.leaves, self.wanted = load(
-            source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
-            asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
-        )  # fmt: skip
-        self.drawn = random.snapshot()
-
-    def run(self) -> tuple[Tensor, Outcome]:
-        """The value at the given variables, and everything else that the run left."""
-        return self._execute(self.leaves)
-
-    def redraw(self) -> None:
-        """Every run draws the same random numbers: it is one function that is looked at."""
-        random.restore(self.drawn)
-
-    def _execute(self, values: Mapping[str, Any]) -> tuple[Tensor, Outcome]:
-        self.redraw()
-        return execute(self.program, values, self.bounds, self.of)
-
-    def unusual(self, warnings: Sequence[str]) -> list[str]:
-        """``warnings`` about results that are not finite, as ``--nan`` has them.
-
-        warn: with the operation that the first one comes from; allow: none. Raises Fault (E0501)
-        under ``--nan error``.
-        """
-        if self.nan == "allow" or not warnings:
-            return []
-        from gradcli.cli import doctor
-
-        if self.nan == "error":
-            found = doctor.search(self)
-            if found:
-                fault = doctor.cause(found)
-                fault.help = f"{fault.help}; or --nan allow"
-                raise fault
-            raise RuntimeFault("E0501", warnings[0], help="--nan allow accepts it")
-        return [doctor.warning(self, warnings[0]), *warnings[1:]]
-
-    def value(self) -> Tensor:
-        """The value at the given variables."""
-        return self.result({})
-
-    def result(self, put_in: Mapping[str, Any]) -> Any:
-        """The value with some variables replaced: the expression as a function."""
-        return self._execute({**self.leaves, **put_in})[0]
-
-    def function(self, name: str) -> Any:
-        """The value as a function of one variable, the others fixed."""
-        return lambda x: self.result({name: x})
-
-    def emit(
-        self,
-        command: str,
-        parts: Sequence[tuple[str, str, Any, str]],
-        extra: Mapping[str, Any] | None = None,
-        warnings: Sequence[str] = (),
-    ) -> str:
-        """Write results in the form that the options ask for; gives that form."""
-        from gradcli.cli import output
-
-        form = output.form_of(self.json, self.format)
-        output.emit(command, form, parts, self.digits, extra, warnings)
-        return form

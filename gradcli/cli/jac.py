@@ -6,25 +6,26 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.cli import inputs, options
+from gradcli.cli.job import Job
 from gradcli.engine import Tensor
 from gradcli.transforms import hessian, jacobian
 
 
 @options.command(*options.EVERYTHING)
-def jac(job: inputs.Job, wrt: options.Wrt = None) -> None:
+def jac(job: Job, wrt: options.Wrt = None) -> None:
     """Example: gradcli jac "W @ x" --W "1,2;3,4" --x 1,-1 --wrt x"""
     _tables("jac", jacobian, job, "jacobians", "d/d{}")
 
 
 @options.command(*options.EVERYTHING)
-def hess(job: inputs.Job, wrt: options.Wrt = None) -> None:
+def hess(job: Job, wrt: options.Wrt = None) -> None:
     """Example: gradcli hess "dot(x,x)**2" --x 1,2"""
     inputs.need_scalar(job.value(), job.program)
     _tables("hess", hessian, job, "hessians", "d2/d{}2")
 
 
 def _tables(
-    command: str, transform: Callable[..., Tensor], job: inputs.Job, place: str, label: str
+    command: str, transform: Callable[..., Tensor], job: Job, place: str, label: str
 ) -> None:
     """The value, and one table of derivatives per variable."""
     parts: list[tuple[str, str, Any, str]] = [("value", "value", job.value(), "")]

@@ -9,6 +9,7 @@ import typer
 from gradcli import transforms
 from gradcli.cli import inputs, options
 from gradcli.cli.grad import Cotangent, gradients, read_cotangent
+from gradcli.cli.job import Job
 from gradcli.engine import wrap
 from gradcli.ops.errors import ValueFault
 
@@ -19,7 +20,7 @@ Along = Annotated[
 
 
 @options.command(*options.EVERYTHING)
-def jvp(job: inputs.Job, along: Along = None) -> None:
+def jvp(job: Job, along: Along = None) -> None:
     """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
     directions = _directions(along, job)
     names = list(directions)
@@ -32,7 +33,7 @@ def jvp(job: inputs.Job, along: Along = None) -> None:
 
 
 @options.command(*options.EVERYTHING)
-def vjp(job: inputs.Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
+def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
     """Example: gradcli vjp "W @ x" --W "1,2;3,4" --x 1,-1 --cotangent 1,0"""
     value = job.value()
     weights = read_cotangent(cotangent, value, job.program)
@@ -43,7 +44,7 @@ def vjp(job: inputs.Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -
 
 
 @options.command(*options.EVERYTHING)
-def hvp(job: inputs.Job, along: Along = None) -> None:
+def hvp(job: Job, along: Along = None) -> None:
     """Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0"""
     directions = _directions(along, job)
     if len(directions) != 1:
@@ -54,7 +55,7 @@ def hvp(job: inputs.Job, along: Along = None) -> None:
     job.emit("hvp", [("value", "value", value, ""), (f"hvp.{name}", f"H @ {name}", product, "")])
 
 
-def _directions(along: list[str] | None, job: inputs.Job) -> dict[str, Any]:
+def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
     """The tangents of ``--along``, by variable. Raises ValueFault (E0907, E0910, E0912)."""
     if not along:
         name = job.wanted[0] if job.wanted else "x"

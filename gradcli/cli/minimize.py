@@ -9,6 +9,7 @@ import typer
 
 from gradcli.cli import inputs, options, output
 from gradcli.cli.arguments import no_choice
+from gradcli.cli.job import Job
 from gradcli.ops.errors import Fault, ValueFault
 
 Method = Annotated[
@@ -33,7 +34,7 @@ LINES = 1000
 
 @options.command(*options.EVERYTHING)
 def minimize(
-    job: inputs.Job,
+    job: Job,
     wrt: options.Wrt = None,
     method: Method = "lbfgs",
     lr: Rate = None,
@@ -101,7 +102,7 @@ def _tracer() -> Any:
     return show
 
 
-def _explained(fault: Fault, job: inputs.Job) -> Fault:
+def _explained(fault: Fault, job: Job) -> Fault:
     """A value that is not finite, with the operation that it comes from."""
     from gradcli.cli import doctor
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from gradcli.cli import inputs
+from gradcli.cli.job import Job
 from gradcli.language.run import MAX_DEPTH, MAX_STEPS
 from gradcli.language.text import OUTPUT_LIMIT
 
@@ -142,7 +143,7 @@ def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]
                 declared.setdefault(name, own_declared.get(name, entry))
 
         def run(ctx: typer.Context, **asked: Any) -> Any:
-            job = inputs.Job(ctx.obj, asked)
+            job = Job(ctx.obj, asked)
             return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__

@@ -10,6 +10,7 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.grad import gradients
+from gradcli.cli.job import Job
 from gradcli.engine import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -24,7 +25,7 @@ MOST = 1_000_000
 
 
 @options.command(options.TEXT, options.VALUES, options.SHOWN, options.LIMITS)
-def plot(job: inputs.Job, over: Over = None, out: Out = None, ascii: Ascii = False) -> None:
+def plot(job: Job, over: Over = None, out: Out = None, ascii: Ascii = False) -> None:
     """Example: gradcli plot "sin(x)" --x 0:10:0.1"""
     name = _axis(job, over)
     points = job.leaves[name].detach().cpu().array
@@ -44,7 +45,7 @@ def plot(job: inputs.Job, over: Over = None, out: Out = None, ascii: Ascii = Fal
         _emit(job, form, name, points, values, slopes)
 
 
-def _axis(job: inputs.Job, over: str | None) -> str:
+def _axis(job: Job, over: str | None) -> str:
     """The variable that is swept. Raises ValueFault (E0910)."""
     rows = [name for name, leaf in job.leaves.items() if leaf.array.ndim == 1]
     name = over or next((n for n in rows if job.leaves[n].array.size > 1), None)
@@ -64,7 +65,7 @@ def _axis(job: inputs.Job, over: str | None) -> str:
     return name
 
 
-def _sampled(job: inputs.Job, name: str, points: Any) -> tuple[Any, Any]:
+def _sampled(job: Job, name: str, points: Any) -> tuple[Any, Any]:
     """The value and its derivative at every point, each point a run of its own."""
     dtype = job.leaves[name].dtype
     values, slopes = np.empty(points.size), np.empty(points.size)
@@ -118,7 +119,7 @@ def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> No
         raise ValueFault("E0904", f"cannot write {out}: {reason}") from None
 
 
-def _emit(job: inputs.Job, form: str, name: str, points: Any, values: Any, slopes: Any) -> None:
+def _emit(job: Job, form: str, name: str, points: Any, values: Any, slopes: Any) -> None:
     if form == "csv":
         from gradcli.display.records import write_csv
 

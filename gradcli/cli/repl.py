@@ -180,7 +180,8 @@ class Session:
             for name, v in values.items()
             if program.takes(name) or name in program.checked.bound
         }
-        return program.run(known, limits=self.bounds, write=output.write, lasting=True)
+        write = output.inert_writer(sys.stdout)
+        return program.run(known, limits=self.bounds, write=write, lasting=True)
 
     def shown(self, value: Any) -> str:
         """A value as the REPL shows it."""

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli import options, output, watchdog
 from gradcli.cli.grad import Show, kept_names, shown
+from gradcli.cli.job import Job
 from gradcli.engine import Tensor
 from gradcli.language.run import Outcome
 from gradcli.ops.errors import ValueFault
@@ -35,7 +36,7 @@ Trace = Annotated[
 
 
 @options.command(PROGRAM, options.VALUES, options.SHOWN, options.LIMITS)
-def run(job: inputs.Job, show: Show = None, retain: Retain = None, trace: Trace = False) -> None:
+def run(job: Job, show: Show = None, retain: Retain = None, trace: Trace = False) -> None:
     """Example: gradcli run examples/newton.grad"""
     write = output.inert_writer(sys.stderr if job.json else sys.stdout)
     outcome = job.program.run(

@@ -40,6 +40,14 @@ DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local"
 
 def foreign_forms(p: Place) -> SyntaxFault | None:
     """Forms of Python that the language leaves out, and words of other languages."""
+    for form in (_lost_words, _foreign_words, _generators, _annotations):
+        if (fault := form(p)) is not None:
+            return fault
+    return None
+
+
+def _lost_words(p: Place) -> SyntaxFault | None:
+    """Decorators, classes, and an ``else`` that belongs to no ``if``."""
     at_start = p.at == p.first
     if p.word == "@" and at_start:
         return decorator_refused(p.work, p.start, line_end(p))
@@ -47,66 +55,47 @@ def foreign_forms(p: Place) -> SyntaxFault | None:
         owner = statement_before(p)
         if owner in ("for", "while") and p.word == "else":
             return p.fault(
-                "E0142",
-                "`else` after a loop is not part of the language",
+                "E0142", "`else` after a loop is not part of the language",
                 help="set a flag in the loop and test it after",
-            )
+            )  # fmt: skip
         return p.fault(
-            "E0108",
-            f"`{p.word}` without an `if`",
+            "E0108", f"`{p.word}` without an `if`",
             help="line it up with the `if` that it belongs to",
-        )
+        )  # fmt: skip
     if p.head == "class" and p.first < p.at:
         return class_refused(p.work, p.work.starts[p.first], p.end)
     if p.word == "if" and p.before == "else":
-        return SyntaxFault(
-            "E0125",
-            "`else if` is written `elif`",
-            p.source,
-            p.work.starts[p.at - 1],
-            p.end,
-            help="write `elif`",
-        )
-    juxtaposed = p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first
-    if juxtaposed:
-        begin, stop = p.work.starts[p.first], p.work.ends[p.first]
-        if p.head in LATE_WORDS:
-            wanted = LATE_WORDS[p.head]
-            return SyntaxFault(
-                "E0125",
-                f"`{p.head}` is written `{wanted}`",
-                p.source,
-                begin,
-                stop,
-                help=f"write `{wanted}`",
-            )
-        if p.head in ("match", "switch", "case"):
-            return SyntaxFault(
-                "E0136",
-                f"`{p.head}` is not part of the language",
-                p.source,
-                begin,
-                stop,
-                help="write if ... elif ... else",
-            )
-        if p.head == "print":
-            return SyntaxFault(
-                "E0102",
-                "`print` is a function",
-                p.source,
-                begin,
-                stop,
-                help=f"write print({p.source.text[p.start : line_end(p)]})",
-            )
-        if p.head in DECLARATIONS and p.name == "NAME":
-            return SyntaxFault(
-                "E0102",
-                "variables are not declared",
-                p.source,
-                begin,
-                stop,
-                help=f"leave out `{p.head}`: {p.word} = ...",
-            )
+        return _marked(p, "E0125", "`else if` is written `elif`", "write `elif`", p.at - 1, p.end)
+    return None
+
+
+def _foreign_words(p: Place) -> SyntaxFault | None:
+    """A word at the start of a line, and another after it: ``elsif x``, ``print x``, ``let x``."""
+    if not (p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first):
+        return None
+    stop = p.work.ends[p.first]
+    if p.head in LATE_WORDS:
+        wanted = LATE_WORDS[p.head]
+        said = f"`{p.head}` is written `{wanted}`"
+        return _marked(p, "E0125", said, f"write `{wanted}`", p.first, stop)
+    if p.head in ("match", "switch", "case"):
+        said = f"`{p.head}` is not part of the language"
+        return _marked(p, "E0136", said, "write if ... elif ... else", p.first, stop)
+    if p.head == "print":
+        mend = f"write print({p.source.text[p.start : line_end(p)]})"
+        return _marked(p, "E0102", "`print` is a function", mend, p.first, stop)
+    if p.head in DECLARATIONS and p.name == "NAME":
+        mend = f"leave out `{p.head}`: {p.word} = ..."
+        return _marked(p, "E0102", "variables are not declared", mend, p.first, stop)
+    return None
+
+
+def _marked(p: Place, code: str, said: str, mend: str, token: int, stop: int) -> SyntaxFault:
+    """A fault whose mark begins at a token before the place."""
+    return SyntaxFault(code, said, p.source, p.work.starts[token], stop, help=mend)
+
+
+def _generators(p: Place) -> SyntaxFault | None:
     if p.word == "for" and p.opener >= 0 and p.text_of(p.opener) == "(" and not p.wants_operand:
         return p.fault(
             "E0135",
@@ -115,17 +104,22 @@ def foreign_forms(p: Place) -> SyntaxFault | None:
             others=[(p.work.starts[p.opener], p.work.ends[p.opener], "")],
             help="write a list: [ ... for ... in ... ]",
         )
-    if p.word == ":" and not p.wants_operand:
-        parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
-        variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
-        if variable and (slip := misspelled(p)) is not None:
-            return slip
-        if parameter or variable:
-            return p.fault(
-                "E0141",
-                "type annotations are not part of the language",
-                help=f"leave out `:` and the type of `{p.before}`",
-            )
+    return None
+
+
+def _annotations(p: Place) -> SyntaxFault | None:
+    """Types after a colon; a keyword with a slip in it may look like a name with one."""
+    if p.word != ":" or p.wants_operand:
+        return None
+    parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
+    variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
+    if variable and (slip := misspelled(p)) is not None:
+        return slip
+    if parameter or variable:
+        return p.fault(
+            "E0141", "type annotations are not part of the language",
+            help=f"leave out `:` and the type of `{p.before}`",
+        )  # fmt: skip
     return None
 
 

@@ -18,3 +18,8 @@ def test_an_open_bracket_asks_for_more(process):
 def test_variables_and_help(process):
     done = process("repl", "--a", "1,2", stdin=":vars\na*2\n:help\n:clear\n:vars\n")
     assert done.out.startswith("a = [1, 2]\n[2, 4]\n") and ":quit" in done.out and done.code == 0
+
+
+def test_prints_are_inert(process):
+    done = process("repl", stdin="print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n")
+    assert done.out == "\\x1b[2J\n'\\x1b'\na\tb\n"
