@@ -30,6 +30,8 @@ _FIRST = ((-1.6, 1.6), (-1.7, -0.3), (0.3, 1.7))
 _SMALL = (3, 4, 2, 5, 6, 7)
 _OTHER = (4, 3, 5, 2, 6, 7)
 """Sizes to try next: ``inv(X.T @ X)`` needs more rows than columns."""
+_DOMAIN = ("E0304",)
+"""Faults of what has no value at a point: the inverse of a singular matrix."""
 _DELICATE = frozenset(("inv", "det", "logdet", "slogdet", "solve", "inverse"))
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
@@ -261,14 +263,16 @@ def worst(
 ) -> tuple:
     """(largest relative difference, value written, value computed) of an answer over points.
 
-    A value of another shape counts as an infinite difference.
+    A value of another shape counts as an infinite difference; no value at all as one of None.
     """
     most: tuple = (0.0, None, None)
     for point, exact in points:
         try:
             got = evaluate(answer, point, sizes)
-        except Fault:  # shapes that do not fit: as wrong as an answer can be
-            return np.inf, np.zeros(0), exact
+        except Fault as fault:
+            if fault.code in _DOMAIN:  # an inverse beside a determinant that is 0 everywhere
+                return np.inf, None, None
+            return np.inf, np.zeros(0), exact  # shapes do not fit: as wrong as an answer can be
         if got.shape != exact.shape:
             return np.inf, got, exact
         if not exact.size:

@@ -274,6 +274,8 @@ def _confirmed(
             return text, off[0]
         first = first or (text, off)
     assert first is not None
+    if first[1][1] is None:
+        raise no_closed_form("an expression whose formula has no value where it could be checked")
     raise withheld(*first, path)
 
 

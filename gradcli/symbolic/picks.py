@@ -103,7 +103,7 @@ def _join(
     if k in bound and len(users[k]) == 1:
         bound.discard(k)
         return _without(merged, key), True
-    inner = i in bound and j in bound
+    inner = i != j and i in bound and j in bound
     if inner and len(users[i]) == len(users[j]) == 1:
         bound -= {i, j}
         return _without(merged, key), True

@@ -134,7 +134,7 @@ class _Search:
         whole = _tried(fractions, t)
         for arrange in (lifted, _over_all, cancelled, factored, opened):
             start = whole if arrange is cancelled or arrange is factored else t
-            if start is None:
+            if start is None or (arrange is _over_all and not _divides(t)):
                 continue
             change = partial(factored, t) if arrange is factored else arrange
             other = _tried(lambda u, change=change: tidied(change(u)), start)
@@ -169,6 +169,12 @@ class _Search:
                 for angles in _tried(double_angles, start) or ():
                     yield angles
                     yield _tried(named, angles)
+
+
+def _divides(t: v.Tensor) -> bool:
+    """Whether terms of a sum have something below the line."""
+    sums = [u for u in (t, *(b.args[0] for b in v.groups_of(t))) if len(u.terms) > 1]
+    return any(e < 0 for u in sums for m in u.terms for _, _, e in m)
 
 
 def _over_all(t: v.Tensor) -> v.Tensor:

@@ -166,7 +166,8 @@ def before_join(
             here = [f for f in m if f[0] is b and f[1][0] == k]
             rest = [f for f in m if f not in here]
             labels = {x for f in rest for x in f[1] if x[1] >= 0}
-            if len(here) == 1 and not labels and all(x[1] < 0 for x in here[0][1][1:]):
+            own = {x for f in here for x in f[1][1:] if x[1] < 0}
+            if len(here) == 1 and not labels and len(own) == 2:
                 names = dict(zip(here[0][1][1:], (i, j), strict=True))
                 moved = [(f, tuple(names.get(x, x) for x in idx), e) for f, idx, e in rest]
                 parts.append(product(moved, c, bound_of(moved)))

@@ -70,7 +70,7 @@ def _without(factors: Sequence[tuple], gone: Sequence[tuple]) -> list[tuple]:
 def _flat(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
     """What hangs on both rows and columns as a vector: ``flatten(X)``."""
     k, i, j = f[1]
-    if i[1] >= 0 or j[1] >= 0:
+    if i[1] >= 0 or j[1] >= 0 or i == j:
         return None
     inside = _reach(factors, f, {i, j})
     if not inside or not all(any(x in g[1] for g in inside) for x in (i, j)):
@@ -100,7 +100,7 @@ def _shaped(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
 def _one_side(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
     """A vector on rows or columns only: ``kron(eye(n), unsqueeze(y, 1))``."""
     k, i, j = f[1]
-    for label, other in ((j, i), (i, j)):
+    for label, other in ((j, i), (i, j)) if i != j else ():
         inside = _reach(factors, f, {label}) if label[1] < 0 else None
         if not inside:
             continue
@@ -119,7 +119,7 @@ def _blocks(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
             continue
         far, j, q = g[1]
         pairs = ((i, j), (p, q))
-        if any(x[1] >= 0 for pair in pairs for x in pair):
+        if any(x[1] >= 0 for pair in pairs for x in pair) or i == p or j == q:
             continue
         rest = [h for h in factors if h is not g]
         parts = [_reach(rest, f, set(pair)) for pair in pairs]

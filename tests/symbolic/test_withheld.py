@@ -58,3 +58,10 @@ def test_no_point_of_the_domain() -> None:
     with pytest.raises(Fault) as caught:
         diff("log(-1 - x**2)", "x")
     assert caught.value.code == "E0701"
+
+
+def test_a_formula_without_a_value_is_refused() -> None:
+    """det(A)*inv(A) where A is singular everywhere: right nowhere that could be checked."""
+    with pytest.raises(Fault) as caught:
+        diff("det(flip(eye(m), 0) + eye(m) + y)", "y", declared={"y": "vector:m"})
+    assert caught.value.code == "E0701" and "no value" in caught.value.message
