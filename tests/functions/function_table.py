@@ -267,6 +267,15 @@ FFT = (
 
 CALLS = {
     f"{c.text} {' '.join(str(d.shape) for d in c.draws.values())}": c
-    for c in (*ACTIVATIONS, *LOSSES, *LAYERS, *CONVOLUTION, *STATISTICS, *PLACING, *SPECIAL, *FFT,
-              *linalg_table.calls(call))
+    for c in (
+        *ACTIVATIONS,
+        *LOSSES,
+        *LAYERS,
+        *CONVOLUTION,
+        *STATISTICS,
+        *PLACING,
+        *SPECIAL,
+        *FFT,
+        *linalg_table.calls(call),
+    )
 }
