@@ -123,6 +123,7 @@ def grad(
                 "E0404",
                 f"input {i} does not require grad",
                 help="set requires_grad=True before the computation uses it",
+                torch="One of the differentiated Tensors does not require grad",
             )
     wanted: dict[Node, Any] = dict.fromkeys(edges)
     keep = create_graph if retain_graph is None else retain_graph
@@ -235,6 +236,7 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
             "grad can be implicitly created only for scalar outputs; this one has shape "
             f"{tuple(edge.shape)}",
             help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
+            torch="grad can be implicitly created only for scalar outputs",
         )
     if edge.dtype.is_complex:
         raise RuntimeFault(

@@ -113,7 +113,8 @@ def _unpacked(entry: tuple, node: Any) -> Tensor:
     if version.number != then:
         shape = list((value if number is None else value[0]).shape)
         what = "a tensor" if number is None else f"output {number}"
-        raise changed(f"{what} of shape {shape}", node, version, then)
+        dtype, edge = (value.dtype, value.edge) if number is None else (value[1], node)
+        raise changed(f"{what} of shape {shape}", node, version, then, (shape, dtype, edge))
     if not isinstance(value, Tensor | tuple):  # packed by a hook
         value = value.tensor()
         return value if number is None else wrap(value.array, value.dtype, node.port(number))

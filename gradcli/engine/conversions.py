@@ -50,8 +50,7 @@ class Conversions:
         """The same as ``to``; without a dtype, the name of this tensor's type."""
         if dtype is not None:
             return self.to(dtype)
-        names = (n for n, d in dtypes.BY_TENSOR.items() if d is self.dtype)
-        return f"gradcli.{next(names)}"
+        return f"gradcli.{self.dtype.scalar_name}Tensor"
 
     def type_as(self, other: Any) -> Any:
         """This tensor with another tensor's element type."""

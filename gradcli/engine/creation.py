@@ -130,11 +130,21 @@ def _shape(sizes: tuple) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _requiring(out: Tensor, wanted: Any) -> Tensor:
+    """``out`` as a leaf that requires a gradient. Raises RuntimeFault (E0404) for whole numbers."""
+    try:
+        return out.requires_grad_(wanted)
+    except RuntimeFault as fault:
+        if fault.torch:
+            fault.torch = "Only Tensors of floating point and complex dtype can require gradients"
+        raise
+
+
 def _finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) -> Tensor:
     out = wrap(array, dtype)
     if device is not None:
         out = out.to(device=device)
-    return out if requires_grad is False else out.requires_grad_(requires_grad)
+    return out if requires_grad is False else _requiring(out, requires_grad)
 
 
 def full(
@@ -300,7 +310,7 @@ def normal(
         like = mean if isinstance(mean, Tensor) else std
         size = like.shape if isinstance(like, Tensor) else ()
     out = randn(tuple(size), device=device, generator=generator) * std + mean
-    return out.requires_grad_() if requires_grad else out
+    return _requiring(out, True) if requires_grad else out
 
 
 def randint(

@@ -35,6 +35,11 @@ class DType:
         return self.name
 
     @property
+    def scalar_name(self) -> str:
+        """What PyTorch's messages call it: ``"Float"``, ``"Long"``."""
+        return _TORCHS[self.name]
+
+    @property
     def is_floating_point(self) -> bool:
         """Whether entries are real floating-point numbers."""
         return self.kind == 2
@@ -102,11 +107,12 @@ BY_NAME = {d.name: d for d in ALL} | {
     "double": float64, "float": float32, "half": float16, "long": int64, "int": int32,
     "short": int16, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
-BY_TENSOR = {
-    "DoubleTensor": float64, "FloatTensor": float32, "HalfTensor": float16, "LongTensor": int64,
-    "IntTensor": int32, "ShortTensor": int16, "CharTensor": int8, "ByteTensor": uint8,
-    "BoolTensor": bool_, "ComplexFloatTensor": complex64, "ComplexDoubleTensor": complex128,
+_TORCHS = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
+    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
 }  # fmt: skip
+BY_TENSOR = {f"{_TORCHS[d.name]}Tensor": d for d in ALL}
 """Dtypes by the names of PyTorch's typed tensors, which ``x.type()`` gives."""
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_TYPE = {float: float64, int: int64, bool: bool_, complex: complex128}

@@ -280,6 +280,11 @@ def freed(node: Node) -> RuntimeFault:
         f"after they have already been freed): the first run freed the values saved by "
         f"{node.name()}",
         help="make the first call backward(retain_graph=True)",
+        torch="Trying to backward through the graph a second time (or directly access saved "
+        "tensors after they have already been freed). Saved intermediate values of the graph are "
+        "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+        "to backward through the graph a second time or if you need to access saved tensors after "
+        "calling backward.",
     )
     return told(fault, saved=of(node), freed=node.saved.place)
 
@@ -294,18 +299,37 @@ def verify(node: Node, place: int, value: Any) -> None:
     then = versions[place] if versions else 0
     if version.number != then:
         kind = "the result" if place == -1 else f"operand {place + 1}"
-        shape = list(node.shape if place == -1 else value.array.shape)
-        raise changed(f"{kind} of {node.op.name} (shape {shape})", node, version, then)
+        made = (node.shape, node.dtype, node)
+        shape, dtype, edge = made if place == -1 else (value.array.shape, value.dtype, value.edge)
+        what = f"{kind} of {node.op.name} (shape {list(shape)})"
+        raise changed(what, node, version, then, (shape, dtype, edge))
 
 
-def changed(what: str, node: Node, version: Any, then: int) -> RuntimeFault:
-    """The error of reading a saved value that was written to after version ``then``."""
+def changed(what: str, node: Node, version: Any, then: int, tensor: tuple) -> RuntimeFault:
+    """The error of reading a saved value that was written to after version ``then``.
+
+    ``tensor`` is what was saved: its shape, element type and place in the graph.
+    """
+    shape, dtype, edge = tensor
+    known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
+    if edge is not None and not edge.leaf:
+        known += f", which is output {edge.number} of {edge.name().partition('Backward')[0]},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The "
+        "variable in question was changed in there or anywhere later. Good luck!"
+        if mode.inspect is not None
+        else "enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
     fault = RuntimeFault(
         "E0402",
         "one of the variables needed for gradient computation has been modified by an inplace "
         f"operation: {what}, saved by {node.name()}, is at version {version.number}; expected "
         f"version {then} instead",
         help="write a = a + 1 instead of a += 1, or change a clone()",
+        torch="one of the variables needed for gradient computation has been modified by an "
+        f"inplace operation: {known} is at version {version.number}; expected version {then} "
+        f"instead. Hint: {hint}",
     )
     fault.versions = then, version.number
     return told(fault, saved=of(node), changed=version.place)

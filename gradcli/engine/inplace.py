@@ -22,7 +22,7 @@ from gradcli.engine.severed import Stale, refusal, view_name
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.indexing import write
+from gradcli.ops.indexing import is_basic, write
 
 
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
@@ -49,6 +49,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             f"result type {result.dtype.name} can't be cast to the desired output type "
             f"{target.dtype.name}",
             help="write x = x * y, or make x a float tensor first",
+            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
+            f"type {target.dtype.scalar_name}",
         )
     if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
         # The rule reads what the target was: keep that, outside the memory written to.
@@ -65,7 +67,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
 
 def set_item(target: Tensor, index: Any, value: Any) -> None:
     """``target[index] = value``, recorded where either side is in the graph."""
-    _may_write(target, (value,))
+    _may_write(target, (value,), through_view=index is not Ellipsis and is_basic(index))
     old = _before_write(target, index is Ellipsis and isinstance(value, int | float | complex))
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
@@ -101,7 +103,7 @@ def _runs_once(written: Tensor) -> None:
         written.edge.saved = (None, None, None)
 
 
-def _may_write(target: Tensor, others: tuple) -> None:
+def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> None:
     if target.meta is not None and target.meta.inference and not mode.inference:
         raise RuntimeFault(
             "E0415",
@@ -116,6 +118,10 @@ def _may_write(target: Tensor, others: tuple) -> None:
             "E0408",
             "a leaf Variable that requires grad is being used in an in-place operation.",
             help="write x = x + 1, or change it inside no_grad()",
+            torch="a view of a leaf Variable that requires grad is being used in an in-place "
+            "operation."
+            if through_view
+            else None,
         )
     if base is not None and _by_function(target.edge):
         raise _function_view(target.edge)

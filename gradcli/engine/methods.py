@@ -92,6 +92,9 @@ def _no_index(what: str) -> IndexFault:
         "E0307",
         f"{what} cannot index a tensor",
         help="use whole numbers, slices, None, ..., integer or boolean tensors",
+        torch="tensors used as indices must be long, int, byte or bool tensors"
+        if "tensor" in what
+        else None,
     )
 
 

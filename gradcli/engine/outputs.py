@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcli.engine.modes import mode, no_grad
 from gradcli.engine.tensor import Tensor
+from gradcli.ops.core import Operator
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
@@ -48,6 +49,8 @@ def _write(target: Tensor, part: Tensor) -> None:
             f"result type {part.dtype.name} can't be cast to the desired output type "
             f"{target.dtype.name}",
             help=f"give an out of dtype {part.dtype.name}",
+            torch=f"result type {part.dtype.scalar_name} can't be cast to the desired output type "
+            f"{target.dtype.scalar_name}",
         )
     if target.shape == part.shape:
         target.copy_(part)
@@ -79,4 +82,7 @@ def with_out(function: Callable) -> Callable:
     call.__doc__ = function.__doc__ or getattr(function, "doc", None)
     call.__module__ = getattr(function, "__module__", None) or __name__
     call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
+    op = function if isinstance(function, Operator) else getattr(function, "operator", None)
+    if op is not None:
+        call.operator = op  # type: ignore[attr-defined]
     return call

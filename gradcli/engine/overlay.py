@@ -59,6 +59,8 @@ def _rewritten(function: Callable) -> Callable:
                 f"result type {result.dtype.name} can't be cast to the desired output type "
                 f"{self.dtype.name}",
                 help="make the tensor a float tensor first",
+                torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
+                f"type {self.dtype.scalar_name}",
             )
         node = result.edge
         set_item(self, Ellipsis, result)

@@ -133,6 +133,8 @@ def _promoted(op: Operator, inputs: list) -> list:
                 "E0309",
                 f"{op.name}() needs a floating point tensor, got {inputs[0].dtype.name}",
                 help="write x.float() or x.double(), or give the numbers a decimal point",
+                torch=f"{op.name}(): could not infer output dtype. Input dtype must be either a "
+                f"floating point or complex dtype. Got: {inputs[0].dtype.scalar_name}",
             )
         return raw
     judged = inputs[1:] if policy == "where" else inputs
@@ -234,6 +236,10 @@ def saves_inference() -> RuntimeFault:
         "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
         "inference mode in computation tracked by autograd.",
         help="make a clone to get a normal tensor, or use no_grad() instead of inference_mode()",
+        torch="Inference tensors cannot be saved for backward. Please do not use Tensors created "
+        "in inference mode in computation tracked by autograd. To work around this, you can make a "
+        "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+        "`torch.inference_mode()`.",
     )
 
 
@@ -250,5 +256,17 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFaul
                 f"{op.name}: shapes {shown} do not broadcast",
                 help="sizes must agree from the right, or be 1",
                 operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),
+                torch=_sizes_differ(*shapes[:2]),
             )
     return RuntimeFault("E0303", f"{op.name}: {fault}")
+
+
+def _sizes_differ(a: tuple, b: tuple, *_: tuple) -> str | None:
+    """PyTorch's words for two shapes that do not broadcast: the last dimension that differs."""
+    for back in range(1, min(len(a), len(b)) + 1):
+        if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+            return (
+                f"The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) "
+                f"at non-singleton dimension {max(len(a), len(b)) - back}"
+            )
+    return None

@@ -84,4 +84,7 @@ def refusal(made: str, what: str) -> RuntimeFault:
         f"{made} is a view and {what}. This view is the output of a function that returns multiple "
         "views. Such functions do not allow the output views to be modified inplace.",
         help="replace the write by an out-of-place operation, or write to the base by index",
+        torch=f"{made} is a view and {what}. This view is the output of a function that returns "
+        "multiple views. Such functions do not allow the output views to be modified inplace. You "
+        "should replace the inplace operation by an out-of-place one.",
     )

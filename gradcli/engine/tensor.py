@@ -113,6 +113,9 @@ class Tensor(Facts, Conversions):
                     f"grad has shape {list(value.array.shape)}, "
                     f"the tensor {list(self.array.shape)}",
                     help="a gradient has its tensor's shape",
+                    torch=f"attempting to assign a gradient of size '{list(value.array.shape)}' to "
+                    f"a tensor of size '{list(self.array.shape)}'. Please ensure that the gradient "
+                    "and the tensor are the same size",
                 )
             if value.dtype is not self.dtype:
                 raise RuntimeFault(
@@ -248,6 +251,7 @@ class Tensor(Facts, Conversions):
                         "Only Tensors of floating point and complex dtype can require gradients, "
                         f"this one is {self.dtype.name}",
                         help="give the numbers a decimal point, or write x.float() or x.double()",
+                        torch="only Tensors of floating point dtype can require gradients",
                     )
                 self.edge = AccumulateGrad(self)
         elif self.edge.__class__ is AccumulateGrad:
@@ -257,6 +261,9 @@ class Tensor(Facts, Conversions):
                 "E0404",
                 "you can only change requires_grad flags of leaf variables.",
                 help="write y.detach() for a tensor outside the graph",
+                torch="you can only change requires_grad flags of leaf variables. If you want to "
+                "use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().",
             )
         return self
 

@@ -29,6 +29,8 @@ def _contract(x: Any, y: Any, labels: str) -> Any:
                 raise RuntimeFault(
                     "E0301", f"einsum: the sizes {sizes[letter]} and {n} meet at {letter!r}",
                     operands=((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}")),
+                    torch=f"einsum(): subscript {letter} has size {n} for operand 1 which does not "
+                    f"broadcast with previously seen size {sizes[letter]}",
                 )  # fmt: skip
     charge_shape([sizes[letter] for letter in out])
     return np.einsum(labels, x, y, optimize=True)

@@ -17,6 +17,11 @@ class Fault(Exception):
     operands  ``(index, text)`` pairs that describe the operator's operands, by position; a front
               end that knows the source underlines each one
     notes     further sentences, in order
+    torch     what PyTorch says, to the letter, where its words are often printed or searched for
+
+    In Python ``str(fault)`` is PyTorch's text or else the message, so that a tutorial prints what
+    it prints elsewhere. The message, the notes, the help and the code stand below it in a
+    traceback, as the notes of the exception.
     """
 
     def __init__(
@@ -27,6 +32,7 @@ class Fault(Exception):
         help: str | None = None,
         operands: tuple[tuple[int, str], ...] = (),
         notes: tuple[str, ...] = (),
+        torch: str | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -34,12 +40,23 @@ class Fault(Exception):
         self.help = help
         self.operands = operands
         self.notes = notes
+        self.torch = torch
 
     def __str__(self) -> str:
-        text = f"{self.message} [{self.code}]"
-        for note in self.notes:
-            text += f"\nnote: {note}"
-        return f"{text}\nhelp: {self.help}" if self.help else text
+        return self.torch or self.message
+
+    @property
+    def __notes__(self) -> list[str]:
+        """What Python's traceback prints below the error (PEP 678)."""
+        own = [self.message] if self.torch else []
+        shown = [f"note: {note}" for note in (*own, *self.notes)]
+        if self.help:
+            shown.append(f"help: {self.help}")
+        return [*shown, f"code: {self.code}"]
+
+    def add_note(self, note: str) -> None:
+        """One more sentence."""
+        self.notes = (*self.notes, note)
 
 
 class RuntimeFault(Fault, RuntimeError):

@@ -63,7 +63,11 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
     parts = index if isinstance(index, tuple) else (index,)
     if not shape:
         return IndexFault(
-            "E0307", "a 0-d tensor cannot be indexed", help="x.item() gives its number"
+            "E0307",
+            "a 0-d tensor cannot be indexed",
+            help="x.item() gives its number",
+            torch="invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+            "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
         )
     given = sum(1 for p in parts if p is not None and p is not Ellipsis)
     if given > len(shape):
@@ -72,6 +76,7 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             f"too many indices: {given} for a tensor with {len(shape)} dimension"
             f"{'s' * (len(shape) != 1)}",
             operands=((0, f"shape {tuple(shape)}"),),
+            torch=f"too many indices for tensor of dimension {len(shape)}",
         )
     axis = 0
     for p in parts:

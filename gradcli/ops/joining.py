@@ -27,7 +27,24 @@ def _join(*xs: Any, dim: int) -> Any:
             f"cannot join shapes {shapes} along dimension {dim}",
             help="all other sizes must agree, and a 0-d tensor needs stack",
             operands=_sizes(xs),
+            torch=_odd_one(xs, axis),
         ) from None
+
+
+def _odd_one(xs: Sequence[Any], axis: int) -> str | None:
+    """PyTorch's words for the first tensor that does not fit the first of all."""
+    first = np.shape(xs[0])
+    for i, x in enumerate(xs):
+        shape = np.shape(x)
+        if len(shape) != len(first):
+            return None
+        for d, (want, got) in enumerate(zip(first, shape, strict=True)):
+            if want != got and d != axis:
+                return (
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {want} "
+                    f"but got size {got} for tensor number {i} in the list."
+                )
+    return None
 
 
 def _sizes(xs: Sequence[Any]) -> tuple[tuple[int, str], ...]:
@@ -66,6 +83,15 @@ def _stack(*xs: Any, dim: int) -> Any:
             f"{', '.join(map(str, sorted(shapes))) or 'none'}",
             help="cat joins tensors whose sizes differ along the joined dimension",
             operands=_sizes(xs),
+            torch=next(
+                (
+                    "stack expects each tensor to be equal size, but got "
+                    f"{list(np.shape(xs[0]))} at entry 0 and {list(np.shape(x))} at entry {i}"
+                    for i, x in enumerate(xs)
+                    if np.shape(x) != np.shape(xs[0])
+                ),
+                None,
+            ),
         )
     return np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1))
 

@@ -37,6 +37,23 @@ def _matmul(x: Any, y: Any) -> Any:
         ) from None
 
 
+def _torchs_words(a: tuple, b: tuple) -> str | None:
+    if len(a) == len(b) == 2:
+        return f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
+    if len(a) == 2 and len(b) == 1:
+        return f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})"
+    if len(a) == len(b) == 1:
+        return _vectors_differ(a[0], b[0])
+    return None
+
+
+def _vectors_differ(n: int, m: int) -> str:
+    return (
+        f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+        f"elements, but got {n} and {m} elements respectively"
+    )
+
+
 def _mismatch(a: tuple, b: tuple) -> RuntimeFault:
     inner = b[-2 if len(b) > 1 else 0]
     flipped = a[:-2] + a[:-3:-1]
@@ -54,6 +71,7 @@ def _mismatch(a: tuple, b: tuple) -> RuntimeFault:
         "E0301",
         f"cannot multiply {a} @ {b}: inner sizes {a[-1]} and {inner} differ",
         help=mend,
+        torch=_torchs_words(a, b),
         operands=((0, f"shape {a}"), (1, f"shape {b}")),
     )
 
@@ -107,6 +125,7 @@ def _dot(x: Any, y: Any) -> Any:
             "E0301",
             f"dot needs vectors of one length, got {a[0]} and {b[0]}",
             operands=((0, f"shape {a}"), (1, f"shape {b}")),
+            torch=_vectors_differ(a[0], b[0]),
         )
     if budget.on and a[0] > LARGE:
         charge_copies(x, y)

@@ -60,6 +60,18 @@ reshape = linear(
 )
 
 
+def _torchs_words(given: Sequence[int], shape: tuple) -> str | None:
+    """What PyTorch says of an expansion that cannot be: the last dimension that does not fit."""
+    for back in range(1, min(len(given), len(shape)) + 1):
+        if given[-back] not in (1, shape[-back]) and shape[-back] != -1:
+            return (
+                f"The expanded size of the tensor ({shape[-back]}) must match the existing size "
+                f"({given[-back]}) at non-singleton dimension {len(shape) - back}.  Target sizes: "
+                f"{list(shape)}.  Tensor sizes: {list(given)}"
+            )
+    return None
+
+
 def _expand(x: Any, shape: Sequence[int]) -> Any:
     given = np.shape(x)
     shape = tuple(shape)
@@ -73,6 +85,7 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
             f"cannot expand shape {tuple(given)} to {shape}",
             help="only a dimension of size 1 can be expanded",
             operands=((0, f"shape {tuple(given)}"),),
+            torch=_torchs_words(given, shape),
         ) from None
 
 

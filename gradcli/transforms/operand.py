@@ -46,6 +46,10 @@ class Operand:
         return OPERATORS["mT"](self)
 
     @property
+    def mH(self) -> Any:
+        return self.mT.conj()
+
+    @property
     def real(self) -> Any:
         return OPERATORS["real"](self) if self.dtype.is_complex else self
 

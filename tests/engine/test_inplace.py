@@ -101,11 +101,18 @@ def test_a_saved_value_that_changed_is_an_error_that_names_operator_shape_and_ve
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as fault:
         z.sum().backward()
     assert fault.value.code == "E0402"
-    text = str(fault.value)
+    text = fault.value.message
     assert "mul" in text
     assert "MulBackward0" in text
     assert "[2]" in text
     assert "is at version 1; expected version 0" in text
+    assert str(fault.value).startswith(  # PyTorch's own words
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        "operation: [gradcli.FloatTensor [2]], which is output 0 of Add, is at version 1; expected "
+        "version 0 instead. Hint: enable anomaly detection"
+    )
+    assert f"note: {text}" in fault.value.__notes__
+    assert "code: E0402" in fault.value.__notes__
 
 
 def test_a_saved_result_that_changed_is_an_error():
