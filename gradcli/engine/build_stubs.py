@@ -68,6 +68,8 @@ _SEVERAL = frozenset((
 
 def text() -> str:
     """The stub file."""
+    for name in gradcli._LATER:  # those loaded with their first use
+        getattr(gradcli, name)
     lines = [HEAD, *_constants(), "", *_tensor(), ""]
     for name, value in sorted(vars(gradcli).items()):
         if _offered(name, value) and callable(value) and not isinstance(value, type):
