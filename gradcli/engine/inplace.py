@@ -23,6 +23,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import is_basic, write
+from gradcli.ops.limits import LARGE, budget
 
 
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
@@ -31,6 +32,8 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301
     and E0309 (the result does not fit the target).
     """
+    if not params and len(others) == 1 and _written_shortly(target, op, others[0]):
+        return target
     _may_write(target, others)
     old = _before_write(target)
     params = {**op.params, **params}
@@ -63,6 +66,44 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
             more(result.edge).params["called"] = name
     np.copyto(target.array, result.array, casting="unsafe")
     return _after_write(target, result)
+
+
+def _written_shortly(target: Tensor, op: Operator, other: Any) -> bool:
+    """Write ``op(target, other)`` where nothing is recorded and nobody else looks at the memory.
+
+    That is what a training step does to its parameters. False where the long way is needed, and
+    where that has something to say against the write.
+    """
+    meta, dtype, x = target.meta, target.dtype, target.array
+    if meta is not None and (meta.base is not None or meta.views or meta.inference):
+        return False
+    if mode.inference or not (op.entrywise and dtype.quick and x.__class__ is np.ndarray):
+        return False
+    edge, kind = None, other.__class__
+    if kind is Tensor:
+        if other.dtype is not dtype:
+            return False
+        edge, y = other.edge, other.array
+    elif kind is float or kind is int:
+        y = other
+    else:
+        return False
+    if mode.grad and (edge is not None or target.edge is not None):
+        return False
+    if budget.on and x.size > LARGE:
+        return False
+    flags = x.flags
+    if not (flags.c_contiguous and flags.writeable):
+        return False
+    try:
+        found = op.compute(x, y)
+    except (ValueError, OverflowError):
+        return False
+    if found.shape != x.shape or found.dtype != x.dtype:
+        return False
+    x[...] = found
+    target._meta().version.bump()
+    return True
 
 
 def set_item(target: Tensor, index: Any, value: Any) -> None:

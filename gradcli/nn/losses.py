@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine import calls
-from gradcli.engine.creation import ones, zeros
+from gradcli.engine.creation import arange, ones, zeros
 from gradcli.engine.naming import called
 from gradcli.engine.tensor import Tensor
 from gradcli.nn.activations import log_softmax
@@ -169,7 +169,10 @@ def nll_loss(
         )  # fmt: skip
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
     safe, kept = _classes(classes, rows.shape[1], ignore_index)
-    picked = rows.gather(1, safe.unsqueeze(1)).squeeze(1)
+    if safe.__class__ is Tensor and rows.ndim == 2:
+        picked = rows[arange(rows.shape[0]), safe]
+    else:
+        picked = rows.gather(1, safe.unsqueeze(1)).squeeze(1)
     if kept is None and weight is None:
         loss = -picked
         if reduction == "mean":
