@@ -32,8 +32,10 @@ _new = object.__new__
 
 def has_short_way(op: Operator) -> bool:
     """Whether ``unary_method`` or ``binary_method`` can stand for the operator."""
-    promotes = op.dtypes == "float" or op.dtypes == "promote"
-    return promotes and op.arity < 3 and not (op.params or op.variadic or op.kind == "constant")
+    if op.params or op.variadic or op.kind == "constant" or op.arity > 2:
+        return False
+    alone = op.dtypes == "keep" and op.arity == 1 and op.kind == "elementwise"  # relu, abs
+    return alone or op.dtypes == "float" or op.dtypes == "promote"
 
 
 def short_function(op: Operator) -> Callable[..., Any]:
