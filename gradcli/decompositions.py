@@ -1,6 +1,6 @@
 """Matrix decompositions under PyTorch's names; ``gradcli.linalg`` offers them.
 
-Each takes apart what one operator of ``gradcli.ops.decompositions`` gives.
+Each takes apart what one operator of ``gradcli.ops`` gives (``ops.parts``).
 """
 
 from __future__ import annotations

@@ -16,7 +16,12 @@
     running         where running extremes stand
     fourier         the discrete Fourier transform
     conversion      other element types, clone, complex parts
-    decompositions  eigh, eig, svd, qr, lu in parts; pinv, matrix_exp
+    eigenvalues     eigh, eig
+    singular        svd
+    factors         qr, lu
+    matrix_functions
+                    pinv, matrix_exp
+    parts           what decompositions share
 
 ``core`` says what an operator is and how its one rule is read. This package knows arrays only.
 """
@@ -38,7 +43,10 @@ from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and o
     running,
     fourier,
     conversion,
-    decompositions,
+    eigenvalues,
+    singular,
+    factors,
+    matrix_functions,
 )
 from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
 
@@ -48,7 +56,7 @@ __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
 def _name_families() -> None:
     for module in (comparison, exponential, special, piecewise, arithmetic, trigonometric,
                    shape, indexing, joining, reduction, products, linalg, einsum, running, fourier,
-                   conversion, decompositions):  # fmt: skip
+                   conversion, eigenvalues, singular, factors, matrix_functions):  # fmt: skip
         family = module.__name__.rpartition(".")[2]
         for value in vars(module).values():
             if isinstance(value, Operator) and not value.family:
