@@ -1,6 +1,6 @@
 """Exponentials, logarithms and the sigmoid family.
 
-Each is computed so that it neither overflows nor cancels: see the formula beside it.
+Each is computed so that no overflow spoils it and nothing cancels: see the formula beside it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,18 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.core import elementwise, is_complex
+from gradcli.ops.core import elementwise
+from gradcli.ops.rounding import rounded_once
 
-exp = elementwise("exp", np.exp, lambda out: out, doc="The exponential, e**x.")
+_exp = rounded_once(np.exp)
+_log1p = rounded_once(np.log1p)
+_HALF = np.dtype(np.float16)
+
+exp = elementwise("exp", _exp, lambda out: out, doc="The exponential, e**x.")
 exp2 = elementwise("exp2", np.exp2, lambda out: out * _LN2, doc="2**x.")
-expm1 = elementwise("expm1", np.expm1, lambda out: out + 1.0, doc="e**x - 1, exact near 0.")
+expm1 = elementwise(
+    "expm1", rounded_once(np.expm1), lambda out: out + 1.0, doc="e**x - 1, exact near 0."
+)
 log = elementwise(
     "log",
     np.log,
@@ -35,7 +42,7 @@ log2 = elementwise(
 )
 log10 = elementwise(
     "log10",
-    np.log10,
+    rounded_once(np.log10),
     lambda t, x: t / (x * _LN10),
     doc="The logarithm to base 10.",
     domain="x > 0",
@@ -43,7 +50,7 @@ log10 = elementwise(
 )
 log1p = elementwise(
     "log1p",
-    np.log1p,
+    _log1p,
     lambda t, x: t / (1.0 + x),
     doc="log(1 + x), exact near 0.",
     domain="x > -1",
@@ -52,21 +59,20 @@ log1p = elementwise(
 
 
 def _sigmoid(x: Any) -> Any:
-    if is_complex(x):
-        return 1.0 / (1.0 + np.exp(-x))
-    # exp of a number that is never positive: no overflow on either side.
-    e = np.exp(-np.abs(x))
-    return (
-        np.where(x >= 0, 1.0, e) / (1.0 + e) if np.ndim(x) else (1.0 if x >= 0 else e) / (1.0 + e)
-    )
+    if getattr(x, "dtype", None) == _HALF:
+        return _sigmoid(x.astype(np.float32)).astype(_HALF)  # exp(12) is too large for a half
+    # Of the ways to write it the one nearest to PyTorch's last digit (in float64 2.6% differ; by
+    # exp(-abs(x)) 23%). Where exp(-x) overflows the quotient is 0, as it should be.
+    with np.errstate(over="ignore"):
+        return 1.0 / (1.0 + _exp(-x))
 
 
 def _logsigmoid(x: Any) -> Any:
-    return np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x)))
+    return np.minimum(x, 0.0) - _log1p(_exp(-np.abs(x)))
 
 
 def _softplus(x: Any) -> Any:
-    return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+    return np.maximum(x, 0.0) + _log1p(_exp(-np.abs(x)))
 
 
 sigmoid = elementwise(

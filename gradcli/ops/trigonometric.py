@@ -7,6 +7,7 @@ import numpy as np
 from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.core import elementwise
 from gradcli.ops.piecewise import where
+from gradcli.ops.rounding import rounded_once
 
 sin = elementwise("sin", np.sin, lambda x: cos(x), doc="The sine; x in radians.")
 cos = elementwise("cos", np.cos, lambda x: -sin(x), doc="The cosine; x in radians.")
@@ -44,7 +45,9 @@ atan = elementwise(
 )
 sinh = elementwise("sinh", np.sinh, lambda x: cosh(x), doc="The hyperbolic sine.")
 cosh = elementwise("cosh", np.cosh, lambda x: sinh(x), doc="The hyperbolic cosine.")
-tanh = elementwise("tanh", np.tanh, lambda out: 1.0 - out**2, doc="The hyperbolic tangent.")
+tanh = elementwise(
+    "tanh", rounded_once(np.tanh), lambda out: 1.0 - out**2, doc="The hyperbolic tangent."
+)
 asinh = elementwise(
     "asinh",
     np.arcsinh,
