@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli import engine
 from gradcli.engine import Tensor
 from gradcli.engine.modes import enable_grad
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.limits import charge_shape, step
+from gradcli.transforms.operand import as_value
 
 
 def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
@@ -49,15 +52,35 @@ def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
 
 def _called(func: Callable, inputs: Sequence[Tensor], name: str, strict: bool) -> tuple:
     several, outputs = _as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    if strict:
+        _differentiable(outputs)
+    return several, outputs
+
+
+def _differentiable(outputs: Sequence[Tensor]) -> None:
+    """Strict mode: every output hangs on something that requires grad."""
     for i, out in enumerate(outputs):
-        if strict and not out.requires_grad:
+        if not out.requires_grad:
             raise RuntimeFault(
                 "E0405",
                 f"Output {i} of the user-provided function does not require gradients. The outputs "
                 "must be computed in a differentiable manner from the input when running in strict "
                 "mode.",
             )
-    return several, outputs
+
+
+def _bent(gradients: Sequence[Tensor]) -> None:
+    """Strict mode: the gradient by every input hangs on the inputs, so that a Hessian is there."""
+    for i, g in enumerate(gradients):
+        if not g.requires_grad:
+            raise RuntimeFault(
+                "E0406",
+                "While computing the hessian, found that the jacobian of the user-provided "
+                f"function with respect to input {i} is independent of the input. This is not "
+                "allowed in strict mode. You should ensure that your function is twice "
+                "differentiable and that the jacobian depends on the inputs (this would be "
+                "violated by a linear function for example).",
+            )
 
 
 def _by(
@@ -182,8 +205,10 @@ def jacobian(
 ) -> Any:  # fmt: skip
     """All first derivatives: for each result and input a tensor of the result's and input's shape.
 
-    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result) or ``"forward-mode"``
-    (one in all directions of the inputs). ``vectorize`` changes nothing but is accepted.
+    ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result, or with ``vectorize``
+    one pass for all of them, for which ``func`` runs once more on as many copies of the inputs) or
+    ``"forward-mode"`` (one pass in all directions of the inputs). Raises ValueFault (E0303) for
+    another strategy, and for ``strict`` with ``vectorize`` or with forward mode.
 
     Example:
         >>> import gradcli
@@ -192,16 +217,18 @@ def jacobian(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueFault(
-            "E0303",
-            'Expected strategy to be either "forward-mode" or "reverse-mode".',
-            help='with more outputs than inputs "forward-mode" tends to be faster',
-        )
+    _check_choices("jacobian", strategy, strict, vectorize)
     with enable_grad():
         several, given = _as_tuple(inputs, "inputs", "jacobian")
-        if strategy == "forward-mode" and not strict:
+        if strategy == "forward-mode":
             return _forward(func, given, several, create_graph)
+        if vectorize:
+            try:
+                return _all_rows(func, given, several, create_graph)
+            except RuntimeFault as fault:
+                if fault.code != "E0414":
+                    raise
+                # func looks at a value, which a batch cannot tell: row by row, then.
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "jacobian", strict)
         table = []
@@ -218,6 +245,58 @@ def jacobian(
                 for row, g in zip(rows, found, strict=True):
                     row.append(g)
             table.append(tuple(_stacked(r, out, x) for r, x in zip(rows, leaves, strict=True)))
+    return _nested(table, many, several, create_graph)
+
+
+def _check_choices(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueFault(
+            "E0303",
+            'Expected strategy to be either "forward-mode" or "reverse-mode".',
+            help='with more outputs than inputs "forward-mode" tends to be faster',
+        )
+    if strict and (vectorize or strategy == "forward-mode"):
+        other = '`strategy="forward-mode"`' if strategy == "forward-mode" else "`vectorize=True`"
+        instead = '`strategy="reverse-mode"`' if "strategy" in other else "`vectorize=False`"
+        raise ValueFault(
+            "E0303",
+            f"autograd.functional.{name}: `strict=True` and {other} are not supported together: "
+            "only passes of their own tell a zero from no dependence.",
+            help=f"set either `strict=False` or {instead}",
+        )
+
+
+def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
+    """Every row of the Jacobian in one backward pass, under vmap."""
+    from gradcli.transforms.composable import vjp as pulled
+    from gradcli.transforms.vmap import vmap
+
+    points = _leaves(given, True) if create_graph else tuple(x.detach() for x in given)
+    results = func(*points)
+    many = isinstance(results, tuple)
+    if not all(hasattr(r, "__gradcli_rank__") for r in (results if many else (results,))):
+        _as_tuple(results, "outputs of the user-provided function", "jacobian")
+    outputs = [as_value(r) for r in (results if many else (results,))]
+    sizes = [int(np.prod(tuple(o.shape), dtype=np.int64)) for o in outputs]
+    total = sum(sizes)
+    for x in points:
+        charge_shape((total, *x.shape), x.dtype.itemsize)
+    ends = np.cumsum(sizes)
+    found: Sequence[Any] = []
+    if total:
+        basis = []
+        for out, size, end in zip(outputs, sizes, ends, strict=True):
+            rows = np.eye(total, size, size - int(end), out.dtype.numpy)
+            basis.append(engine.wrap(rows.reshape(total, *out.shape), out.dtype))
+        found = vmap(lambda *weights: pulled(func, *points)[1](*weights))(*basis)
+    table = []
+    for out, size, end in zip(outputs, sizes, ends, strict=True):
+        cut = slice(int(end) - size, int(end))
+        table.append(tuple(
+            OPERATORS["reshape"](found[i][cut], (*out.shape, *x.shape))
+            if total else _stacked([], out, x)
+            for i, x in enumerate(points)
+        ))  # fmt: skip
     return _nested(table, many, several, create_graph)
 
 
@@ -249,20 +328,28 @@ def _detached(tree: Any) -> Any:
     return tuple(map(_detached, tree)) if isinstance(tree, tuple) else tree.detach()
 
 
-def _scalar(func: Callable, name: str) -> Callable:
+def _scalar(func: Callable, name: str, strict: bool = False) -> Callable:
     """``func``, checked to give one number."""
 
-    def checked(*args: Any) -> Tensor:
-        several, outputs = _as_tuple(func(*args), "outputs of the user-provided function", name)
-        if several or outputs[0].numel() != 1:
+    def checked(*args: Any) -> Any:
+        result = func(*args)
+        if not hasattr(result, "__gradcli_rank__"):
+            several, outputs = _as_tuple(result, "outputs of the user-provided function", name)
+            if strict:
+                _differentiable(outputs)
+            if several:
+                raise RuntimeFault(
+                    "E0403", f"The function given to {name} should return a single Tensor"
+                )
+        elif strict:
+            _differentiable([result])
+        if any(n != 1 for n in result.shape):
             raise RuntimeFault(
                 "E0403",
-                f"The function given to {name} should return a single Tensor"
-                if several
-                else f"The Tensor returned by the function given to {name} should contain a single "
+                f"The Tensor returned by the function given to {name} should contain a single "
                 "element",
             )
-        return OPERATORS["reshape"](outputs[0], ())
+        return OPERATORS["reshape"](result, ())
 
     return checked
 
@@ -273,6 +360,9 @@ def hessian(
 ) -> Any:  # fmt: skip
     """All second derivatives of a function of one number, nested input by input.
 
+    ``vectorize`` and ``outer_jacobian_strategy`` are about the derivative of the gradient, as in
+    ``jacobian``, and raise as it does.
+
     Example:
         >>> import gradcli
         >>> x = gradcli.tensor([1.0, 2.0])
@@ -280,17 +370,19 @@ def hessian(
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    several, _ = _as_tuple(inputs, "inputs", "hessian")
-    if outer_jacobian_strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueFault(
-            "E0303",
-            'Expected strategy to be either "reverse-mode" or "forward-mode", got '
-            f'"{outer_jacobian_strategy}"',
-        )
-    one = _scalar(func, "hessian")
+    several, given = _as_tuple(inputs, "inputs", "hessian")
+    _check_choices("hessian", outer_jacobian_strategy, strict, vectorize)
+    one = _scalar(func, "hessian", strict)
+    if vectorize or outer_jacobian_strategy == "forward-mode":
+        from gradcli.transforms.composable import grad
+
+        slopes = grad(one, tuple(range(len(given))) if several else 0)
+        return jacobian(slopes, inputs, create_graph, False, vectorize, outer_jacobian_strategy)
 
     def gradient(*args: Tensor) -> Any:
-        found = jacobian(one, args, create_graph=True, strict=strict)
+        found = jacobian(one, args, create_graph=True)
+        if strict:
+            _bent(found)
         return found if several else found[0]
 
     return jacobian(gradient, inputs, create_graph, strict)
@@ -300,15 +392,7 @@ def vhp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``func(*inputs)``, one number, and the product of ``v`` with the Hessian there."""
-    with enable_grad():
-        several, given = _as_tuple(inputs, "inputs", "vhp")
-        leaves = _leaves(given, create_graph)
-        along = _along(v, leaves, several, "vhp")
-        _, outputs = _called(_scalar(func, "vhp"), leaves, "vhp", strict)
-        first = _filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
-        found = _filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
-        _strict_graph(found, strict, create_graph, "hessian")
-    return _done(outputs, create_graph, False), _done(found, create_graph, several)
+    return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
@@ -318,7 +402,23 @@ def hvp(
 
     The Hessian is symmetric, so this is ``vhp``; both names are PyTorch's.
     """
-    return vhp(func, inputs, v, create_graph, strict)
+    return _hessian_product("hvp", func, inputs, v, create_graph, strict)
+
+
+def _hessian_product(
+    name: str, func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
+    with enable_grad():
+        several, given = _as_tuple(inputs, "inputs", name)
+        leaves = _leaves(given, create_graph)
+        along = _along(v, leaves, several, name)
+        _, outputs = _called(_scalar(func, name, strict), leaves, name, strict)
+        first = _filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
+        if strict:
+            _bent(first)
+        found = _filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
+        _strict_graph(found, strict, create_graph, "hessian")
+    return _done(outputs, create_graph, False), _done(found, create_graph, several)
 
 
 def _along(v: Any, leaves: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:

@@ -42,6 +42,26 @@ def straight(lib: Any, x: Any) -> Any:
     return (2 * x).sum()
 
 
+def some(lib: Any, x: Any, y: Any) -> Any:
+    return x * x[0], (x * y).sum(), lib.ones(2, dtype=lib.float64)
+
+
+def bowl(lib: Any, x: Any, y: Any) -> Any:
+    return (x**3 * y**3).sum() + lib.sin(x).prod()
+
+
+def apart(lib: Any, x: Any, y: Any) -> Any:
+    return (x**3).sum() + y.sum()
+
+
+def square(lib: Any, x: Any) -> Any:
+    return (x * x).sum()
+
+
+def branch(lib: Any, x: Any) -> Any:
+    return x**3 if x[0] > 0 else -x
+
+
 A, B = [0.3, 0.7], [1.1, -0.4]
 # name: transform, function, inputs, v (None: not given), options
 CASES: dict[str, tuple] = {
@@ -66,10 +86,62 @@ CASES: dict[str, tuple] = {
     "hvp": ("hvp", one, [A], [B], {}), "hvp two in": ("hvp", two, [A, B], [B, A], {}),
     "vhp": ("vhp", one, [A], [B], {}), "vhp two in": ("vhp", two, [A, B], [B, A], {}),
     "vhp straight": ("vhp", straight, [A], [B], {}),
+    "vectorize branch": ("jacobian", branch, [A], None, {"vectorize": True}),
 }  # fmt: skip
+GRAPH, ROWS, STRICT = {"create_graph": True}, {"vectorize": True}, {"strict": True}
+FORWARD = {"vectorize": True, "strategy": "forward-mode"}
+OUTER = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
+STRAIT = (one, vector, pair, bowl)  # every output hangs on every input
+
+
+def _add(transform: str, functions: tuple, v: dict, options: tuple) -> None:
+    for number, option in enumerate(options):
+        for f in functions:
+            if "strict" not in option or f in STRAIT:
+                inputs = [A] if f in (one, vector, fixed, straight) else [A, B]
+                case = (transform, f, inputs, v.get(f), option)
+                CASES[f"{transform} {f.__name__} {number}"] = case
+
+
+_add("jacobian", (vector, one, pair, fixed, some, unused), {}, (
+    ROWS, ROWS | GRAPH, FORWARD, STRICT, GRAPH,
+))  # fmt: skip
+_add("hessian", (one, straight, unused, bowl, apart), {}, (
+    GRAPH, ROWS, ROWS | GRAPH, OUTER, STRICT, STRICT | GRAPH,
+))  # fmt: skip
+_add("vjp", (pair, bowl), {pair: [B, 2.0]}, (GRAPH, STRICT))
+BOTH = {f: [B, A] for f in (pair, bowl, apart, unused)}
+_add("jvp", (pair, bowl, unused), BOTH, (GRAPH, STRICT))
+for _name in ("vhp", "hvp"):
+    _add(_name, (bowl, apart, unused), BOTH, (GRAPH, STRICT, STRICT | GRAPH))
 REFUSED: dict[str, tuple] = {
     "strict output": ("jacobian", fixed, [A], None, {"strict": True}),
     "strict input": ("jacobian", unused, [A, B], None, {"strict": True}),
+    "strict vjp output": ("vjp", fixed, [A], [[1.0]], {"strict": True}),
+    "strict vjp input": ("vjp", unused, [A, B], None, {"strict": True}),
+    "strict vjp graph": ("vjp", straight, [A], None, {"strict": True, "create_graph": True}),
+    "strict jvp output": ("jvp", fixed, [A], [B], {"strict": True}),
+    "strict jvp input": ("jvp", unused, [A, B], [A, B], {"strict": True}),
+    "strict jvp graph": ("jvp", straight, [A], [B], {"strict": True, "create_graph": True}),
+    "strict jacobian graph": (
+        "jacobian", straight, [A], None, {"strict": True, "create_graph": True},
+    ),
+    "strict hessian output": ("hessian", fixed, [A], None, {"strict": True}),
+    "strict hessian linear": ("hessian", straight, [A], None, {"strict": True}),
+    "strict hessian input": ("hessian", unused, [A, B], None, {"strict": True}),
+    "strict hessian apart": ("hessian", apart, [A, B], None, {"strict": True}),
+    "strict hessian graph": ("hessian", square, [A], None, {"strict": True, "create_graph": True}),
+    "strict vhp output": ("vhp", fixed, [A], [B], {"strict": True}),
+    "strict vhp linear": ("vhp", straight, [A], [B], {"strict": True}),
+    "strict vhp input": ("vhp", unused, [A, B], [A, B], {"strict": True}),
+    "strict vhp graph": ("vhp", square, [A], [B], {"strict": True, "create_graph": True}),
+    "strict hvp output": ("hvp", fixed, [A], [B], {"strict": True}),
+    "strict hvp linear": ("hvp", straight, [A], [B], {"strict": True}),
+    "strict hvp input": ("hvp", unused, [A, B], [A, B], {"strict": True}),
+    "strict hvp graph": ("hvp", square, [A], [B], {"strict": True, "create_graph": True}),
+    "hvp not a scalar": ("hvp", vector, [A], [B], {}),
+    "hessian of a pair": ("hessian", pair, [A, B], None, {}),
+    "vhp without v": ("vhp", one, [A], None, {}),
     "v of another size": ("vjp", vector, [A], [[1.0, 2.0]], {}),
     "v of another length": ("vjp", pair, [A, B], [B], {}),
     "v is needed": ("vjp", vector, [A], None, {}),
@@ -87,12 +159,18 @@ def build(lib: Any, case: tuple) -> Any:
 
     given = {} if v is None else {"v": made(v)}
     transform = getattr(lib.autograd.functional, name)
-    return transform(lambda *xs: function(lib, *xs), made(inputs), **given, **options)
+    result = transform(lambda *xs: function(lib, *xs), made(inputs), **given, **options)
+    return _detached(result) if options == OUTER else result
+
+
+def _detached(tree: Any) -> Any:
+    """PyTorch leaves forward mode over reverse in a graph that nobody asked for."""
+    return tuple(map(_detached, tree)) if isinstance(tree, tuple | list) else tree.detach()
 
 
 def plain(result: Any) -> Any:
     """Nested tuples of tensors as JSON."""
-    if isinstance(result, tuple):
+    if isinstance(result, tuple | list):  # PyTorch gives lists where it vectorizes
         return {"parts": [plain(part) for part in result]}
     return {
         "data": result.detach().tolist(),

@@ -58,6 +58,40 @@ def test_forward_mode_is_the_same():
         functional.jacobian(f, x, strategy="sideways")
 
 
+@pytest.mark.parametrize("name", ["jacobian", "hessian"])
+@pytest.mark.parametrize("how", [{"vectorize": True}, "forward-mode"])
+def test_strict_goes_with_rows_of_their_own_only(name, how):
+    if how == "forward-mode":
+        how = {("outer_jacobian_" if name == "hessian" else "") + "strategy": how}
+    x = torch.tensor([0.3, 0.7])
+    with pytest.raises(ValueError, match=r"`strict=True` and .* not supported together") as fault:
+        getattr(functional, name)(lambda x: (x**3).sum(), x, strict=True, **how)
+    assert fault.value.code == "E0303"
+
+
+def test_vectorize_runs_the_function_twice_however_many_rows():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return torch.sin(x) * x.sum()
+
+    x = torch.randn(40, dtype=torch.double)
+    found = functional.jacobian(f, x, vectorize=True)
+    assert len(calls) == 2
+    assert torch.equal(found, functional.jacobian(f, x))
+    assert functional.jacobian(lambda x: x[:0], x, vectorize=True).shape == (0, 40)
+    with pytest.raises(TypeError, match="must be either a Tensor"):
+        functional.jacobian(lambda x: 3.0, x, vectorize=True)
+
+
+def test_forward_mode_goes_into_the_callers_graph():
+    x = torch.tensor([0.3, 0.7], dtype=torch.double, requires_grad=True)
+    for how in ({"vectorize": True}, {"outer_jacobian_strategy": "forward-mode"}):
+        h = functional.hessian(lambda x: (x**4).sum(), x, create_graph=True, **how)
+        np.testing.assert_allclose(grad(h.sum(), x)[0].numpy(), [7.2, 16.8], rtol=1e-12)
+
+
 def test_a_graph_for_the_caller():
     x = torch.tensor([0.3, 0.7], dtype=torch.double, requires_grad=True)
     h = functional.hessian(lambda x: (x**4).sum(), x, create_graph=True)
