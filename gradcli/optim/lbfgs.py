@@ -41,6 +41,8 @@ class LBFGS(Optimizer):
         tensor(2., requires_grad=True)
     """
 
+    stepped = False
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -70,6 +72,7 @@ class LBFGS(Optimizer):
                 "LBFGS evaluates the loss several times a step",
                 help="write optimizer.step(closure)",
             )
+        self.stepped = True
         with no_grad():
             return self._step(closure)
 

@@ -23,6 +23,14 @@ class Optimizer:
     switches: tuple[str, ...] = ()
     """PyTorch's choices among ways to compute the same step: accepted, shown and without effect."""
 
+    stepped: bool | None = False
+    """Whether ``step`` has run; None where a class with a ``step`` of its own does not say."""
+
+    def __init_subclass__(cls) -> None:
+        """A class that brings its own ``step`` sets ``stepped`` to False, or it stays unknown."""
+        if "step" in vars(cls) and "stepped" not in vars(cls):
+            cls.stepped = None
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -97,6 +105,7 @@ class Optimizer:
         ``closure`` clears the gradients, computes the loss, calls backward and returns the loss,
         which ``step`` then returns.
         """
+        self.stepped = True
         loss = None
         if closure is not None:
             with enable_grad():
@@ -160,7 +169,7 @@ class Optimizer:
 
 _SWITCHES = {"capturable": False, "differentiable": False}
 """What a switch is that nobody set, where it is not None."""
-_COUNTS = ("step", "mu_product")
+_COUNTS = ("step", "mu_product", "eta", "mu")
 
 
 def _shown(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,8 @@ RECIPES = (
     ("NAdam", {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.2}),
     ("RAdam", {"lr": 0.1}), ("RAdam", {"lr": 0.1, "betas": [0.8, 0.9], "weight_decay": 0.2}),
     ("RAdam", {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.2}),
+    ("ASGD", {"lr": 0.05}), ("ASGD", {"lr": 0.05, "lambd": 0.1, "alpha": 0.5, "t0": 4}),
+    ("ASGD", {"lr": 0.02, "weight_decay": 0.2, "maximize": True}),
 )  # fmt: skip
 
 

@@ -1,0 +1,76 @@
+"""Averaged stochastic gradient descent.
+
+g    = grad + weight_decay * p
+p   -= eta * (lambd * p + g)
+ax  += mu * (p - ax)                       the average of p
+eta  = lr / (1 + lambd * lr * step)**alpha
+mu   = 1 / max(1, step - t0)               1 (ax is p) until step t0
+
+Source: Polyak and Juditsky, Acceleration of Stochastic Approximation by Averaging, 1992.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gradcli.engine import Tensor
+from gradcli.engine.dtypes import get_default_dtype
+from gradcli.ops.core import OPERATORS
+from gradcli.optim.optimizer import Optimizer
+
+
+class ASGD(Optimizer):
+    """Gradient descent with a rate that falls; ``state[p]["ax"]`` is the average of the steps.
+
+    Raises ValueFault (E0304) for a number out of range.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor(1.0, requires_grad=True)
+        >>> asgd = gradcli.optim.ASGD([x], lr=0.5, lambd=0.0)
+        >>> (x * x).backward()
+        >>> asgd.step()
+        >>> x, asgd.state[x]["ax"]
+        (tensor(0., requires_grad=True), tensor(0.))
+    """
+
+    switches = ("foreach", "differentiable", "capturable")
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        *,
+        maximize: bool = False,
+        **switches: Any,
+    ) -> None:
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
+            "maximize": maximize,
+        }, switches)  # fmt: skip
+
+    def _update(
+        self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
+    ) -> None:
+        lr, lambd = group["lr"], group["lambd"]
+        # PyTorch keeps eta and mu in tensors of the default dtype.
+        kept = get_default_dtype().numpy.type
+        if not state:
+            state.update(step=0, eta=float(kept(lr)), mu=1.0, ax=OPERATORS["zeros_like"](p))
+        state["step"] += 1
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * p
+        p.mul_(1 - lambd * state["eta"])
+        p.sub_(state["eta"] * g)
+        average = state["ax"]
+        if state["mu"] == 1:
+            average.copy_(p.detach())
+        else:
+            average.add_((p - average) * state["mu"])
+        state["eta"] = float(kept(lr / (1 + lambd * lr * state["step"]) ** group["alpha"]))
+        state["mu"] = float(kept(1 / max(1, state["step"] - group["t0"])))
