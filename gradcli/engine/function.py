@@ -100,14 +100,19 @@ class Function:
 class FunctionRecord:
     """A custom function as a record of plain functions; made by ``function_record``."""
 
-    __slots__ = ("__name__", "backward", "forward", "jvp", "setup_context")
+    __slots__ = ("__name__", "backward", "forward", "jvp", "setup_context", "vmap")
 
-    def __init__(self, name: str, forward: Callable, backward: Callable) -> None:
+    def __init__(
+        self, name: str, forward: Callable, backward: Callable,
+        setup_context: Callable | None = None, jvp: Callable | None = None,
+        vmap: Callable | None = None,
+    ) -> None:  # fmt: skip
         self.__name__ = name
         self.forward = forward
         self.backward = backward
-        self.setup_context = None
-        self.jvp = None
+        self.setup_context = setup_context
+        self.jvp = jvp
+        self.vmap = vmap
 
     def apply(self, *args: Any) -> Any:
         """The function of ``args``, recorded where one of them requires a gradient."""
@@ -118,14 +123,14 @@ class FunctionRecord:
 
 
 def function_record(
-    name: str, forward: Callable[..., Any], backward: Callable[..., Any]
+    name: str, forward: Callable[..., Any], backward: Callable[..., Any], **more: Any
 ) -> FunctionRecord:
-    """A custom function made of two plain functions, without a Python class.
+    """A custom function made of plain functions, without a Python class.
 
-    Its ``apply`` is ``Function.apply``; ``forward(ctx, *args)`` and ``backward(ctx, *gradients)``
-    are as there, and ``ctx`` takes any attribute.
+    Its ``apply`` is ``Function.apply``; ``forward(ctx, *args)``, ``backward(ctx, *gradients)`` and
+    further ``setup_context``, ``jvp`` and ``vmap`` are as there, and ``ctx`` takes any attribute.
     """
-    return FunctionRecord(name, forward, backward)
+    return FunctionRecord(name, forward, backward, **more)
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

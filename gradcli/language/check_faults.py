@@ -113,7 +113,7 @@ def class_refused(work: Any, start: int, end: int) -> SyntaxFault:
 
 
 def class_item(work: Any, item: n.Statement) -> SyntaxFault:
-    """Something else than forward and backward in a Function."""
+    """Something else than its methods in a Function."""
     what = f"the method `{item.name}`" if type(item) is n.Def else "this"
     last = work.source.line_bounds(item.start)[1]
     return SyntaxFault(
@@ -122,7 +122,8 @@ def class_item(work: Any, item: n.Statement) -> SyntaxFault:
         work.source,
         item.start,
         min(item.end, last),
-        help="a Function holds forward(ctx, ...) and backward(ctx, ...); put the rest outside",
+        help="a Function holds forward(ctx, ...) and backward(ctx, ...), also setup_context, jvp "
+        "and vmap; put the rest outside",
     )
 
 

@@ -149,7 +149,8 @@ CODES: dict[str, tuple[str, str, str]] = {
     "E0130": (
         "a class",
         "The only class is a Function with its own derivative: class Name(Function): with "
-        "static methods forward(ctx, ...) and backward(ctx, ...). Models are functions of their "
+        "static methods forward(ctx, ...) and backward(ctx, ...), or forward(...) and "
+        "setup_context(ctx, inputs, output), also jvp and vmap. Models are functions of their "
         "parameters.",
         "class Net(Module):\n    pass\n",
     ),

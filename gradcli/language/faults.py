@@ -96,7 +96,7 @@ def _chain(frames: list[Frame], program: Any) -> list[str]:
     methods = {
         id(method): f"{one.name}.{method.name}"
         for one in n.walk(program.checked.module) if isinstance(one, n.FunctionClass)
-        for method in (one.forward, one.backward)
+        for method in one.methods
     } if len(frames) > 1 else {}  # fmt: skip
     for frame in reversed(frames[:-1]):
         line = _call_line(frame, program.source, methods)
@@ -174,6 +174,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     if len(message) > 300:
         message = f"{message[:300]} ..."
     message = re.sub(r"(?:\w+\.<locals>\.)+|\b[A-Z]\w*\.(?=\w+\(\))", "", message)
+    message = re.sub(r"\bt_\d+_(\w+\(\))", r"\1", message)  # a method of a custom Function
     message = re.sub(r"\bv_(\w+)", r"\1", message)
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"

@@ -127,11 +127,11 @@ def _statement(node: n.Statement, lines: _Lines, depth: int) -> list[tuple]:
 
 
 def _record(node: n.FunctionClass, lines: _Lines, depth: int) -> list[tuple]:
-    """A custom Function; its docstring, which the tree does not have, is taken from the text."""
+    """A custom Function; what else it holds is taken from the text."""
     head = lines.at(node.start)
     found: list[tuple] = [(f"class {node.name}({node.base}):", head, depth)]
     next_line = head + 1
-    for method in sorted((node.forward, node.backward), key=lambda m: m.start):
+    for method in node.methods:
         line = lines.at(method.start)
         marks = [k for k in range(next_line, line) if lines.text[lines.starts[k]] == "@"]
         for k in range(next_line, marks[0] if marks else line):
@@ -139,6 +139,8 @@ def _record(node: n.FunctionClass, lines: _Lines, depth: int) -> list[tuple]:
         found.append(("@staticmethod", marks[-1] if marks else line, depth + 1))
         found.append((method, 0, depth + 1))
         next_line = lines.after(method.end)
+    for k in range(next_line, lines.after(node.end)):
+        found.append((lines.text[lines.starts[k] : lines.ends[k]], k, depth + 1))
     return found
 
 

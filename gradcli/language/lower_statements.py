@@ -225,14 +225,16 @@ class Statements(Expressions):
         self.out.append(self.function(name, args, body))
 
     def FunctionClass(self, node: n.FunctionClass) -> Generator:
-        """Never a class: a record of two functions."""
+        """Never a class: a record of functions."""
         parts = []
-        for method in (node.forward, node.backward):
-            name = self.fresh()
+        for method in node.methods:
+            name = f"{self.fresh()}_{method.name}"
             yield from self.defined(method, name)
             parts.append(self.name(name))
         where = self.at(node)
-        made = self.call("h_record", ast.Constant(node.name, **where), *parts, at=where)
+        called = (node.name, *(method.name for method in node.methods))
+        words = [ast.Constant(word, **where) for word in called]
+        made = self.call("h_record", ast.Tuple(words, LOAD, **where), *parts, at=where)
         self.out.append(self.assign(f"v_{node.name}", made))
 
     def Return(self, node: n.Return) -> Generator:

@@ -176,19 +176,33 @@ WRITE: dict[type, tuple[str, ...]] = {Tensor: ("grad", "requires_grad", "data")}
 """Attributes that may be assigned, by type."""
 
 
-def function_record(name: str, forward: Any, backward: Any) -> Any:
-    """What a custom Function of a program is; its attributes join the tables when one is made."""
+_CONTEXT = (
+    "save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable",
+    "set_materialize_grads",
+)  # fmt: skip
+
+
+def function_record(words: tuple[str, ...], *methods: Any) -> Any:
+    """What a custom Function of a program is; its attributes join the tables when one is made.
+
+    ``words`` are its name and the names of its methods.
+    """
     from gradcli.engine.context import Context
-    from gradcli.engine.function import FunctionRecord
+    from gradcli.engine.function import Function, FunctionRecord
     from gradcli.engine.function import function_record as record
 
     if FunctionRecord not in CALL:
         CALL[FunctionRecord] = {"apply": FunctionRecord.apply}
-        words = "save_for_backward mark_dirty mark_non_differentiable set_materialize_grads"
-        CALL[Context] = {word: getattr(Context, word) for word in words.split()}
+        CALL[Context] = {word: getattr(Context, word) for word in _CONTEXT}
         READ[Context] = ("saved_tensors", "needs_input_grad")
         OWN.add(Context)
-    return record(name, forward, backward)
+    name, *called = words
+    given = dict(zip(called, methods, strict=True))
+    if "vmap" in given:
+        from gradcli.transforms.batched import VmapInfo
+
+        READ[VmapInfo] = VmapInfo._fields
+    return record(name, given.pop("forward"), given.pop("backward", Function.backward), **given)
 
 
 OWN: set[type] = set()

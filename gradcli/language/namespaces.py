@@ -122,10 +122,19 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
         get_default_dtype=dtypes.get_default_dtype, set_default_dtype=settings.set_default_dtype,
         set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
         bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
-        cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=arranging.where,
+        cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=arranging.where, vmap=_vmap,
     )  # fmt: skip
     table.update({"cuda.is_available": _no_cuda, "cuda.device_count": _no_devices})
     return table
+
+
+def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, **options: Any) -> Any:
+    from gradcli.language import higher
+
+    return higher.func()["vmap"](func, in_dims, out_dims, **options)
+
+
+_vmap.__name__ = "vmap"
 
 
 def size(sizes: Any = ()) -> Size:

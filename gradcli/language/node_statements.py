@@ -237,21 +237,29 @@ class FromImport(Statement):
 
 
 class FunctionClass(Statement):
-    """``class name(base)`` with static ``forward`` and ``backward``; base is dotted text."""
+    """``class name(base)`` with static methods, in the order of the text; base is dotted text.
 
-    __slots__ = ("backward", "base", "forward", "name")
-    fields = ("forward", "backward")
-    data = ("name", "base")
+    ``rule`` is what ``generate_vmap_rule`` was set to, None where it was not.
+    """
+
+    __slots__ = ("base", "methods", "name", "rule")
+    fields = ("methods",)
+    data = ("name", "base", "rule")
 
     def __init__(
-        self, name: str, base: str, forward: Def, backward: Def, start: int = 0, end: int = 0
-    ) -> None:
+        self, name: str, base: str, methods: tuple[Def, ...], rule: bool | None, start: int = 0,
+        end: int = 0,
+    ) -> None:  # fmt: skip
         put(self, "name", name)
         put(self, "base", base)
-        put(self, "forward", forward)
-        put(self, "backward", backward)
+        put(self, "methods", methods)
+        put(self, "rule", rule)
         put(self, "start", start)
         put(self, "end", end)
+
+    def method(self, name: str) -> Def | None:
+        """The method of that name, if there is one."""
+        return next((one for one in self.methods if one.name == name), None)
 
 
 # ---- Parts of statements -------------------------------------------------------------------------

@@ -282,13 +282,17 @@ def _statement(node: n.Statement, depth: int) -> list[Any]:
     """The pieces of one statement, its indentation and line end included."""
     margin = INDENT * depth
     if type(node) is n.FunctionClass:
-        inner = margin + INDENT + "@staticmethod\n"
-        methods = (inner, (node.forward, depth + 1), inner, (node.backward, depth + 1))
-        return [f"{margin}class {node.name}({node.base}):\n", *methods]
+        inner = margin + INDENT
+        pieces: list[Any] = [f"{margin}class {node.name}({node.base}):\n"]
+        if node.rule is not None:
+            pieces.append(f"{inner}generate_vmap_rule = {node.rule}\n")
+        for method in node.methods:
+            pieces += [f"{inner}@staticmethod\n", (method, depth + 1)]
+        return pieces
     parts = _STATEMENTS[type(node)](node)
     if parts[0][1] is None:
         return [margin, *parts[0][0], "\n"]
-    pieces: list[Any] = []
+    pieces = []
     for head, body in parts:
         pieces += [margin, *head, ":\n", *_block(body, depth + 1)]
     return pieces

@@ -242,20 +242,36 @@ def dotted_text(node: n.Node) -> str:
 
 
 def class_stmt(w: Work, start: int, end: int, symbols: list[Any]) -> n.FunctionClass:
-    """A custom Function: forward and backward, and nothing else."""
+    """A custom Function: its methods and ``generate_vmap_rule``, and nothing else."""
     (called, base), *items = symbols
     methods: dict[str, n.Def] = {}
+    rule = None
     for number, item in enumerate(_statements(items)):
-        if type(item) is n.Def and item.name in ("forward", "backward"):
+        if type(item) is n.Def and item.name in METHODS:
             if item.name in methods:
                 raise refuse("twice", w, "method", item, methods[item.name])
             methods[item.name] = item
+        elif _sets_rule(item):
+            rule = item.value.value
         elif number or type(item) is not n.ExprStmt or type(item.value) is not n.String:
             raise refuse("class_item", w, item)
-    if len(methods) < 2:
+        end = item.end
+    if "forward" not in methods or not methods.keys() & {"backward", "jvp"}:
         raise refuse("class_incomplete", w, called, start, methods)
-    end = max(method.end for method in methods.values())
-    return n.FunctionClass(called, base, methods["forward"], methods["backward"], start, end)
+    return n.FunctionClass(called, base, tuple(methods.values()), rule, start, end)
+
+
+METHODS = ("forward", "backward", "setup_context", "jvp", "vmap")
+"""What a custom Function may hold."""
+
+
+def _sets_rule(item: n.Statement) -> bool:
+    """Whether a statement is ``generate_vmap_rule = True`` or ``= False``."""
+    if type(item) is not n.Assign or len(item.targets) != 1:
+        return False
+    (target,) = item.targets
+    named = type(target) is n.Name and target.id == "generate_vmap_rule"
+    return named and type(item.value) is n.Literal and type(item.value.value) is bool
 
 
 def static_method(w: Work, _start: int, _end: int, symbols: list[Any]) -> n.Def:

@@ -18,6 +18,7 @@ import pytest
 from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks import EXHAUSTION, MALFORMED
+from tests.language.attacks_held import HELD
 from tests.language.attacks_more import MORE
 from tests.language.attacks_outside import OUTSIDE
 
@@ -26,6 +27,8 @@ SECONDS = 5.0
 """The most processor time that one attack may take."""
 HANGS = 30.0
 """When a worker is given up."""
+ENDING = {**OUTSIDE, **HELD}
+"""Texts that may end in a value where they are harmless."""
 
 WORKER = """
 import json, resource, sys, time
@@ -127,14 +130,15 @@ def test_the_corpus_is_large():
     assert sum(map(len, MORE.values())) > 900
     assert all(len(set(texts)) == len(texts) for texts in OUTSIDE.values())
     assert sum(map(len, OUTSIDE.values())) > 700
+    assert all(len(set(texts)) == len(texts) > 50 for texts in HELD.values())
 
 
 @LIMITED
-@pytest.mark.parametrize("family", OUTSIDE)
+@pytest.mark.parametrize("family", ENDING)
 def test_each_family_from_outside_ends(family):
     """In a fault or, where it is harmless here, in a value; never by the system's own limit."""
     wrong = []
-    for text, (seconds, said) in zip(OUTSIDE[family], results(OUTSIDE[family]), strict=True):
+    for text, (seconds, said) in zip(ENDING[family], results(ENDING[family]), strict=True):
         good = said == "ran" or (said.startswith("E0") and "E0999" not in said)
         if not good or seconds > SECONDS or "enough memory" in said or "<locals>" in said:
             wrong.append((text[:160], seconds, said[:160]))

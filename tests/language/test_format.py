@@ -49,6 +49,18 @@ FORMS = {
         "    def forward(ctx, a):\n        return a\n    # second\n    @staticmethod\n"
         "    def backward(ctx, g):\n        return g\n    # end\n"
     ),
+    "class F(Function):\n  generate_vmap_rule = True # all at once\n\n  @staticmethod\n"
+    "  def jvp(ctx, t): return t\n  @staticmethod\n  def forward(ctx, a): return a\n": (
+        "class F(Function):\n    generate_vmap_rule = True  # all at once\n\n    @staticmethod\n"
+        "    def jvp(ctx, t):\n        return t\n    @staticmethod\n"
+        "    def forward(ctx, a):\n        return a\n"
+    ),
+    "class F(Function):\n  def forward(ctx, a): return a\n"
+    "  def backward(ctx, g): return g\n  # last\n  generate_vmap_rule = False\nF\n": (
+        "class F(Function):\n    @staticmethod\n    def forward(ctx, a):\n        return a\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        return g\n    # last\n"
+        "    generate_vmap_rule = False\nF\n"
+    ),
 }  # fmt: skip
 
 

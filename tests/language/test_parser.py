@@ -162,9 +162,9 @@ def test_a_function_class():
     )
     (cube,) = parse(text, "file").body
     assert (cube.name, cube.base) == ("Cube", "torch.autograd.Function")
-    assert [one.name for one in cube.forward.params] == ["ctx", "x"]
-    assert type(cube.backward.body[0]) is n.Return
-    assert text[cube.backward.start :].startswith("def backward")
+    assert [one.name for one in cube.method("forward").params] == ["ctx", "x"]
+    assert type(cube.method("backward").body[0]) is n.Return
+    assert text[cube.method("backward").start :].startswith("def backward")
     ast.parse(text)
 
 

@@ -127,6 +127,20 @@ def test_a_function_class():
     assert unparse(parse(text)) == text
 
 
+def test_a_function_class_with_all_it_may_hold():
+    text = (
+        "class Cube(Function):\n"
+        "    generate_vmap_rule = False\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        return g\n"
+        "    @staticmethod\n    def forward(x):\n        return x**3\n"
+        "    @staticmethod\n    def setup_context(ctx, inputs, output):\n        pass\n"
+        "    @staticmethod\n    def vmap(info, dims, x):\n        return x, 0\n"
+        "    @staticmethod\n    def jvp(ctx, t):\n        return t"
+    )
+    assert unparse(parse(text)) == text
+    assert not n.same(parse(text), parse(text.replace("False", "True")))
+
+
 @pytest.mark.parametrize(
     "text",
     [

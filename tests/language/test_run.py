@@ -319,6 +319,66 @@ def test_a_custom_function_is_a_record_of_two_functions():
     assert printed == "tensor(16., grad_fn=<CubeBackward>) tensor(24.) <function Cube>\n"
 
 
+NEW_STYLE = """
+import torch
+class Scale(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x, s=3.0):
+        return x*s, s
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.save_for_forward(inputs[0])
+        ctx.s = inputs[1]
+        print(len(inputs), len(output))
+    @staticmethod
+    def backward(ctx, g, none):
+        return g*ctx.s, None
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_forward(x)
+        return x*x
+    @staticmethod
+    def jvp(ctx, t):
+        (x,) = ctx.saved_tensors
+        return 2*t*x + 100
+"""
+
+
+def test_a_function_may_leave_ctx_to_setup_context():
+    text = NEW_STYLE + "Scale.apply(x)[0].backward()\nprint(x.grad)\n"
+    printed, _ = ran(text, x=gradcli.tensor(2.0, requires_grad=True))
+    assert printed == "2 2\ntensor(3.)\n"
+
+
+def test_a_function_may_have_a_jvp_of_its_own():
+    text = NEW_STYLE + "print(torch.func.jvp(Square.apply, (x,), (torch.ones(()),)))\n"
+    printed, _ = ran(text, x=gradcli.tensor(3.0))
+    assert printed == "(tensor(9.), tensor(106.))\n"
+    found = fault(f"{NEW_STYLE}Square.apply(x, 1)\n", x=gradcli.ones(()))
+    assert found.message == "forward() takes 2 positional arguments but 3 were given"
+    found = fault(
+        f"{NEW_STYLE}Square.apply(x).backward()\n", x=gradcli.ones((), requires_grad=True)
+    )
+    assert found.code == "E0412" and "backward" in found.message
+
+
+def test_a_function_may_say_how_it_is_mapped():
+    text = (
+        "import torch\nclass Twice(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(x, k): return x*k\n"
+        "    @staticmethod\n    def setup_context(ctx, inputs, output): pass\n"
+        "    @staticmethod\n    def backward(ctx, g): return g, None\n"
+        "    @staticmethod\n    def vmap(info, dims, x, k):\n"
+        "        print(info.batch_size, info.randomness, dims)\n"
+        "        return (x*k).T, 1\n"
+        "print(torch.vmap(lambda r: Twice.apply(r, 2))(torch.ones(3, 2)).shape)\n"
+    )
+    assert ran(text)[0] == "3 error (0, None)\ngradcli.Size([3, 2])\n"
+
+
 @pytest.mark.parametrize(
     ("end", "code"),
     [
