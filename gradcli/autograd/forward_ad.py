@@ -48,6 +48,11 @@ def exit_dual_level(*, level: int | None = None) -> None:
     _open.pop()
 
 
+def leave() -> None:
+    """End forward mode if it is on."""
+    _open.clear()
+
+
 class dual_level:
     """Forward mode inside a ``with``: there, and only there, dual tensors have tangents.
 

@@ -241,10 +241,10 @@ CODES: dict[str, tuple[str, str, str]] = {
         "from math import sni",
     ),
     "E0164": (
-        "with something else than a gradient switch",
-        "with turns recording on or off for a block: with no_grad():, enable_grad(), "
-        "set_grad_enabled(False) or inference_mode(). Files and other context managers are not "
-        "part of the language.",
+        "with something that it cannot take",
+        "with turns something on for a block: a gradient switch such as no_grad(), hooks on saved "
+        "tensors, detect_anomaly(), dual_level(), or the handle of a hook, which it removes. Files "
+        "and other context managers are not part of the language.",
         "with sin(2):\n    pass\n",
     ),
 }

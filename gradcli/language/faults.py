@@ -54,7 +54,7 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
         found.message = found.message.replace("<lambda>()", f"{node.func.id}()")
     if found.help is None or found.code == "E0302":
         found.help = call_help(found, node, program) or found.help
-    if hasattr(found, "places"):
+    if hasattr(found, "places") or hasattr(found, "place"):
         from gradcli.language.graph_faults import explain
 
         explain(found, places, _codes_of(fault), program.source)

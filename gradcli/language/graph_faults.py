@@ -1,10 +1,10 @@
-"""What a fault of the backward pass is about, in the user's text: E0401 and E0402.
+"""What a fault of the backward pass is about, in the user's text: E0401, E0402, anomaly mode.
 
-Both have two places besides the call of ``backward()``: where a value was saved, and what made it
-useless since, a write or an earlier pass. Places of the engine are instructions of generated code,
-whose line numbers are the numbers of tree nodes. A call through the tables hides its operator's
-place from the engine; so where one is missing, the program runs once more with every node noting
-its own (``again``): what it computed is dropped, what it says of the fault is kept.
+The first two have two places besides the call of ``backward()``: where a value was saved, and what
+made it useless since, a write or an earlier pass. Places of the engine are instructions of
+generated code, whose line numbers are the numbers of tree nodes. A call through the tables hides its
+operator's place from the engine; so where one is missing, the program runs once more with every
+node noting its own (``again``): what it computed is dropped, what it says of the fault is kept.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def explain(found: Any, places: list[n.Node], codes: set[int], source: Any) -> N
     """
     known = getattr(found, "places", None)
     if known is None:
+        _recorded(found, _node_of(*found.place, places, codes))
         return
     nodes = {role: _node(place, places, codes) for role, place in known.items()}
     if found.code == "E0402":
@@ -73,9 +74,18 @@ def explain(found: Any, places: list[n.Node], codes: set[int], source: Any) -> N
 
 
 def _node(place: Place | None, places: list[n.Node], codes: set[int]) -> n.Node | None:
-    if place is None or id(place.code) not in codes or not 0 < place.line <= len(places):
-        return None
-    return places[place.line - 1]
+    return None if place is None else _node_of(place.code, place.line, places, codes)
+
+
+def _node_of(code: Any, line: int, places: list[n.Node], codes: set[int]) -> n.Node | None:
+    return places[line - 1] if id(code) in codes and 0 < line <= len(places) else None
+
+
+def _recorded(found: Any, call: n.Node | None) -> None:
+    """In anomaly mode: which call of the forward pass the fault belongs to."""
+    spans = [label[:2] for label in found.labels]
+    if call is not None and (call.start, call.end) not in spans:
+        found.labels = [*found.labels, (call.start, call.end, "the forward call", False)]
 
 
 def _text(node: n.Node, source: Any) -> str:

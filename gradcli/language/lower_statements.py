@@ -10,6 +10,7 @@ import ast
 from collections.abc import Generator
 
 from gradcli.language import nodes as n
+from gradcli.language.contexts import SWITCHES, TAKES
 from gradcli.language.diagnostics import SyntaxFault
 from gradcli.language.emit import (
     DEEP,
@@ -25,7 +26,6 @@ from gradcli.language.lower_expressions import Expressions, plain_index
 
 _TRACED = (n.Assign, n.AugAssign, n.ExprStmt, n.Assert, n.Def, n.FunctionClass)
 """Statements that a trace shows once they are done; it shows others as they begin."""
-_SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
 
 
 def _targets(node: n.Node) -> list[n.Name]:
@@ -332,21 +332,23 @@ class Statements(Expressions):
     def With(self, node: n.With) -> Generator:
         items = []
         for item in node.items:
-            call = item.expr
-            name = call.func if isinstance(call, n.Call) else call
-            word = name.name if isinstance(name, n.Attribute) else getattr(name, "id", "")
-            if (
-                word not in _SWITCHES
-                or not isinstance(call, n.Call)
-                or id(name) in self.checked.variables
-            ):
-                raise SyntaxFault(
-                    "E0164", "`with` takes no_grad(), enable_grad(), set_grad_enabled(...) or "
-                    "inference_mode()", self.checked.source, item.start, item.end,
-                    help=f"write with {word}():" if word in _SWITCHES else None,
-                )  # fmt: skip
+            self.refuse_table(item.expr)
             (value,) = yield from self.sequence((item.expr,))
             target = None if item.target is None else self.target(item.target)
-            items.append(ast.withitem(context_expr=value.code, optional_vars=target))
+            held = self.call("h_context", value.code, at=self.at(item.expr))
+            items.append(ast.withitem(context_expr=held, optional_vars=target))
         body = yield node.body
         self.out.append(ast.With(items, [*self.announced(node), *body], **self.at(node)))
+
+    def refuse_table(self, node: n.Expr) -> None:
+        """What is surely no context is refused before the program runs: ``with ones(3):``."""
+        name = node.func if isinstance(node, n.Call) else node
+        own = id(name) in self.checked.variables or getattr(name, "id", "") in self.inputs
+        if not isinstance(name, n.Name) or own or name.id in self.checked.imported:
+            return
+        if name.id not in SWITCHES or name is node:
+            mend = f"write with {name.id}():" if name.id in SWITCHES else TAKES
+            raise SyntaxFault(
+                "E0164", f"`with` cannot take {name.id}", self.checked.source, node.start,
+                node.end, help=mend,
+            )  # fmt: skip

@@ -124,6 +124,8 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
         bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
         cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=arranging.where, vmap=_vmap,
     )  # fmt: skip
+    table.update({name: _anomaly(name) for name in (
+        "is_anomaly_enabled", "is_anomaly_check_nan_enabled")})  # fmt: skip
     table.update({"cuda.is_available": _no_cuda, "cuda.device_count": _no_devices})
     return table
 
@@ -170,17 +172,19 @@ def _public(module: str) -> Callable[[], dict[str, Any]]:
 
 def _autograd() -> dict[str, Any]:
     from gradcli.engine.function import Function
-    from gradcli.language import higher
+    from gradcli.language import contexts, higher
 
     return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
-            **higher.autograd()}  # fmt: skip
+            **higher.autograd(), **contexts.anomaly()}  # fmt: skip
 
 
 def _graph() -> dict[str, Any]:
     from gradcli.engine import edges
     from gradcli.engine.graph import Node
+    from gradcli.language import contexts
 
     return {
+        **contexts.saving(),
         "Node": Node, "get_gradient_edge": edges.get_gradient_edge,
         "increment_version": edges.increment_version,
         "register_multi_grad_hook": edges.register_multi_grad_hook,
@@ -194,6 +198,20 @@ def _higher(name: str) -> Callable[[], dict[str, Any]]:
         return getattr(higher, name)()
 
     return make
+
+
+def _forward_ad() -> dict[str, Any]:
+    from gradcli.language import contexts
+
+    return contexts.forward_ad()
+
+
+def _anomaly(name: str) -> Callable[[], bool]:
+    def ask() -> bool:
+        return getattr(importlib.import_module("gradcli.engine.anomaly"), name)()
+
+    ask.__name__ = name
+    return ask
 
 
 def _layers(name: str) -> Callable[[], dict[str, Any]]:
@@ -211,6 +229,7 @@ _TORCH = {
     "utils.checkpoint": _higher("checkpoints"), "linalg": _public("linalg"),
     "special": _public("special"), "fft": _public("fft"),
     "autograd.functional": _higher("functional"), "autograd.graph": _graph,
+    "autograd.forward_ad": _forward_ad,
     "autograd": _autograd, "func": _higher("func"), "optim": _higher("optim"),
 }  # fmt: skip
 

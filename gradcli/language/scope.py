@@ -15,6 +15,7 @@ from typing import Any
 from gradcli.language import builtins, names, text
 from gradcli.language.bounds import contains, item, iterate, pair
 from gradcli.language.budget import FILE, tokens
+from gradcli.language.contexts import context
 from gradcli.language.gate import gated, gated_method
 from gradcli.ops.errors import LimitFault
 
@@ -163,6 +164,7 @@ _HELPERS: dict[str, Any] = {
     "h_add_to": builtins.add_to,
     "h_attribute": names.attribute,
     "h_concat": _concat,
+    "h_context": context,
     "h_cut": _cut,
     "h_divide_by": operator.itruediv,
     "h_eq": _comparing(operator.eq),

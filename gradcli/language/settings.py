@@ -16,11 +16,16 @@ _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth
 _undo: dict[str, Callable[[], None]] = {}
 
 
+def undone(name: str, undo: Callable[[], None]) -> None:
+    """What puts a setting back when the program ends; the first one of a name counts."""
+    _undo.setdefault(name, undo)
+
+
 def set_default_dtype(dtype: Any) -> None:
     """``torch.set_default_dtype``, until the program ends."""
     before = dtypes.get_default_dtype()
     dtypes.set_default_dtype(dtype)
-    _undo.setdefault("dtype", lambda: dtypes.set_default_dtype(before))
+    undone("dtype", lambda: dtypes.set_default_dtype(before))
 
 
 def set_printoptions(
@@ -41,7 +46,7 @@ def set_printoptions(
             )
     before = printing.get_printoptions()
     printing.set_printoptions(**given, profile=profile, sci_mode=sci_mode)
-    _undo.setdefault("print", lambda: printing.set_printoptions(**before))
+    undone("print", lambda: printing.set_printoptions(**before))
 
 
 def refuse_device(name: Any) -> Any:

@@ -28,6 +28,8 @@ def show(value: Any, inside: bool = False) -> str:
     shown = hasattr(value, "__gradcli_rank__") or hasattr(value, "__gradcli_layer__")
     if callable(value) and not shown:
         return f"<function {getattr(value, '__name__', '').removeprefix('v_') or 'lambda'}>"
+    if value.__class__.__repr__ is object.__repr__:
+        return f"<{type(value).__name__}>"  # no address
     return repr(value) if inside else str(value)
 
 

@@ -1,4 +1,4 @@
-"""What a stranger may try with what a program holds on to: the further methods of a Function.
+"""What a stranger may try with Functions' further methods, and with what ``with`` takes.
 
 As in ``attacks_outside``, ``x`` is a tensor of two numbers, and each ends in a Fault or, where it
 is harmless here, in a value.
@@ -69,4 +69,87 @@ METHODS = [
     _jvp("return t") + "F.apply(a).sum().backward()\n", _jvp("return ctx.vmap"),
 ]  # fmt: skip
 
-HELD = {"methods of a Function": METHODS}
+_G, _A, _F = "torch.autograd.graph.", "torch.autograd.", "import torch.autograd.forward_ad as d\n"
+
+
+def _hooks(pack: str, unpack: str = "lambda t: t", body: str = "y = (a*a).sum()") -> str:
+    """A program whose saved tensors go through two hooks, and a backward pass."""
+    return f"{_LEAF}with {_G}saved_tensors_hooks({pack}, {unpack}): {body}\ny.backward()\n"
+
+
+def _with(context: str, body: str = "pass") -> str:
+    return f"{_LEAF}{_F}with {context}: {body}\n"
+
+
+CONTEXTS = [
+    _hooks("1"), _hooks("a"), _hooks("None"), _hooks("'a'"), _hooks("print"), _hooks("lambda: 0"),
+    _hooks("lambda t: t.array"), _hooks("lambda t: t.__class__"), _hooks("lambda t: 'a'"),
+    _hooks("lambda t: t", "1"), _hooks("lambda t: t", "print"), _hooks("lambda t: t", "lambda: 0"),
+    _hooks("lambda t: t", "lambda t: t.sum()"), _hooks("lambda t: t", "lambda t: ones(10**10)"),
+    _hooks("lambda t: t", "lambda t: ones(7)"), _hooks("lambda t: t", "lambda t: [t]"),
+    _hooks("lambda t: t", "lambda t: t.long()"), _hooks("lambda t: t", "lambda t: t.bool()"),
+    _hooks("lambda t: [0 for i in range(10**12)]"), _hooks("lambda t: [0]*10**12"),
+    _hooks("lambda t: t", "lambda t: [0 for i in range(10**12)]"), _hooks("lambda t: t.add_(1)"),
+    _hooks("lambda t: t", "lambda t: (t*t).sum().backward() or t"), _hooks("lambda t: t.fill_(0)"),
+    _hooks("lambda t: t", "lambda t: y.backward() or t"), _hooks("lambda t: t.resize_(10**10)"),
+    _hooks("lambda t: t.backward()"), _hooks("lambda t: t.requires_grad_()"),
+    _hooks("lambda t: t", "lambda t: y.backward(retain_graph=True) or t"),
+    _hooks("lambda t: t", body="while True: y = (a*a).sum()"),
+    _hooks("lambda t: t.tolist()", "torch.tensor", "y = (a*a).sum()"),
+    _hooks("torch.tensor", "torch.tensor"), _hooks("torch.ones", "torch.ones"),
+    _hooks("lambda t: t.expand(10**5, 2)*1", "lambda t: t[0]"), _hooks("a.register_hook"),
+    f"{_LEAF}def p(t):\n    with torch.enable_grad(): (t*t).sum()\n    return t\n"
+    f"with {_G}saved_tensors_hooks(p, p): y = (a*a).sum()\ny.backward()",
+    f"{_LEAF}def p(t):\n    with {_G}saved_tensors_hooks(p, p): t.requires_grad_()*t\n"
+    "    return t\n"
+    f"with {_G}saved_tensors_hooks(p, p): y = (a*a).sum()\ny.backward()",
+    f"{_LEAF}h = {_G}saved_tensors_hooks(lambda t: t, lambda t: t)\n"
+    "def f():\n    with h: f()\nf()",
+    f"{_LEAF}h = {_G}saved_tensors_hooks\nwhile True:\n    with h(print, print): pass",
+    _with(f"{_G}saved_tensors_hooks"), _with(f"{_G}saved_tensors_hooks()"),
+    _with(f"{_G}saved_tensors_hooks(print, print) as h", "h.hooks"),
+    _with(f"{_G}saved_tensors_hooks(print, print) as h", "print(h)"),
+    _with(f"{_G}disable_saved_tensors_hooks(a)"), _with(f"{_G}disable_saved_tensors_hooks()"),
+    _with(f"{_G}disable_saved_tensors_hooks('{{0.__class__}}')", f"{_G}save_on_cpu()"),
+    f"{_LEAF}f = {_G}disable_saved_tensors_hooks('m')(print)\nf(f, a)\nf.__wrapped__",
+    f"{_LEAF}f = {_G}disable_saved_tensors_hooks('m')(3)\nf(f, a)",
+    f"{_LEAF}f = {_G}disable_saved_tensors_hooks('m')(a)\nf()",
+    _with(f"{_G}disable_saved_tensors_hooks('m')", "while True: pass"),
+    _with(f"{_G}save_on_cpu(a, a)", "y = a*a"), _with(f"{_G}save_on_cpu().__enter__()"),
+    _with(f"{_G}allow_mutation_on_saved_tensors() as m", "m.clear(); m.hooks"),
+    _with(f"{_G}allow_mutation_on_saved_tensors()", "while True: a = a*a"),
+    _with(f"{_A}detect_anomaly", "pass"), _with(f"{_A}detect_anomaly(a)", "(a*a).sum().backward()"),
+    _with(f"{_A}detect_anomaly(print)", "(a*a).sum().backward()"),
+    _with(f"{_A}detect_anomaly()", "(torch.sqrt(a*0)*0).sum().backward()"),
+    _with(f"{_A}detect_anomaly().looker"), _with(f"{_A}detect_anomaly() as x", "x.looker"),
+    _with(f"{_A}set_detect_anomaly('a')"), f"{_LEAF}{_A}set_detect_anomaly(True)\nwhile True: a*a",
+    f"{_LEAF}{_A}set_detect_anomaly(a, a)", f"{_LEAF}while True: {_A}set_detect_anomaly(True)",
+    _with("d.dual_level", "pass"), _with("d.dual_level()", "d.enter_dual_level()"),
+    _with("d.dual_level() as n", "n.x"), _with("d.dual_level(), d.dual_level()"),
+    _with("d.dual_level()", "d.exit_dual_level()"), f"{_F}d.exit_dual_level()",
+    f"{_F}d.exit_dual_level(level='a')", f"{_F}d.enter_dual_level()\nwhile True: pass",
+    _with("d.dual_level()", "d.make_dual(1, 2)"), _with("d.dual_level()", "d.make_dual('a', 'b')"),
+    _with("d.dual_level()", "d.make_dual(a, print)"),
+    _with("d.dual_level()", "d.unpack_dual(print)"),
+    _with("d.dual_level()", "d.make_dual(a, a).tangent"), _with("d.dual_level()", "d.leave()"),
+    _with("d.dual_level()", "d.make_dual(a, a).primal"), _with("d.dual_level()", "d.levels()"),
+    _with("d.dual_level()", "d.make_dual(a, a).__class__"),
+    _with("d.dual_level()", "d.unpack_dual(d.make_dual(a, a)).count(a)"),
+    _with("d.dual_level()", "d.unpack_dual(d.make_dual(a, a)).tangent.array"),
+    _with("d.dual_level()", "d.make_dual(a, torch.ones(7))"),
+    _with("d.dual_level()", "d.make_dual(a, a).expand(10**10, 2)*1"),
+    _with("d.dual_level()", "d.make_dual(a, d.make_dual(a, a)).sin().sum()"),
+    _with("d.dual_level()", "a.register_hook(lambda g: d.make_dual(g, g)); (a*a).sum().backward()"),
+    "import torch.autograd.forward_ad as d\nwith d.dual_level():\n    e = d.make_dual(x, x)\n"
+    "    while True: e = e*e",
+    "from torch import ones as no_grad\nwith no_grad(3): pass", "with [no_grad()]: pass",
+    "from torch import tensor as no_grad\nwith no_grad: pass", "with (lambda: no_grad())(): pass",
+    "def no_grad(): return x\nwith no_grad(): pass", "no_grad = 3\nwith no_grad: pass",
+    "h = x.register_hook(print)\nwith h, h, h: pass\nh.hooks", "with x.register_hook(print): while",
+    "with x.register_hook(print) as h: h.remove()\nh.number", "with print: pass", "with 'a': pass",
+    "with None: pass", "with no_grad: pass", "n = no_grad\nwith n: pass", "with n: pass",
+    "n = no_grad()\nwith n, n, n: pass\nn.previous", "with sin: pass", "with sin(1): pass",
+    "n = no_grad()\ndef f():\n    with n: f()\nf()", "with ...: pass", "with x.T.sum: pass",
+]  # fmt: skip
+
+HELD = {"methods of a Function": METHODS, "contexts": CONTEXTS}
