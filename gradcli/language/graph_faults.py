@@ -2,8 +2,8 @@
 
 The first two have two places besides the call of ``backward()``: where a value was saved, and what
 made it useless since, a write or an earlier pass. Places of the engine are instructions of
-generated code, whose line numbers are the numbers of tree nodes. A call through the tables hides its
-operator's place from the engine; so where one is missing, the program runs once more with every
+generated code, whose line numbers are the numbers of tree nodes. A call through the tables hides
+its operator's place from the engine; so where one is missing, the program runs once more with every
 node noting its own (``again``): what it computed is dropped, what it says of the fault is kept.
 """
 
