@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.outputs import with_out
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.dims import normal_dim, normal_dims
@@ -224,3 +225,8 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
     """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
     charge_shape((n,))
     return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype)
+
+
+for _name in __all__:
+    if "shift" not in _name:
+        globals()[_name] = with_out(globals()[_name])

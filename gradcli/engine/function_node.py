@@ -51,7 +51,11 @@ class FunctionNode(Node):
         """What forward left on ctx, and ctx itself: ``y.grad_fn.saved_tensors``."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.ctx, name)
+        try:
+            return getattr(self.ctx, name)
+        except AttributeError:
+            said = f"{self.name()!r} object has no attribute {name!r}"
+            raise AttributeError(said, name=name, obj=self) from None
 
     def name(self) -> str:
         """The function's name and Backward."""

@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import arranging, calls, counting, creation, dtypes, placing, statistics
+from gradcli.engine import (
+    arranging,
+    calls,
+    counting,
+    creation,
+    dtypes,
+    placing,
+    statistics,
+    strided,
+)
 from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.inplace import set_item, write_result
 from gradcli.engine.methods import overlap, plain_index
@@ -22,7 +31,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 
-COMPOSED = (calls, arranging, counting, statistics, placing)
+COMPOSED = (calls, arranging, counting, statistics, placing, strided)
 """The modules of functions that are composed of operators."""
 _ADDED = ("addcmul", "addcdiv", "lerp")
 _REWRITTEN = (

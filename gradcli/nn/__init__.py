@@ -106,6 +106,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.rnn import LSTMCell as LSTMCell
     from gradcli.nn.modules.rnn import RNNCell as RNNCell
     from gradcli.nn.modules.sparse import Embedding as Embedding
+    from gradcli.nn.modules.sparse import EmbeddingBag as EmbeddingBag
     from gradcli.nn.parameter import Buffer as Buffer
     from gradcli.nn.parameter import Parameter as Parameter
 

@@ -59,7 +59,6 @@ from gradcli.nn.convolution import (
 from gradcli.nn.layers import (
     batch_norm,
     bilinear,
-    embedding,
     group_norm,
     instance_norm,
     layer_norm,
@@ -91,13 +90,15 @@ from gradcli.nn.losses import (
     soft_margin_loss,
     triplet_margin_loss,
 )  # fmt: skip
+from gradcli.nn.tables import embedding, embedding_bag
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "avg_pool1d", "avg_pool2d", "batch_norm", "bilinear", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
     "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout",
-    "dropout1d", "dropout2d", "elu", "embedding", "gaussian_nll_loss", "gelu", "glu", "group_norm",
+    "dropout1d", "dropout2d", "elu", "embedding", "embedding_bag", "gaussian_nll_loss", "gelu",
+    "glu", "group_norm",
     "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss",
     "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
     "linear", "log_softmax", "logsigmoid", "margin_ranking_loss", "max_pool1d", "max_pool2d",

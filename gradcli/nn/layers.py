@@ -1,4 +1,4 @@
-"""Layers of ``gradcli.nn.functional``: linear maps, normalisations, embeddings, attention."""
+"""Layers of ``gradcli.nn.functional``: linear maps, normalisations, attention."""
 
 from __future__ import annotations
 
@@ -133,23 +133,6 @@ def group_norm(
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
     scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     return called(_scaled(out, scale, shift), "NativeGroupNormBackward0", input, weight, bias)
-
-
-def embedding(
-    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
-    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
-) -> Any:  # fmt: skip
-    """The rows of ``weight`` that whole numbers name; that of ``padding_idx`` gets no gradient."""
-    if max_norm is not None or scale_grad_by_freq:
-        raise ValueFault("E0304", "embedding has neither max_norm nor scale_grad_by_freq here")
-    if input.dtype.kind != 1:
-        raise RuntimeFault("E0309", "embedding needs whole numbers as indices")
-    rows = weight
-    if padding_idx is not None:
-        padding_idx %= weight.shape[0]
-        padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
-        rows = _O["where"](padded, weight.detach(), weight)
-    return called(rows[input], "EmbeddingBackward0", weight)
 
 
 def scaled_dot_product_attention(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import constant, general
+from gradcli.ops.core import OPERATORS, Operator, general
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
 from gradcli.ops.products import matmul
@@ -262,7 +262,7 @@ logdet = general(
     lambda g, x: _column(_column(g)) * mT(inv(x)),
     jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
     dtypes="inexact",
-    grad_name="LinalgSlogdetBackward0",
+    grad_name="WhereBackward0",  # PyTorch composes it of slogdet and where
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
     example='logdet(A) --A "2,1;1,3"',
@@ -278,9 +278,12 @@ logabsdet = general(
     domain="det(x) != 0",
     example='slogdet(A)[1] --A "1,2;3,1"',
 )
-detsign = constant(
+detsign = Operator(
+    "constant",
     "detsign",
     _detsign,
+    (lambda g: OPERATORS["zeros_like"](_column(_column(g))),),
+    grad_name="LinalgSlogdetBackward0",
     entrywise=False,
     dtypes="inexact",
     doc="The sign of the determinant: the first part of slogdet.",

@@ -82,6 +82,12 @@ def test_logdet_of_a_negative_determinant_is_nan_and_of_a_singular_matrix_minus_
     assert (sign.item(), round(size.item(), 5)) == (-1.0, 1.60944)
 
 
+def test_the_sign_of_a_determinant_has_a_gradient_of_zeros() -> None:
+    stack = gradcli.eye(2).expand(3, 2, 2).clone().requires_grad_()
+    gradcli.slogdet(stack).sign.sum().backward()
+    assert stack.grad.tolist() == [[[0.0, 0.0], [0.0, 0.0]]] * 3
+
+
 @pytest.mark.parametrize(
     "equation",
     ["ij,jk->ik", "ij,jk", "ii->i", "ii", "ij->ji", "ij->", "ij,ij,ij->i", "ij,jk,kl->il",

@@ -4,7 +4,7 @@ module      Module                       container   Sequential, ModuleList, Par
 linear      Linear, Bilinear, Identity   activation  ReLU, GELU, Softmax ...
 loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspose2d ...
 pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
-sparse      Embedding                    rnn         RNN, LSTM, GRU and their cells
+sparse      Embedding, EmbeddingBag                 rnn         RNN, LSTM, GRU and their cells
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _HOMES = {
         "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
     ),
     "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
-    "sparse": ("Embedding",),
+    "sparse": ("Embedding", "EmbeddingBag"),
 }  # fmt: skip
 HOME = {name: home for home, names in _HOMES.items() for name in names}
 """The file of each module."""

@@ -8,7 +8,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation import empty
 from gradcli.engine.modes import no_grad
 from gradcli.nn import init
-from gradcli.nn import layers as functions
+from gradcli.nn import tables as functions
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 
@@ -40,10 +40,15 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
-    ) -> Embedding:
+        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
+        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:  # fmt: skip
         """An embedding with the rows of a matrix; ``freeze`` keeps them as they are."""
-        return cls(*embeddings.shape, padding_idx=padding_idx, _weight=embeddings, _freeze=freeze)
+        return cls(
+            *embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+            _weight=embeddings, _freeze=freeze,
+        )  # fmt: skip
 
     def reset_parameters(self) -> None:
         """Draw the table again."""
@@ -64,4 +69,75 @@ class Embedding(Module):
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
             text += f", padding_idx={self.padding_idx}"
-        return text
+        return text + _limits(self)
+
+
+def _limits(module: Any) -> str:
+    """What is not as usual about the norm of rows and the scale of gradients."""
+    text = "" if module.max_norm is None else f", max_norm={module.max_norm}"
+    if module.norm_type != 2:
+        text += f", norm_type={module.norm_type}"
+    if module.scale_grad_by_freq:
+        text += f", scale_grad_by_freq={module.scale_grad_by_freq}"
+    return text
+
+
+class EmbeddingBag(Module):
+    """A table like Embedding's, whose vectors are joined in bags: by ``mode``, their mean.
+
+    ``forward(input, offsets, per_sample_weights)`` is ``functional.embedding_bag``.
+    """
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+        sparse: bool = False, _weight: Tensor | None = None, include_last_offset: bool = False,
+        padding_idx: int | None = None, device: Any = None, dtype: Any = None,
+        _freeze: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
+        self.include_last_offset = include_last_offset
+        if padding_idx is not None:
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        if _weight is None:
+            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(_weight, requires_grad=not _freeze)
+
+    @classmethod
+    def from_pretrained(
+        cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None,
+        norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+        sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
+    ) -> EmbeddingBag:  # fmt: skip
+        """A table with the rows of a matrix; ``freeze`` keeps them as they are."""
+        return cls(
+            *embeddings.shape, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
+            include_last_offset, padding_idx, _freeze=freeze,
+        )  # fmt: skip
+
+    def reset_parameters(self) -> None:
+        """Draw the table again."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        """Bags of whole numbers to a vector each."""
+        return functions.embedding_bag(
+            input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+            self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        """The sizes, and what is not as usual."""
+        text = f"{self.num_embeddings}, {self.embedding_dim}{_limits(self)}, mode={self.mode!r}"
+        return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"

@@ -1,0 +1,72 @@
+"""What the recorded cells of embeddings do not show: frozen tables, refusals, bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+from gradcli import nn
+from gradcli.nn import functional as F
+from gradcli.ops.errors import Fault
+
+TABLE = [[1.0, 2.0], [3.0, 6.0]]
+
+
+@pytest.mark.parametrize("kind", [nn.Embedding, nn.EmbeddingBag])
+def test_a_table_that_was_learnt_before(kind):
+    frozen = kind.from_pretrained(torch.tensor(TABLE), max_norm=100.0)
+    assert not frozen.weight.requires_grad
+    assert frozen.max_norm == 100.0
+    assert kind.from_pretrained(torch.tensor(TABLE), freeze=False).weight.requires_grad
+    picked = frozen(torch.tensor([[0], [1]]))
+    assert picked.reshape(2, 2).tolist() == TABLE
+
+
+def test_rows_are_scaled_once_and_a_saved_table_notices():
+    w = torch.tensor([[3.0, 4.0], [0.3, 0.4]], requires_grad=True)
+    y = (w * w).sum()
+    F.embedding(torch.tensor([0]), w, max_norm=1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+    before = w._version
+    F.embedding(torch.tensor([0, 1]), w, max_norm=1.0)
+    assert w._version == before
+    assert w[0].norm().item() <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("code", "given"),
+    [
+        ("E0307", {"input": [[2]]}),
+        ("E0307", {"input": [[-1]]}),
+        ("E0309", {"input": [[0.5]]}),
+        ("E0304", {"input": [[0]], "mode": "all"}),
+        ("E0304", {"input": [[0]], "per_sample_weights": [[1.0]]}),
+        ("E0304", {"input": [[0]], "per_sample_weights": [1.0], "mode": "sum"}),
+        ("E0304", {"input": [[0]], "mode": "max", "scale_grad_by_freq": True}),
+        ("E0304", {"input": [[[0]]]}),
+        ("E0304", {"input": [0, 1], "offsets": [0, 5]}),
+        ("E0304", {"input": [0, 1], "offsets": [0, 2, 1]}),
+    ],
+)
+def test_refusals(code, given):
+    made = {k: torch.tensor(v) if isinstance(v, list) else v for k, v in given.items()}
+    with pytest.raises(Fault) as fault:
+        F.embedding_bag(weight=torch.tensor(TABLE), **made)
+    assert fault.value.code == code
+
+
+def test_the_greatest_of_many_bags_is_what_each_gives():
+    rng = torch.manual_seed(4)
+    w = torch.randn(9, 3, generator=rng, dtype=torch.double, requires_grad=True)
+    bags = [[1, 5, 2], [0], [8, 8, 3, 1]]
+    flat = torch.tensor([i for bag in bags for i in bag])
+    offsets = torch.tensor([0, 3, 4])
+    found = F.embedding_bag(flat, w, offsets, mode="max")
+    want = torch.stack([w[torch.tensor(b)].max(0).values for b in bags])
+    assert torch.equal(found, want)
+    weights = torch.arange(9.0, dtype=torch.double).view(3, 3)
+    (a,) = torch.autograd.grad((found * weights).sum(), w)
+    (b,) = torch.autograd.grad((want * weights).sum(), w)
+    assert torch.equal(a, b)
+    assert torch.autograd.gradcheck(lambda w: F.embedding_bag(flat, w, offsets), w)
