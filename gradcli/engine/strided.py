@@ -7,6 +7,7 @@ gradient     the slope along each dimension, by differences of neighbours
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from gradcli.ops.core import OPERATORS as O
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
+
+_FARTHEST = 2**40
 
 
 @by_element
@@ -40,7 +43,17 @@ def as_strided(
     """
     if not isinstance(input, Tensor):
         raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
-    shape, steps = tuple(size), tuple(stride)
+    try:
+        shape, steps = tuple(map(index, size)), tuple(map(index, stride))
+        storage_offset = None if storage_offset is None else index(storage_offset)
+    except TypeError as fault:
+        raise TypeFault(
+            "E0303",
+            "as_strided needs whole numbers for sizes, strides and offset",
+            help="write x.as_strided((2, 2), (2, 1))",
+        ) from fault
+    if any(n < 0 for n in shape):
+        raise RuntimeFault("E0301", f"as_strided: sizes cannot be negative, got {list(shape)}")
     if len(shape) != len(steps):
         raise RuntimeFault("E0301", "mismatch in length of strides and shape")
     if any(s < 0 for s in steps):
@@ -50,6 +63,8 @@ def as_strided(
             f"{list(steps)}",
             help="flip() turns a dimension around",
         )
+    if any(s > _FARTHEST for s in steps):
+        raise RuntimeFault("E0301", f"as_strided: strides too large: {list(steps)}")
     base = input if input.meta is None or input.meta.base is None else input.meta.base
     whole = base.own_array()
     order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
@@ -80,9 +95,10 @@ def as_strided(
         places = np.asarray(
             sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(storage_offset))
         )
-        found = dict(zip(order, np.unravel_index(places, laid.shape), strict=True))
-        index = tuple(found[axis] for axis in range(whole.ndim)) or (None,) * len(shape)
-        record(O["getitem"], [base], {"index": index}, out)
+        source = base if whole.ndim else O["reshape"](base, (1,))
+        found = dict(zip(order or (0,), np.unravel_index(places, laid.shape or (1,)), strict=True))
+        where = tuple(found[axis] for axis in range(source.ndim))
+        record(O["getitem"], [source], {"index": where}, out)
         more(out.edge).params["called"] = "AsStridedBackward0"
     note_view(out, input)
     return out

@@ -1,0 +1,66 @@
+"""as_strided stays within the memory of its tensor, whatever it is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+from gradcli.ops.errors import Fault
+
+
+@pytest.mark.parametrize(
+    ("code", "size", "stride", "offset"),
+    [
+        ("E0301", (5,), (1,), None),
+        ("E0301", (2,), (1,), 3),
+        ("E0301", (2, 2), (3, 1), None),
+        ("E0301", (1,), (1,), -1),
+        ("E0301", (-1,), (1,), None),
+        ("E0301", (-5, -5), (1, 1), 0),
+        ("E0301", (1,), (10**30,), None),
+        ("E0301", (10**30,), (1,), None),
+        ("E0301", (1,), (1,), 10**30),
+        ("E0303", (1.5,), (1,), None),
+        ("E0303", (1,), ("1",), None),
+    ],
+)
+def test_refusals(code, size, stride, offset):
+    with pytest.raises(Fault) as fault:
+        torch.zeros(4).as_strided(size, stride, offset)
+    assert fault.value.code == code
+
+
+def test_a_view_of_a_view_begins_where_that_does():
+    x = torch.arange(12.0).view(3, 4)
+    row = x[1]
+    assert row.as_strided((2,), (2,)).tolist() == [4.0, 6.0]
+    assert row.as_strided((2,), (2,), 0).tolist() == [0.0, 2.0]
+    row.as_strided((2,), (4,)).fill_(-1)
+    assert x.tolist() == [[0, 1, 2, 3], [-1, 5, 6, 7], [-1, 9, 10, 11]]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_gradients_of_every_order(turned):
+    x = torch.arange(6.0, dtype=torch.double).view(2, 3).add(0.5).requires_grad_()
+
+    def windows(x):
+        base = (x * x).t() if turned else x * x
+        return base.as_strided((3, 2), (1, 2)).sin()
+
+    assert torch.autograd.gradcheck(windows, x)
+    assert torch.autograd.gradgradcheck(windows, x)
+
+
+def test_each_element_of_a_batch():
+    x = torch.arange(8.0).view(2, 4)
+    found = torch.func.vmap(lambda row: row.as_strided((2, 2), (1, 1)))(x)
+    assert found.tolist() == [[[0, 1], [1, 2]], [[4, 5], [5, 6]]]
+
+
+def test_no_place_at_all():
+    assert torch.tensor(3.0, requires_grad=True).as_strided((1, 1), (1, 1)).tolist() == [[3.0]]
+    with pytest.raises(Fault):
+        torch.tensor(3.0, requires_grad=True).as_strided((2,), (1,))
+    x = torch.tensor(3.0, requires_grad=True)
+    (x.as_strided((2,), (0,)) * torch.tensor([1.0, 2.0])).sum().backward()
+    assert x.grad.item() == 3
