@@ -86,10 +86,12 @@ class Generator:
     def set_state(self, new_state: Any) -> Generator:
         """Go back to what ``get_state`` gave. Raises RuntimeFault (E0303) for other tensors."""
         array = np.ascontiguousarray(new_state.array)
-        if array.dtype != np.uint8 or array.size != 624 * 4 + 24:
+        if array.dtype != np.uint8 or array.shape != (624 * 4 + 24,):
             raise RuntimeFault("E0303", "expected a state that get_state() gave")
         place, started = array[-24:-8].view(np.int64).tolist()
         (waiting,) = array[-8:].view(np.float64).tolist()
+        if not 0 <= place <= 624:  # NumPy would read beyond the words
+            raise RuntimeFault("E0303", "expected a state that get_state() gave")
         key = array[:-24].view(np.uint32)
         self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
         self.waiting, self.started = (None if math.isnan(waiting) else waiting), started

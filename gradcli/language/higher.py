@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from gradcli.language import names
-from gradcli.language.bounds import SHORT, Lazy, listed, weigh
+from gradcli.language.bounds import SHORT, Lazy, counted, listed, weigh
 from gradcli.language.budget import FILE
 from gradcli.ops.errors import TypeFault
 
@@ -111,8 +111,26 @@ def autograd() -> dict[str, Callable]:
 def checkpoints() -> dict[str, Callable]:
     """``torch.utils.checkpoint``."""
     from gradcli.utils.checkpoint import checkpoint
+    from gradcli.utils.checkpoint import checkpoint_sequential as sequential
 
-    return {"checkpoint": _of_function(checkpoint, "checkpoint")}
+    def checkpoint_sequential(
+        functions: Any, segments: Any, input: Any, use_reentrant: Any = None
+    ) -> Any:
+        steps = [_plain(f) for f in counted(functions)]
+        for step in steps:
+            if not callable(step) or getattr(step, "__gradcli_rank__", 0):
+                raise TypeFault(
+                    "E0303", "checkpoint_sequential takes a list of functions or layers",
+                    help="write checkpoint_sequential([f, g], 2, x)",
+                )  # fmt: skip
+        if segments.__class__ is not int:
+            raise TypeFault("E0303", "the number of segments is a whole number")
+        return sequential(steps, min(segments, len(steps) or 1), input, use_reentrant=use_reentrant)
+
+    return {
+        "checkpoint": _of_function(checkpoint, "checkpoint"),
+        "checkpoint_sequential": checkpoint_sequential,
+    }
 
 
 @functools.cache

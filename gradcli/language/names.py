@@ -14,7 +14,9 @@ import numpy as np
 
 from gradcli.engine import creation, dtypes, functions, modes
 from gradcli.engine.edges import GradientEdge, Handles
+from gradcli.engine.facts import Storage
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
+from gradcli.engine.random import Generator
 from gradcli.engine.ranges import finfo, iinfo
 from gradcli.engine.results import Extremes, Range, Results
 from gradcli.engine.tensor import Size, Tensor
@@ -94,7 +96,8 @@ _TENSOR_CALL = [
     "new_empty", "uniform_", "normal_", "bernoulli", "bernoulli_", "multinomial",
     "exponential_", "random_", "unfold", "swapdims", "swapdims_", "t_",
     "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
-    "register_post_accumulate_grad_hook", "item", "tolist", "to", "type", "type_as", "float",
+    "register_post_accumulate_grad_hook", "untyped_storage",
+    "item", "tolist", "to", "type", "type_as", "float",
     "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
     "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_",
     "contiguous",
@@ -122,9 +125,7 @@ WITHHELD = {
     "numpy": "tensors are the only arrays here; x.tolist() gives numbers",
     "data_ptr": "x.is_contiguous(), x.stride() and x.storage_offset() say how entries lie",
     "metadata": "a node's notes are a dictionary; keep them in a list of your own",
-    "Generator": "a program draws from one sequence; manual_seed(n) starts it",
     "astype": "write x.to(torch.float32)",
-    "untyped_storage": "x.storage_offset() and x.stride() say how entries lie in shared memory",
     "param_groups": "an optimizer's groups are dictionaries; make another optimizer instead",
     "state_dict": "an optimizer's state is a dictionary",
     "getattr": "write the attribute: x.grad_fn",
@@ -141,6 +142,7 @@ READ: dict[type, tuple[str, ...]] = {
     Extremes: ("values", "indices"),
     Range: ("min", "max"),
     dtypes.DType: ("is_floating_point", "is_complex", "itemsize"),
+    Generator: ("device",),
     dtypes.Device: ("type", "index"),
     finfo: ("bits", "eps", "min", "max", "tiny", "smallest_normal", "resolution", "dtype"),
     iinfo: ("bits", "min", "max", "dtype"),
@@ -149,6 +151,7 @@ READ: dict[type, tuple[str, ...]] = {
 }
 """Attributes that are read, by type (subclasses of Node count as Node)."""
 
+_GENERATOR = ("manual_seed", "initial_seed", "seed", "get_state", "set_state")
 CALL: dict[type, dict[str, Any]] = {
     Tensor: _tensor_methods(),
     Size: {"numel": Size.numel, **builtins.TUPLE_METHODS},
@@ -163,6 +166,8 @@ CALL: dict[type, dict[str, Any]] = {
     list: builtins.LIST_METHODS,
     tuple: builtins.TUPLE_METHODS,
     str: builtins.STRING_METHODS,
+    Generator: {name: getattr(Generator, name) for name in _GENERATOR},
+    Storage: {"nbytes": Storage.nbytes, "size": Storage.size},
     float: {"is_integer": float.is_integer},
 }  # fmt: skip
 """Methods, by type."""

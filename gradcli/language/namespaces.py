@@ -14,6 +14,7 @@ from typing import Any
 
 from gradcli import engine
 from gradcli.engine import arranging, creation, drawing, dtypes, functions, modes, overlay, ranges
+from gradcli.engine.random import Generator
 from gradcli.engine.tensor import Size, Tensor
 from gradcli.language import builtins, gate, settings
 from gradcli.ops.core import OPERATORS
@@ -123,6 +124,7 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
         set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
         bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
         cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=arranging.where, vmap=_vmap,
+        Generator=_generator,
     )  # fmt: skip
     table.update({name: _anomaly(name) for name in (
         "is_anomaly_enabled", "is_anomaly_check_nan_enabled")})  # fmt: skip
@@ -136,7 +138,7 @@ def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, **options: Any) -> Any
     return higher.func()["vmap"](func, in_dims, out_dims, **options)
 
 
-_vmap.__name__ = "vmap"
+_vmap.__name__ = _vmap.__qualname__ = "vmap"
 
 
 def size(sizes: Any = ()) -> Size:
@@ -146,6 +148,14 @@ def size(sizes: Any = ()) -> Size:
 
 def _device(name: str) -> dtypes.Device:
     return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
+
+
+def _generator(device: Any = "cpu") -> Generator:
+    _device(str(device))
+    return Generator()
+
+
+_generator.__qualname__ = "Generator"
 
 
 def _default_device(device: Any = "cpu") -> None:

@@ -152,4 +152,43 @@ CONTEXTS = [
     "n = no_grad()\ndef f():\n    with n: f()\nf()", "with ...: pass", "with x.T.sum: pass",
 ]  # fmt: skip
 
-HELD = {"methods of a Function": METHODS, "contexts": CONTEXTS}
+_R = f"{_LEAF}g = torch.Generator()\n"
+_STATE = "import torch\ns = torch.get_rng_state()\n"
+_SETS = ("torch.set_rng_state(s)\ntorch.rand(3)",
+         "g = torch.Generator().set_state(s)\ntorch.rand(3, generator=g)")  # fmt: skip
+_C = f"{_LEAF}from torch.utils.checkpoint import checkpoint_sequential as c\n"
+DRAWN = [
+    f"{_STATE}s[{place}] = {byte}\n{use}"
+    for place, byte in ((2496, 255), (2497, 255), (2498, 255), (2503, 255), (2503, 128))
+    for use in _SETS
+]
+DRAWN += [
+    f"{_STATE}s[:2496] = 0\ntorch.set_rng_state(s)\ntorch.{call}"
+    for call in ("randn(3)", "randn(3, 100)", "randperm(9)", "randint(0, 9, (9,))",
+                 "multinomial(torch.ones(9), 9)", "bernoulli(torch.ones(9)/2)",
+                 "ones(3).exponential_()", "normal(0.0, 1.0, (40,))", "ones(3).random_()")
+] + [
+    _R + "torch.rand(3, generator=a)", _R + "torch.rand(3, generator='a')", _R + "g.bits",
+    _R + "torch.rand(3, generator=g.bits)", _R + "torch.rand(3, generator=print)", _R + "g()",
+    _R + "torch.rand(10**10, generator=g)", _R + "g.manual_seed('a')", _R + "g.started = 3",
+    _R + "g.manual_seed(10**1000)\ng.get_state()", _R + "g.manual_seed(-1)\ntorch.rand(1)",
+    _R + "g.manual_seed(a)", _R + "g.manual_seed()", _R + "g.set_state(a)", _R + "g.waiting",
+    _R + "g.set_state('a')", _R + "g.set_state(g)", _R + "g.set_state([0]*2520)", _R + "print(g)",
+    _R + "g.manual_seed.__self__", _R + "while True: g.seed()", _R + "while True: g.get_state()",
+    _R + "g.set_state(torch.zeros(2520, dtype=torch.uint8))\ntorch.randn(9, generator=g)",
+    _R + "g.set_state(g.get_state().T[None])", f"{_LEAF}torch.Generator('cuda')", _R + "g.words(9)",
+    f"{_LEAF}torch.Generator(device=a)", f"{_LEAF}torch.Generator(seed=3)", _R + "g.uniform(9, 1)",
+    "s = x.untyped_storage()\ns.array", "x.untyped_storage().data_ptr()", "x.untyped_storage()[0]",
+    "print(x.untyped_storage())", "for i in x.untyped_storage(): pass", "len(x.untyped_storage())",
+    "x.untyped_storage().resize_(10**10)", "x.expand(10**9, 2).untyped_storage().nbytes()",
+    _C + "c([torch.sin]*10**6, 2, a)", _C + "while True: c([torch.sin]*1000, 1, a)",
+    _C + "c([torch.sin], 0, a)", _C + "c([torch.sin], 10**30, a)", _C + "c([torch.sin], 'a', a)",
+    _C + "c([1, 2], 2, a)", _C + "c([a], 1, a)", _C + "c([], 1, a)", _C + "c(torch.sin, 1, a)",
+    _C + "c([torch.sin, c], 1, a)", _C + "c([lambda t: [t]]*3, 2, a)", _C + "c(a, 1, a)",
+    _C + "c([lambda t: c([torch.sin], 1, t)]*3, 3, a).sum().backward()",
+    _C + "f = lambda t: c([f], 1, t)\nf(a)", _C + "c([print]*9, 3, a)", _C + "c([c]*9, 3, a)",
+    _C + "c([lambda t: t.expand(10**5, 2)*1]*9, 3, a)", _C + "c([lambda: 0], 1, a)",
+    _C + "c([lambda t: ones(10**10)], 1, a)", _C + "c([lambda t, u: t], 1, a, use_reentrant='a')",
+]  # fmt: skip
+
+HELD = {"methods of a Function": METHODS, "contexts": CONTEXTS, "drawn": DRAWN}

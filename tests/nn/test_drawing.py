@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradcli as torch
@@ -108,3 +109,16 @@ def test_ranges_of_element_types():
         torch.finfo(torch.int32)
     with pytest.raises(TypeError, match="requires an integer"):
         torch.iinfo(torch.float32)
+
+
+@pytest.mark.parametrize("place", [625, 10**6, -1, -(2**63)])
+def test_a_state_whose_place_is_outside_is_refused(place):
+    generator = torch.Generator().manual_seed(3)
+    before = torch.rand(2, generator=torch.Generator().manual_seed(3))
+    state = generator.get_state()
+    state.array[2496:2504] = np.array([place], np.int64).view(np.uint8)
+    with pytest.raises(RuntimeError, match="get_state"):
+        generator.set_state(state)
+    with pytest.raises(RuntimeError, match="get_state"):
+        generator.set_state(generator.get_state()[None])
+    assert torch.equal(torch.rand(2, generator=generator), before)
