@@ -13,6 +13,7 @@ from typing import Any
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import SyntaxFault, closest, located
 from gradcli.language.names import CALLED, NAMES, namespace
+from gradcli.language.reduce_statements import dotted_text
 from gradcli.language.source import Source
 from gradcli.ops.errors import LimitFault
 
@@ -112,6 +113,7 @@ class Checked:
 
 def check(source: Source, module: n.Module) -> Checked:
     """Sort the names of a parsed text. Raises SyntaxFault for what stands in the wrong place."""
+    module = _aliased(module)
     checked = Checked(source, module)
     _imports(checked)
     names = _assigned(module.body)
@@ -195,6 +197,58 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
         return
     inside = loop or kind in (n.While, n.For)
     work += [(child, scope, inside) for child in reversed(n.children(node))]
+
+
+def _aliased(module: n.Module) -> n.Module:
+    """The program with ``F = torch.nn.functional`` read as ``import torch.nn.functional as F``.
+
+    Only where nothing else binds F, and torch is bound by imports alone.
+    """
+    known: dict[str, str] = {}
+    body = list(module.body)
+    bound: dict[str, int] | None = None
+    for i, one in enumerate(body):
+        if one.__class__ is n.Import:
+            root = one.module.partition(".")[0]
+            known[one.alias or root] = one.module if one.alias else root
+            continue
+        root, _, rest = _path(one).partition(".")
+        if root not in known or rest in (namespace(known[root]) or ()):
+            continue
+        whole, name = f"{known[root]}.{rest}", one.targets[0].id
+        if namespace(whole) is None:
+            continue
+        bound = _times_bound(module) if bound is None else bound
+        if bound[name] == 1 and not bound.get(root):
+            body[i] = n.Import(whole, name, one.start, one.end)
+            known[name] = whole
+            del bound[name]
+    return module if bound is None else n.Module(tuple(body), module.start, module.end)
+
+
+def _path(node: n.Statement) -> str:
+    """``"torch.nn.functional"`` where that is given to a single name, else an empty string."""
+    if node.__class__ is not n.Assign or len(node.targets) != 1:
+        return ""
+    if node.targets[0].__class__ is not n.Name or node.value.__class__ is not n.Attribute:
+        return ""
+    return dotted_text(node.value)
+
+
+def _times_bound(module: n.Module) -> dict[str, int]:
+    """How many places of a program bind each name, imports of a whole module apart."""
+    found: dict[str, int] = {}
+    for node in n.walk(module):
+        names = [t.id for part in _targets(node) for t in n.walk(part) if isinstance(t, n.Name)]
+        if isinstance(node, n.Def | n.FunctionClass | n.Param):
+            names.append(node.name)
+        elif isinstance(node, n.FromImport):
+            names += [alias or name for name, alias in node.names]
+        elif isinstance(node, n.Clause):
+            names += [t.id for t in n.walk(node.target) if isinstance(t, n.Name)]
+        for name in names:
+            found[name] = found.get(name, 0) + 1
+    return found
 
 
 def _imports(checked: Checked) -> None:

@@ -523,3 +523,31 @@ def test_recursion_ends_in_a_short_diagnostic(text, depth):
 )
 def test_one_underscore_is_a_name(text, wanted):
     assert prepare(text, "file").run({}).value == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("F = torch.nn.functional\nprint(F.relu(torch.tensor(-1.0)))", "tensor(0.)"),
+        ("nn = torch.nn\nF = nn.functional\nprint(F.relu(torch.tensor(2.0)))", "tensor(2.)"),
+        ("L = torch.linalg\ndef f(x): return L.norm(x)\nprint(f(torch.ones(4)))", "tensor(2.)"),
+    ],
+)
+def test_a_module_may_get_a_name_by_assignment(text, said):
+    assert ran(f"import torch\n{text}\n")[0] == f"{said}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "F = torch.nn.functional\nF = 3",
+        "F = torch.nn.functional\ndef f(F): return F",
+        "F = G = torch.nn.functional",
+        "if True: F = torch.nn.functional",
+        "F = torch.nn.functional\nprint(F)",
+        "F = torch.nn.functional\ny = [F for F in [1]]",
+        "F = torch",
+    ],
+)
+def test_a_module_that_is_used_otherwise_is_no_value(text):
+    assert fault(f"import torch\n{text}\n").code == "E0206"
