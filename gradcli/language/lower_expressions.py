@@ -29,6 +29,12 @@ def plain_index(code: ast.expr) -> bool:
     return isinstance(code, ast.Constant)
 
 
+def _stays(code: ast.expr) -> bool:
+    """Whether code may be read twice: a name, or a number as written."""
+    number = isinstance(code, ast.Constant) and isinstance(code.value, int | float)
+    return number or isinstance(code, ast.Name)
+
+
 COUNTER = 64
 """The most bits of a number that a range gives."""
 
@@ -94,12 +100,30 @@ class Expressions(Calls, Comprehensions):
             code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
         elif node.op in GUARDED and not inexact:
             code = self.call(GUARDED[node.op], left.code, right.code, at=where)
+            if node.op in "+*" and _stays(left.code) and _stays(right.code):
+                code = self._of_tensors(node.op, left.code, right.code, code, where)
         elif node.op == "%" and not left.inexact:
             code = self.call("h_modulo", left.code, right.code, at=where)
         else:
             code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
         depth = max(left.depth, right.depth) + 1
         return Value(code, depth, inexact or node.op == "/", bits if node.op != "/" else 0)
+
+    def _of_tensors(
+        self, op: str, left: ast.expr, right: ast.expr, guarded: ast.expr, where: dict[str, int]
+    ) -> ast.expr:
+        """``left op right`` at once where both are tensors (or written numbers), else guarded."""
+        tests: list[ast.expr] = []
+        for side in (left, right):
+            if isinstance(side, ast.Name):
+                tensor = ast.Name("h_Tensor", LOAD, **where)
+                kind = self.call("h_type", side, at=where)
+                tests.append(ast.Compare(kind, [ast.Is()], [tensor], **where))
+        if not tests:
+            return guarded
+        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests, **where)
+        plain = ast.BinOp(left, OPERATORS[op](), right, **where)
+        return ast.IfExp(test, plain, guarded, **where)
 
     def Unary(self, node: n.Unary) -> Generator:
         (operand,) = yield from self.sequence((node.operand,))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
+from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins, names, text
 from gradcli.language.bounds import contains, item, iterate, pair
 from gradcli.language.budget import FILE, tokens
@@ -160,6 +161,7 @@ def _concat(*pieces: str) -> str:
 
 
 _HELPERS: dict[str, Any] = {
+    "h_Tensor": Tensor,
     "h_add": builtins.add,
     "h_add_to": builtins.add_to,
     "h_attribute": names.attribute,
@@ -197,6 +199,7 @@ _HELPERS: dict[str, Any] = {
     "h_set_item": builtins.set_item,
     "h_slice": slice,
     "h_sub_from": operator.isub,
+    "h_type": type,
 }
 
 _PRINT = names.NAMES["print"] = text.printer(nowhere)
