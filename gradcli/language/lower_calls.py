@@ -88,7 +88,11 @@ class Calls(Emitter):
                     func.name,
                     None if node.keywords else len(node.args),
                 )
-            return self.finish_call(node, ast.Name(name, LOAD, **self.at(func)), values, False)
+            target = ast.Name(name, LOAD, **self.at(func))
+            called = self.finish_call(node, target, values, False)
+            if len(values) == 1 and isinstance(values[0].code, ast.Name):
+                called.code = self.of_a_tensor(func.name, values[0].code, called.code)
+            return called
         if isinstance(func, n.Attribute):
             values = yield from self.sequence(given)
             return self.finish_call(node, found.code, values, False)
@@ -114,6 +118,17 @@ class Calls(Emitter):
             target = self.by_count(target, len(args), where)
         depth = max([0, *(v.depth for v in values)]) + 1
         return Value(ast.Call(target, args, keywords, **where), depth)
+
+    def of_a_tensor(self, method: str, receiver: ast.Name, called: ast.expr) -> ast.expr:
+        """``receiver.method()`` at once where it is a tensor: no call stands in between."""
+        if method not in names.CALL[names.Tensor]:
+            return called
+        where = {k: getattr(called, k) for k in self.here()}
+        name = f"t_{method}"
+        self.constants[name] = ("tensor method", method)
+        tensor = ast.Name("h_Tensor", LOAD, **where)
+        test = ast.Compare(self.call("h_type", receiver, at=where), [ast.Is()], [tensor], **where)
+        return ast.IfExp(test, self.call(name, receiver, at=where), called, **where)
 
     def by_count(self, target: ast.Name, count: int, where: dict) -> ast.Name:
         """A function of the tables for calls with so many arguments: the shortest way to it."""

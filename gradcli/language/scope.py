@@ -57,6 +57,8 @@ def scope_of(
     for name, value in constants.items():
         if value.__class__ is tuple and value and value[0] == "method":
             value = _caller(value[1], value[2])
+        elif value.__class__ is tuple and value and value[0] == "tensor method":
+            value = names.CALL[names.Tensor][value[1]]
         elif value.__class__ is tuple and value and value[0] == "function":
             called = show if value[1] is _PRINT else gated(value[1], value[2])
             value = called if instead is None else instead(value[1], called)
