@@ -24,7 +24,7 @@ from gradcli.decompositions import (
     svd,
     svdvals,
 )
-from gradcli.engine import calls, dtypes, functions
+from gradcli.engine import dtypes, functions, multiplying
 from gradcli.engine.functions import public_operators
 from gradcli.engine.naming import by_element, called
 from gradcli.engine.outputs import with_out
@@ -44,7 +44,7 @@ __all__ = [
 
 _names = public_operators()
 det, inv, matrix_exp = (_names[_name] for _name in ("det", "inv", "matrix_exp"))
-cross, multi_dot = calls.cross, calls.multi_dot
+cross, multi_dot = multiplying.cross, multiplying.multi_dot
 
 
 def cholesky(A: Any, *, upper: bool = False) -> Any:

@@ -43,6 +43,7 @@ def say(text: str, comment: str, result: Any) -> None:
 
 
 def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any) -> None:
+    """One object: the derivatives, what was assumed and checked, and what was asked besides."""
     from gradcli.display.records import dump_json, tensor_record
 
     record: dict[str, Any] = {

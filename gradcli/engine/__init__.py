@@ -10,6 +10,7 @@
     facts       what a tensor is                   memory     versions and views
     methods     operators as Tensor methods        printing   text, as PyTorch prints
     calls       arithmetic and sums composed       arranging  selecting and moving composed
+    multiplying products of matrices composed      bits       whole numbers bit by bit
     overlay     what is composed, as methods       random     PyTorch's random numbers
     names       what a node is called              results    results of several tensors
     drawing     choices, and random numbers written in place

@@ -109,13 +109,23 @@ def grad(
             )
 
         return many.each_of(one, tuple(grad_outputs), {})
+    keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        keep = create_graph if retain_graph is None else retain_graph
         return _batched(
             outputs, inputs, grad_outputs, keep, create_graph,
             allow_unused, materialize_grads,
         )  # fmt: skip
-    roots, cotangents = start(outputs, grad_outputs, create_graph)
+    found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
+    return tuple(
+        _delivered(g, edge, i, allow_unused, materialize_grads) for i, (edge, g) in enumerate(found)
+    )
+
+
+def _towards(
+    inputs: Sequence[Any], roots: Sequence[Node], cotangents: Sequence[Any],
+    keep: bool, create_graph: bool,
+) -> list[tuple[Node, Any]]:  # fmt: skip
+    """What arrives at each input: its node and the gradient, None where nothing came."""
     edges = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
@@ -126,25 +136,21 @@ def grad(
                 torch="One of the differentiated Tensors does not require grad",
             )
     wanted: dict[Node, Any] = dict.fromkeys(edges)
-    keep = create_graph if retain_graph is None else retain_graph
     run(roots, cotangents, keep, create_graph, wanted)
-    results = []
-    for i, edge in enumerate(edges):
-        found = wanted[edge]
-        if found is None and materialize_grads:
-            found = np.zeros(edge.shape, edge.dtype.numpy)[()]
-        elif found is None and not allow_unused:
-            raise RuntimeFault(
-                "E0406",
-                f"The differentiated Tensor at index {i} appears to not have been used in the "
-                "graph. Set allow_unused=True if this is the desired behavior.",
-            )
-        results.append(
-            wrap(found, edge.dtype)
-            if found is not None and not isinstance(found, Tensor)
-            else found
+    return [(edge, wanted[edge]) for edge in edges]
+
+
+def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None, zeros: bool) -> Any:
+    """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
+    if g is None and zeros:
+        g = np.zeros(edge.shape, edge.dtype.numpy)[()]
+    elif g is None and not allow_unused:
+        raise RuntimeFault(
+            "E0406",
+            f"The differentiated Tensor at index {i} appears to not have been used in the "
+            "graph. Set allow_unused=True if this is the desired behavior.",
         )
-    return tuple(results)
+    return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype)
 
 
 def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:

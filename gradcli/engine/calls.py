@@ -8,7 +8,6 @@ and batches may all be given.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from gradcli.engine.short_ways import binary_method
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
@@ -340,133 +339,9 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     return called(area, "MulBackward1" if x is None else "DivBackward1")
 
 
-def cross(input: Any, other: Any, dim: int = -1) -> Any:
-    """The vector product of three-vectors along a dimension."""
-    if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeFault("E0301", "cross needs three entries along its dimension")
-    turn = O["roll"]
-    x, y = input, other
-    first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)
-    return called(first, "LinalgCrossBackward0", input, other)
-
-
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
     """The distances between all rows of two matrices."""
     return O["norm"](O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3), p, -1)
-
-
-def _shapes(name: str, *checks: tuple[Any, int]) -> None:
-    for value, rank in checks:
-        if not getattr(value, "__gradcli_rank__", 0):
-            raise TypeFault("E0303", f"{name} needs tensors, got {type(value).__name__}")
-        if value.ndim != rank:
-            raise RuntimeFault(
-                "E0301",
-                f"{name}: expected a tensor of {rank} dimensions, got shape {tuple(value.shape)}",
-                help="@ multiplies vectors, matrices and stacks of them",
-            )
-    first = checks[0][0].dtype
-    for value, _ in checks[1:]:
-        if value.dtype is not first:
-            raise RuntimeFault(
-                "E0309",
-                f"expected m1 and m2 to have the same dtype, but got: {first.name} != "
-                f"{value.dtype.name}",
-                help="write x.to(y.dtype)",
-            )
-
-
-def mm(input: Any, mat2: Any) -> Any:
-    """The product of two matrices."""
-    _shapes("mm", (input, 2), (mat2, 2))
-    return O["matmul"](input, mat2)
-
-
-def mv(input: Any, vec: Any) -> Any:
-    """The product of a matrix and a vector."""
-    _shapes("mv", (input, 2), (vec, 1))
-    return O["matmul"](input, vec)
-
-
-def bmm(input: Any, mat2: Any) -> Any:
-    """The products of two stacks of matrices."""
-    _shapes("bmm", (input, 3), (mat2, 3))
-    if input.shape[0] != mat2.shape[0]:
-        raise RuntimeFault("E0301", "bmm: the stacks have different heights")
-    return called(O["matmul"](input, mat2), "BmmBackward0")
-
-
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * mat1 @ mat2``."""
-    return called(_mixed(input, mm(mat1, mat2), beta, alpha), "AddmmBackward0", input, mat1, mat2)
-
-
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * mat @ vec``."""
-    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
-
-
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
-    total = _mixed(input, bmm(batch1, batch2), beta, alpha)
-    return called(total, "BaddbmmBackward0", input, batch1, batch2)
-
-
-def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
-
-
-def vdot(input: Any, other: Any) -> Any:
-    """The inner product of two vectors, the first one conjugated."""
-    return O["dot"](input.conj(), other)
-
-
-def inner(input: Any, other: Any) -> Any:
-    """Products of last dimensions, summed."""
-    if not input.ndim or not other.ndim:
-        return input * other
-    if input.ndim == other.ndim == 1:
-        return O["dot"](input, other)
-    return O["sum"](O["unsqueeze"](input, -2) * other, -1)
-
-
-def kron(input: Any, other: Any) -> Any:
-    """The table of all products of entries, block by block."""
-    rank = max(input.ndim, other.ndim)
-    a, b = ((1,) * (rank - t.ndim) + tuple(t.shape) for t in (input, other))
-    left = O["reshape"](input, tuple(n for size in a for n in (size, 1)))
-    right = O["reshape"](other, tuple(n for size in b for n in (1, size)))
-    shape = tuple(m * n for m, n in zip(a, b, strict=True))
-    return of_its_own(O["reshape"](left * right, shape))
-
-
-def multi_dot(tensors: Sequence[Any]) -> Any:
-    """The product of several matrices."""
-    first, *others = tensors
-    for other in others:
-        first = O["matmul"](first, other)
-    return first
-
-
-def chain_matmul(*matrices: Any) -> Any:
-    """The product of several matrices."""
-    return multi_dot(matrices)
-
-
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
-    if isinstance(dims, int):
-        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
-    else:
-        left = [normal_dim(d, a.ndim) for d in dims[0]]
-        right = [normal_dim(d, b.ndim) for d in dims[1]]
-    kept_a = [d for d in range(a.ndim) if d not in left]
-    kept_b = [d for d in range(b.ndim) if d not in right]
-    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
-    joined = int(np.prod([a.shape[d] for d in left], dtype=int))
-    x = O["reshape"](O["permute"](a, (*kept_a, *left)), (-1, joined))
-    y = O["reshape"](O["permute"](b, (*right, *kept_b)), (joined, -1))
-    return O["reshape"](O["matmul"](x, y), tuple(shape))
 
 
 def angle(input: Any) -> Any:
@@ -491,63 +366,15 @@ def view_as_real(input: Any) -> Any:
     return O["stack"](input.real, input.imag, dim=-1)
 
 
-def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
-    def of_bits(input: Any, other: Any) -> Any:
-        if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
-                         for v in (input, other)):  # fmt: skip
-            return O[logic](input, other)
-        for value in (input, other):
-            if isinstance(value, float) or (isinstance(value, Tensor) and value.dtype.kind > 1):
-                raise RuntimeFault(
-                    "E0309", f"{name} is for whole numbers and booleans", help=f"{sign} joins bits"
-                )
-        pair = [v.array if isinstance(v, Tensor) else v for v in (input, other)]
-        target = dtypes.result_type(
-            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
-            for v in (input, other)
-        )
-        try:
-            np.broadcast_shapes(*(np.shape(p) for p in pair))
-        except ValueError:
-            shapes = " and ".join(str(np.shape(p)) for p in pair)
-            raise RuntimeFault("E0301", f"{name}: shapes {shapes} do not broadcast") from None
-        return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
-
-    of_bits.__name__ = name
-    of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
-    return of_bits
-
-
-bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
-bitwise_or = _bits(np.bitwise_or, "bitwise_or", "|", "logical_or")
-bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
-bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
-bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
-gcd = _bits(np.gcd, "gcd", "gcd")
-lcm = _bits(np.lcm, "lcm", "lcm")
-
-
-def bitwise_not(input: Any) -> Any:
-    """``~input``: every bit turned; of booleans, the opposite."""
-    if input.dtype is dtypes.bool_:
-        return O["logical_not"](input)
-    if input.dtype.kind > 1:
-        raise TypeFault("E0309", "~ is for whole numbers and booleans")
-    return wrap(np.invert(input.array), input.dtype)
-
-
 BOTH = (
     add, sub, rsub, div, pow, fmod, addcmul, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
     round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, mean,
     prod, nansum, var, std, norm,
-    dist, softmax, log_softmax, cumsum, cumprod, diff, cross, mm, mv, bmm, addmm, addmv, baddbmm,
-    vdot, inner, resolve_conj,
-    kron, angle, bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift,
-    bitwise_right_shift, gcd, lcm,
+    dist, softmax, log_softmax, cumsum, cumprod, diff, resolve_conj, angle,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
-    polygamma, var_mean, std_mean, trapezoid, cdist, chain_matmul, tensordot, polar, view_as_real,
+    polygamma, var_mean, std_mean, trapezoid, cdist, polar, view_as_real,
 )  # fmt: skip
 """Functions only."""
 ALIASES = {

@@ -15,6 +15,7 @@ How such a function is run and recorded is in ``function_node``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -60,10 +61,7 @@ class Function:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # A node class of its own, so that type(y.grad_fn).__name__ is PyTorch's.
-        cls._node_class = type(
-            f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": (), "__module__": __name__}
-        )
+        cls._node_class = _node_class(cls.__name__)
 
     def __init__(self) -> None:
         raise RuntimeFault(
@@ -97,10 +95,17 @@ class Function:
         return call(cls, args)
 
 
+@functools.lru_cache(maxsize=256)
+def _node_class(name: str) -> type[FunctionNode]:
+    """A node class for a function, so that ``type(y.grad_fn)`` prints as PyTorch's does."""
+    body = {"__slots__": (), "__module__": "gradcli.autograd.function"}
+    return type(f"{name}Backward", (FunctionNode,), body)
+
+
 class FunctionRecord:
     """A custom function as a record of plain functions; made by ``function_record``."""
 
-    __slots__ = ("__name__", "backward", "forward", "jvp", "setup_context", "vmap")
+    __slots__ = ("__name__", "_node_class", "backward", "forward", "jvp", "setup_context", "vmap")
 
     def __init__(
         self, name: str, forward: Callable, backward: Callable,
@@ -108,6 +113,7 @@ class FunctionRecord:
         vmap: Callable | None = None,
     ) -> None:  # fmt: skip
         self.__name__ = name
+        self._node_class = _node_class(name)
         self.forward = forward
         self.backward = backward
         self.setup_context = setup_context

@@ -57,6 +57,9 @@ class FunctionNode(Node):
             said = f"{self.name()!r} object has no attribute {name!r}"
             raise AttributeError(said, name=name, obj=self) from None
 
+    def __repr__(self) -> str:
+        return f"<gradcli.autograd.function.{self.name()} object at {id(self):#x}>"
+
     def name(self) -> str:
         """The function's name and Backward."""
         return f"{self.definition.__name__}Backward"

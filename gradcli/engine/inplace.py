@@ -77,7 +77,9 @@ def _written_shortly(target: Tensor, op: Operator, other: Any) -> bool:
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (meta.base is not None or meta.views or meta.inference):
         return False
-    if mode.inference or not (op.entrywise and dtype.quick and x.__class__ is np.ndarray):
+    if mode.inference or op.params or not op.entrywise:
+        return False
+    if not dtype.quick or x.__class__ is not np.ndarray:
         return False
     edge, kind = None, other.__class__
     if kind is Tensor:

@@ -14,10 +14,12 @@ import numpy as np
 
 from gradcli.engine import (
     arranging,
+    bits,
     calls,
     counting,
     creation,
     dtypes,
+    multiplying,
     placing,
     statistics,
     strided,
@@ -31,7 +33,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 
-COMPOSED = (calls, arranging, counting, statistics, placing, strided)
+COMPOSED = (calls, multiplying, bits, arranging, counting, statistics, placing, strided)
 """The modules of functions that are composed of operators."""
 _ADDED = ("addcmul", "addcdiv", "lerp")
 _REWRITTEN = (
@@ -200,12 +202,12 @@ def install() -> None:
                         ("cdouble", dtypes.complex128)):  # fmt: skip
         setattr(Tensor, name, _to_type(name, dtype))
     Tensor.stride, Tensor.storage_offset = _stride, _storage_offset
-    for word, function in (("and", calls.bitwise_and), ("or", calls.bitwise_or),
-                           ("xor", calls.bitwise_xor), ("lshift", calls.bitwise_left_shift),
-                           ("rshift", calls.bitwise_right_shift)):  # fmt: skip
+    for word, function in (("and", bits.bitwise_and), ("or", bits.bitwise_or),
+                           ("xor", bits.bitwise_xor), ("lshift", bits.bitwise_left_shift),
+                           ("rshift", bits.bitwise_right_shift)):  # fmt: skip
         setattr(Tensor, f"__{word}__", function)
         setattr(Tensor, f"__r{word}__", lambda self, other, f=function: f(self, other))
-    Tensor.__invert__ = calls.bitwise_not
+    Tensor.__invert__ = bits.bitwise_not
     Tensor.tile = Tensor.repeat
     Tensor.fill_diagonal_ = counting.fill_diagonal_
     Tensor.logsumexp = _kin("logsumexp")

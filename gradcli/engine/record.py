@@ -96,6 +96,7 @@ def _share(view: Any, source: Any) -> bool:
 
 
 def as_input(op: Operator, value: Any) -> Any:
+    """``value`` as a Tensor or a Python number. Raises TypeFault (E0303) for anything else."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ndarray):

@@ -43,28 +43,7 @@ def as_strided(
     """
     if not isinstance(input, Tensor):
         raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
-    try:
-        shape, steps = tuple(map(index, size)), tuple(map(index, stride))
-        storage_offset = None if storage_offset is None else index(storage_offset)
-    except TypeError as fault:
-        raise TypeFault(
-            "E0303",
-            "as_strided needs whole numbers for sizes, strides and offset",
-            help="write x.as_strided((2, 2), (2, 1))",
-        ) from fault
-    if any(n < 0 for n in shape):
-        raise RuntimeFault("E0301", f"as_strided: sizes cannot be negative, got {list(shape)}")
-    if len(shape) != len(steps):
-        raise RuntimeFault("E0301", "mismatch in length of strides and shape")
-    if any(s < 0 for s in steps):
-        raise RuntimeFault(
-            "E0301",
-            f"as_strided: Negative strides are not supported at the moment, got strides: "
-            f"{list(steps)}",
-            help="flip() turns a dimension around",
-        )
-    if any(s > _FARTHEST for s in steps):
-        raise RuntimeFault("E0301", f"as_strided: strides too large: {list(steps)}")
+    shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
     base = input if input.meta is None or input.meta.base is None else input.meta.base
     whole = base.own_array()
     order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
@@ -91,17 +70,52 @@ def as_strided(
     array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
     out = wrap(array, input.dtype)
     if mode.grad and base.edge is not None and input.dtype.differentiable:
-        grids = np.indices(shape, sparse=True)
-        places = np.asarray(
-            sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(storage_offset))
-        )
-        source = base if whole.ndim else O["reshape"](base, (1,))
-        found = dict(zip(order or (0,), np.unravel_index(places, laid.shape or (1,)), strict=True))
-        where = tuple(found[axis] for axis in range(source.ndim))
-        record(O["getitem"], [source], {"index": where}, out)
-        more(out.edge).params["called"] = "AsStridedBackward0"
+        _record(out, base, laid.shape, order, steps, storage_offset)
     note_view(out, input)
     return out
+
+
+def _laid_out(
+    size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
+    """Sizes, strides and offset as whole numbers that fit each other, or a fault."""
+    try:
+        shape, steps = tuple(map(index, size)), tuple(map(index, stride))
+        storage_offset = None if storage_offset is None else index(storage_offset)
+    except TypeError as fault:
+        raise TypeFault(
+            "E0303",
+            "as_strided needs whole numbers for sizes, strides and offset",
+            help="write x.as_strided((2, 2), (2, 1))",
+        ) from fault
+    if any(n < 0 for n in shape):
+        raise RuntimeFault("E0301", f"as_strided: sizes cannot be negative, got {list(shape)}")
+    if len(shape) != len(steps):
+        raise RuntimeFault("E0301", "mismatch in length of strides and shape")
+    if any(s < 0 for s in steps):
+        raise RuntimeFault(
+            "E0301",
+            f"as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(steps)}",
+            help="flip() turns a dimension around",
+        )
+    if any(s > _FARTHEST for s in steps):
+        raise RuntimeFault("E0301", f"as_strided: strides too large: {list(steps)}")
+    return shape, steps, storage_offset
+
+
+def _record(
+    out: Tensor, base: Tensor, laid: tuple[int, ...], order: Sequence[int],
+    steps: tuple[int, ...], offset: int,
+) -> None:  # fmt: skip
+    """Record ``out`` as entries picked from ``base``, whose dimensions lie in ``order``."""
+    grids = np.indices(out.shape, sparse=True)
+    places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
+    source = base if base.ndim else O["reshape"](base, (1,))
+    found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
+    where = tuple(found[axis] for axis in range(source.ndim))
+    record(O["getitem"], [source], {"index": where}, out)
+    more(out.edge).params["called"] = "AsStridedBackward0"
 
 
 def gradient(

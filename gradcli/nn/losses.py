@@ -113,8 +113,17 @@ def binary_cross_entropy(
     reduce: Any = None,
     reduction: str = "mean",
 ) -> Any:
-    """The cross entropy of probabilities and 0 or 1; logarithms are held above -100."""
+    """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
+
+    Raises RuntimeFault (E0304) for what is no probability.
+    """
     reduction = _chosen(size_average, reduce, reduction)
+    if input.__class__ is Tensor and not ((input.array >= 0) & (input.array <= 1)).all():
+        raise RuntimeFault(
+            "E0304",
+            "all elements of input should be between 0 and 1",
+            help="binary_cross_entropy_with_logits takes any numbers",
+        )
     yes = calls.clamp(_O["log"](input), min=-100.0)
     no = calls.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes

@@ -78,6 +78,8 @@ def test_names_and_links():
     assert (end.variable, number) == (x, 0)
     assert y.grad_fn.saved_tensors[0] is x
     assert y.grad_fn.needs_input_grad == (True,)
+    assert str(type(y.grad_fn)) == "<class 'gradcli.autograd.function.CubeBackward'>"
+    assert repr(y.grad_fn).startswith("<gradcli.autograd.function.CubeBackward object at 0x")
     with pytest.raises(AttributeError):
         y.grad_fn.nothing  # noqa: B018
 
@@ -344,6 +346,7 @@ def test_a_record_is_no_class():
     y = cube.apply(x)
     assert not isinstance(cube, type)
     assert repr(y).endswith("grad_fn=<CubeBackward>)")
+    assert type(y.grad_fn).__name__ == "CubeBackward"
     (g,) = grad(y.sum(), x, create_graph=True)
     g.sum().backward()
     assert x.grad.tolist() == [6, 12]
