@@ -120,7 +120,7 @@ def set_item(target: Tensor, index: Any, value: Any) -> None:
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
     if mode.grad and target.dtype.differentiable:
-        record(OPERATORS["put"], [old, value], {"index": index}, twin)
+        record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
             _runs_once(twin)
     _after_write(target, twin)
@@ -238,7 +238,7 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
 def _after_write(target: Tensor, result: Tensor) -> Tensor:
     meta = target._meta()
     meta.version.bump()
-    edge = result.edge
+    edge, before = result.edge, target.edge
     if edge is not None:
         _keep_on(target, edge)
         target.edge = edge
@@ -247,7 +247,7 @@ def _after_write(target: Tensor, result: Tensor) -> Tensor:
             extra.out_meta = meta
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
     if mode.grad:
-        take_into_base(target)
+        take_into_base(target, onward=before is not None and before in target.edge.edges)
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)
     return target
@@ -286,14 +286,17 @@ def _keep_on(target: Tensor, edge: Any) -> None:
         more(edge).kept = kept
 
 
-def take_into_base(target: Tensor) -> None:
-    """Where a view, or a tensor that has views, was written to: the base and all views follow."""
+def take_into_base(target: Tensor, onward: bool = False) -> None:
+    """Where a view, or a tensor that has views, was written to: the base and all views follow.
+
+    ``onward`` tells that what was written was computed from what stood there.
+    """
     meta = target.meta
     if meta.base is not None or meta.views:
-        _rebase(target, target if meta.base is None else meta.base)
+        _rebase(target, target if meta.base is None else meta.base, onward)
 
 
-def _rebase(target: Tensor, base: Tensor) -> None:
+def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
     """After a write, the base takes in the view that was written, and all views read from it anew.
 
     before  base --> A              after  base --> put --> A
@@ -307,7 +310,8 @@ def _rebase(target: Tensor, base: Tensor) -> None:
         old = wrap(base.array, base.dtype)
         written = wrap(target.array, target.dtype, target.edge)
         before = wrap(base.array, base.dtype, base.edge)
-        record(OPERATORS["put"], [before, written], {"index": _places(target, base)}, old)
+        places = {"index": _places(target, base), "onward": onward}
+        record(OPERATORS["put"], [before, written], places, old)
         _runs_once(old)
         _keep_on(base, old.edge)
         base.edge = old.edge

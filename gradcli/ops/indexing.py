@@ -130,7 +130,7 @@ scatter = linear(
 )
 
 
-def _put(x: Any, value: Any, index: Any) -> Any:
+def _put(x: Any, value: Any, index: Any, onward: bool) -> Any:
     out = writable_copy(x)
     write(out, index, value)
     return out
@@ -151,20 +151,25 @@ def write(target: Any, index: Any, value: Any) -> None:
         ) from None
 
 
-def _rest(g: Any, index: Any) -> Any:
-    """The cotangent of what was not overwritten: nothing depends on the rest."""
+def _rest(g: Any, index: Any, onward: bool) -> Any:
+    """The cotangent of what was not overwritten: nothing depends on the rest.
+
+    Where the value came ``onward`` from the same entries of x, their cotangent is added to this
+    one: that finds -0.0 there, the zero that leaves the sign of every number as it is.
+    """
     if index is Ellipsis:
         return zeros_like(g)
-    return put(g, zeros_like(getitem(g, index)), index)
+    nothing = zeros_like(getitem(g, index))
+    return put(g, -nothing if onward else nothing, index)
 
 
 put = linear(
     "put",
     _put,
-    lambda g, index: _rest(g, index),
+    lambda g, index, onward: _rest(g, index, onward),
     lambda g, index, shape: sum_to(getitem(g, index), shape),
     inputs=("x", "value"),
-    params={"index": ()},
+    params={"index": (), "onward": False},
     dtypes="keep",
     grad_name="CopySlices",
     doc="x with the entries at an index replaced by a value.",

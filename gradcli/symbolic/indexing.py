@@ -59,7 +59,7 @@ def _slice(t: v.Tensor, label: Any, p: slice) -> tuple[v.Tensor, Any]:
 
 
 @operation("put")
-def put(x: Symbol, value: Symbol, index: Any = ()) -> Symbol:
+def put(x: Symbol, value: Symbol, index: Any = (), onward: bool = False) -> Symbol:
     """x - what is there + what is put there."""
     x = _apart(x)
     old = getitem(x, index=index)

@@ -3,8 +3,9 @@
 A program makes a few leaves, computes with them (arithmetic, functions, reductions, views, writes
 in place, detached and unrecorded parts, branches, loops), hangs hooks on some results and runs
 backward in one of several ways, printing as it goes. Numbers are multiples of 1/4, and values are
-kept near 1, so that hardly a printed digit hangs on the order of a sum. Nothing here imports
-gradcli or PyTorch.
+kept near 1, so that hardly a printed digit hangs on the order of a sum. A write in place that would
+spread a part of its own target over it reads a copy: PyTorch gives such a write no meaning (what it
+reads after it wrote hangs on the processor's vectors). Nothing here imports gradcli or PyTorch.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class _Program:
         self.shapes: dict[str, tuple[int, ...]] = {}
         self.leaves: list[str] = []
         self.fixed: set[str] = set()  # names that no write in place may touch
+        self.memory: dict[str, str] = {}  # of a view: the name whose memory it may share
         self.depth = ""
 
     def write(self, *lines: str) -> None:
@@ -38,6 +40,12 @@ class _Program:
         name = f"v{len(self.shapes)}"
         self.write(f"{name} = {text}")
         self.shapes[name] = shape
+        return name
+
+    def shared(self, text: str, shape: tuple[int, ...], source: str) -> str:
+        """A fresh name for what may lie in the memory of ``source``."""
+        name = self.fresh(text, shape)
+        self.memory[name] = self.memory.get(source, source)
         return name
 
     def pick(self, *ranks: int) -> str:
@@ -108,7 +116,7 @@ class _Program:
         x = self.pick(1, 2)
         shape = self.shapes[x]
         if not shape:
-            self.fresh(f"{x}.reshape(1, 1)", (1, 1))
+            self.shared(f"{x}.reshape(1, 1)", (1, 1), x)
         elif len(shape) == 1:
             n = shape[0]
             text, made = self.rng.choice(
@@ -116,7 +124,7 @@ class _Program:
                  (f"{x}[1:]", (n - 1,)), (f"{x}.unsqueeze(0)", (1, n)), (f"{x}.flip(0)", (n,)),
                  (f"{x}.expand(2, {n})", (2, n)), (f"{x}[-1]", ()))
             )  # fmt: skip
-            self.fresh(text, made)
+            self.shared(text, made, x)
         else:
             m, n = shape
             text, made = self.rng.choice(
@@ -125,7 +133,7 @@ class _Program:
                  (f"{x}.flatten()", (m * n,)), (f"{x}[:, :1]", (m, 1)),
                  (f"{x}.T.reshape(-1)", (m * n,)))
             )  # fmt: skip
-            self.fresh(text, made)
+            self.shared(text, made, x)
 
     def product(self) -> None:
         x = self.pick(1, 2)
@@ -147,6 +155,9 @@ class _Program:
         shape = self.shapes[x]
         fits = [n for n, s in self.shapes.items() if _joined_is(shape, s)]
         y = self.rng.choice(fits)
+        memory = self.memory.get
+        if self.shapes[y] != shape and memory(y, y) == memory(x, x):
+            y = f"{y}.clone()"
         forms = ["{x} += {k}", "{x}.mul_({k})", "{x}.add_({y})", "{x} *= {y}", "{x}.sub_({y})",
                  "{x}.zero_()", "{x}.copy_({y})"]  # fmt: skip
         if shape:
@@ -160,7 +171,7 @@ class _Program:
         name = f"v{len(self.shapes)}"
         kind = self.rng.randrange(3)
         if kind == 0:
-            self.fresh(f"{x}.detach()", self.shapes[x])
+            self.shared(f"{x}.detach()", self.shapes[x], x)
             self.fixed.add(name)
         elif kind == 1:
             self.write("with torch.no_grad():", f"    {name} = {x} * 2 + 1", f"print({name})")
