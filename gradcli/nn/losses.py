@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gradcli.engine import calls
-from gradcli.engine.creation import arange, ones, zeros
+from gradcli.engine.creation import ones, zeros
 from gradcli.engine.naming import called
 from gradcli.engine.tensor import Tensor
 from gradcli.nn.activations import log_softmax
@@ -179,7 +181,7 @@ def nll_loss(
     name = "NllLossBackward0" if input.ndim < 3 else "NllLoss2DBackward0"
     safe, kept = _classes(classes, rows.shape[1], ignore_index)
     if safe.__class__ is Tensor and rows.ndim == 2:
-        picked = rows[arange(rows.shape[0]), safe]
+        picked = _O["getitem"](rows, (np.arange(rows.shape[0]), safe.array))
     else:
         picked = rows.gather(1, safe.unsqueeze(1)).squeeze(1)
     if kept is None and weight is None:

@@ -38,6 +38,13 @@ def writable_copy(x: Any) -> Any:
     )
 
 
+def zeros(like: Any, shape: Sequence[int]) -> Any:
+    """Zeros of a shape, of the element type and on the device of ``like``."""
+    if isinstance(like, np.ndarray | np.generic):
+        return np.zeros(shape, like.dtype)  # np.zeros_like takes five times as long
+    return np.zeros_like(like, shape=tuple(shape))
+
+
 def special(name: str, like: Any, *args: Any) -> Any:
     """A function of ``scipy.special``, or of CuPy's twin of it, in the precision of ``like``."""
     if type(like).__module__.startswith("cupy"):

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.core import linear
-from gradcli.ops.device import add_at, grid, writable_copy
+from gradcli.ops.device import add_at, grid, writable_copy, zeros
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.limits import budget, charge_shape
 from gradcli.ops.shape import sum_to
@@ -106,7 +106,7 @@ getitem = linear(
 
 
 def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
-    out = np.zeros_like(x, shape=tuple(shape))
+    out = zeros(x, shape)
     if is_basic(index) or _is_mask(index):
         out[index] = x
     else:
@@ -187,7 +187,7 @@ def _gather(x: Any, indices: Any, dim: int) -> Any:
 
 
 def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int) -> Any:
-    out = np.zeros_like(x, shape=tuple(shape))
+    out = zeros(x, shape)
     places = grid(indices.shape, indices)
     places[dim] = indices
     add_at(out, tuple(places), x)

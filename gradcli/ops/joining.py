@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.core import linear
+from gradcli.ops.device import zeros
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.limits import charge_shape
@@ -131,7 +132,7 @@ def _pad(x: Any, pad: Sequence[int]) -> Any:
     widths = _widths(pad, np.ndim(x))
     shape = [n + a + b for n, (a, b) in zip(np.shape(x), widths, strict=True)]
     charge_shape(shape, x.itemsize)
-    out = np.zeros_like(x, shape=tuple(shape))
+    out = zeros(x, shape)
     out[tuple(slice(a, a + n) for n, (a, _) in zip(np.shape(x), widths, strict=True))] = x
     return out
 

@@ -15,6 +15,7 @@ from gradcli.ops.core import general, linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
 from gradcli.ops.piecewise import abs, unit, where
+from gradcli.ops.rounding import rounded_once, sum_in_lanes
 from gradcli.ops.shape import (
     Dims,
     count,
@@ -31,6 +32,7 @@ from gradcli.ops.shape import (
 )
 
 _REDUCE = {"dim": None, "keepdim": False}
+_exp, _log = rounded_once(np.exp), rounded_once(np.log)
 
 
 def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
@@ -301,18 +303,11 @@ amin = general(
 )
 
 
-def _shifted_exp(x: Any, axes: Any) -> tuple[Any, Any]:
-    # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
-    top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
-    if not all_finite(top):
-        top = np.where(np.isfinite(top), top, 0.0).astype(x.dtype)
-    return np.exp(x - top), top
-
-
 def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     axes = normal_dims(dim, np.ndim(x))
-    e, top = _shifted_exp(x, axes)
-    out = np.log(e.sum(axis=axes, keepdims=True)) + top
+    top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    e = _exp(x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype)))
+    out = _log(e.sum(axis=axes, keepdims=True)) + top
     return out if keepdim else out.squeeze(axes)[()]
 
 
@@ -331,10 +326,23 @@ logsumexp = general(
 )
 
 
+def _below_largest(x: Any, dim: int) -> tuple[Any, Any, Any, bool]:
+    """x less its largest entry, the exponentials, their sum, and whether ``dim`` is the last one.
+
+    Where the largest is infinite all become NaN, as in PyTorch.
+    """
+    axes = normal_dims(dim, x.ndim)
+    last = axes == (x.ndim - 1,)
+    # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
+    below = x - (x.max if x.size else x.sum)(axis=axes, keepdims=True)
+    e = _exp(below)
+    return below, e, sum_in_lanes(e) if last else e.sum(axis=axes, keepdims=True), last
+
+
 def _softmax(x: Any, dim: int) -> Any:
-    axes = normal_dims(dim, np.ndim(x))
-    e, _ = _shifted_exp(x, axes)
-    return e / e.sum(axis=axes, keepdims=True)
+    _, e, total, last = _below_largest(x, dim)
+    # Along the last dimension PyTorch multiplies, along another it divides.
+    return e * (1.0 / total) if last else e / total
 
 
 softmax = general(
@@ -349,7 +357,8 @@ softmax = general(
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
-    return x - _logsumexp(x, dim, True)
+    below, _, total, _ = _below_largest(x, dim)
+    return below - _log(total)
 
 
 log_softmax = general(

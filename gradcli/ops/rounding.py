@@ -1,4 +1,6 @@
-"""Functions of small float32 arrays computed in float64 and rounded once.
+"""The last digit of small arrays: PyTorch's where it costs next to nothing.
+
+Functions of float32 arrays are computed in float64 and rounded once.
 
 NumPy's float32 loops are quick, and their last digit is often off. Of 100,000 normal numbers, this
 many per cent differ in the last digit from what PyTorch gives (NumPy 2.4, PyTorch 2.13):
@@ -50,3 +52,34 @@ def rounded_once(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return function(x)
 
     return compute
+
+
+def sum_in_lanes(x: Any) -> Any:
+    """The sum of positive numbers along the last dimension, which stays, added in PyTorch's order.
+
+    That is the order of a vector register of 32 bytes: running sums of every eighth float32 (every
+    fourth float64), then of those the halves onto each other (one after the other). Of softmax and
+    its logarithm 2 to 12 per cent of the entries then differ from PyTorch's in the last digit, and
+    20 to 40 with NumPy's sum. Larger arrays, and other element types, take NumPy's.
+
+    Example:
+        >>> import numpy as np
+        >>> float(sum_in_lanes(np.ones(20, np.float32))[0])
+        20.0
+    """
+    lanes, n = 32 // x.itemsize if x.itemsize in (4, 8) else 0, x.shape[-1]
+    if not lanes or n < lanes or x.__class__ is not _array or x.size > SMALL:
+        return x.sum(axis=-1, keepdims=True)
+    rest = n % lanes
+    a = x[..., : n - rest]
+    if n >= 2 * lanes:
+        a = a.reshape(*x.shape[:-1], -1, lanes).sum(axis=-2)
+    if rest:
+        a = a.copy()
+        a[..., :rest] += x[..., n - rest :]
+    x = a
+    if lanes == 4:
+        return x.sum(axis=-1, keepdims=True)
+    x = x[..., :4] + x[..., 4:]
+    x = x[..., :2] + x[..., 2:]
+    return x[..., :1] + x[..., 1:]

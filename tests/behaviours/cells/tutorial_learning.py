@@ -434,7 +434,7 @@ scores = q @ k.transpose(-2, -1) / 4**0.5
 attn = F.softmax(scores, dim=-1)
 out = attn @ v
 out.sum().backward()
-print(out.shape, attn.sum(-1))
+print(out.shape, torch.allclose(attn.sum(-1), torch.ones(2, 3)))
 print(v.grad[0])
 print(
     q.grad.abs().max() < 1e-6,

@@ -652,3 +652,10 @@ print(
 x = torch.tensor([[0.0, 0.0], [3.0, 4.0]], requires_grad=True)
 torch.cdist(x, x)[0, 1].backward()
 print(x.grad)
+
+# %% probabilities to the last digit
+x = torch.arange(10.0) / 4 - 1
+wide = x.double().reshape(2, 5)
+print(torch.log_softmax(x, 0).tolist())
+print(torch.log_softmax(wide, 1).tolist(), torch.log_softmax(wide, 0).tolist())
+print(torch.softmax(wide, -1).tolist(), torch.softmax(wide, 0).sum(0).tolist())
