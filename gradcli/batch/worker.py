@@ -55,6 +55,7 @@ def serve(pipe: Any, progress: Any, task: Task, head: str | None) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, who ends this process
+    _end_with_the_parent()
     evaluator = task.evaluator()
     reader = reader_for(evaluator, task.form)
     if reader.headed:
@@ -66,6 +67,24 @@ def serve(pipe: Any, progress: Any, task: Task, head: str | None) -> None:
             _answer(pipe, progress, first, lines, lambda *row: record_line(reader, evaluator, *row))
         except (EOFError, BrokenPipeError, ConnectionError):
             return
+
+
+def _end_with_the_parent() -> None:
+    """No row outlives the command: where the parent was killed, nobody else keeps the clock."""
+    import os
+    import threading
+    from multiprocessing.connection import wait
+    from multiprocessing.process import parent_process
+
+    parent = parent_process()
+    if parent is None:
+        return  # not a worker's process: a test calls serve itself
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _answer(

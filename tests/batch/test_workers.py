@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -149,13 +151,16 @@ def test_rows_are_answered_as_they_come():
         assert process.stderr.read() == b"3 rows, 0 failed\n"
 
 
-def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
-    import signal
-
+def slow_batch(tmp_path):
+    """The words of a batch whose rows above 10 take hours, without a clock."""
     program = tmp_path / "slow.grad"
     program.write_text(SLOW)
-    words = [sys.executable, "-m", "gradcli.cli.main", "batch", "-f", str(program), "--jsonl", "-",
-             "--timeout", "0", "--max-steps", str(10**10)]  # fmt: skip
+    return [sys.executable, "-m", "gradcli.cli.main", "batch", "-f", str(program), "--jsonl", "-",
+            "--timeout", "0", "--max-steps", str(10**10)]  # fmt: skip
+
+
+def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
+    words = slow_batch(tmp_path)
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
         process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
@@ -168,3 +173,25 @@ def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
         assert time.monotonic() - start < 5
         process.stdin.close()
         assert b"Traceback" not in process.stderr.read()
+
+
+@by_fork
+def test_a_killed_batch_leaves_no_process(tmp_path):
+    words = slow_batch(tmp_path)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+        process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["value"]["data"] == 2
+        time.sleep(0.3)
+        process.kill()
+        process.wait(20)
+        try:
+            until = time.monotonic() + 20
+            with pytest.raises(ProcessLookupError):  # once the group has no member left
+                while time.monotonic() < until:
+                    os.killpg(process.pid, 0)
+                    time.sleep(0.02)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
