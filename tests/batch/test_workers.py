@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -20,6 +18,7 @@ from gradcli.batch.worker import Task
 from gradcli.batch.workers import run_batch_apart
 from gradcli.language.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.processes import started
 
 
 def apart(program, text, form="jsonl", mode="line", count=1, seconds=0.0, limits=None, **options):
@@ -140,8 +139,7 @@ def test_a_wrong_program_is_said_before_any_row():
 def test_rows_are_answered_as_they_come():
     """Who writes a row into a pipe gets its record before writing the next."""
     words = [sys.executable, "-m", "gradcli.cli.main", "batch", "x^2", "--jsonl", "-"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as process:  # fmt: skip
+    with started(words) as process:
         for x in (3, 4, 5):
             process.stdin.write(b'{"x": %d}\n' % x)
             process.stdin.flush()
@@ -161,8 +159,7 @@ def slow_batch(tmp_path):
 
 def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
     words = slow_batch(tmp_path)
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+    with started(words) as process:
         process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["value"]["data"] == 2
@@ -178,20 +175,15 @@ def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
 @by_fork
 def test_a_killed_batch_leaves_no_process(tmp_path):
     words = slow_batch(tmp_path)
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, start_new_session=True) as process:  # fmt: skip
+    with started(words) as process:
         process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["value"]["data"] == 2
         time.sleep(0.3)
         process.kill()
         process.wait(20)
-        try:
-            until = time.monotonic() + 20
-            with pytest.raises(ProcessLookupError):  # once the group has no member left
-                while time.monotonic() < until:
-                    os.killpg(process.pid, 0)
-                    time.sleep(0.02)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        until = time.monotonic() + 20
+        with pytest.raises(ProcessLookupError):  # once the group has no member left
+            while time.monotonic() < until:
+                os.killpg(process.pid, 0)
+                time.sleep(0.02)

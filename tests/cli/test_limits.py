@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
+
+from tests.processes import started
 
 STUCK = "err = 0.31\nwhile err > 1e-9:\n    err = err * 1.0\n"
 
@@ -78,19 +79,17 @@ def test_prints_are_inert(cli):
     "text", ["x = 1.0\nwhile True: x = x + 1", "w = ones(1500, 1500)\nwhile True: w = w @ w * 1e-3"]
 )
 def test_ctrl_c_stops_at_once(process, wheel, tmp_path, text):
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "gradcli", "run", "-e", "print('ready')\n" + text],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(wheel), "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
-    assert worker.stdout.readline() == b"ready\n"
-    time.sleep(0.3)
-    begin = time.monotonic()
-    worker.send_signal(signal.SIGINT)
-    _, err = worker.communicate(timeout=20)
-    assert worker.returncode == 130
-    assert time.monotonic() - begin < 5
-    assert b"Traceback" not in err
+    words = [sys.executable, "-m", "gradcli", "run", "-e", "print('ready')\n" + text]
+    env = {**os.environ, "PYTHONPATH": str(wheel), "PYTHONUNBUFFERED": "1"}
+    with started(words, cwd=tmp_path, env=env) as worker:
+        assert worker.stdout.readline() == b"ready\n"
+        time.sleep(0.3)
+        begin = time.monotonic()
+        worker.send_signal(signal.SIGINT)
+        _, err = worker.communicate(timeout=20)
+        assert worker.returncode == 130
+        assert time.monotonic() - begin < 5
+        assert b"Traceback" not in err
 
 
 def test_memory_is_watched_between_checks(process):
