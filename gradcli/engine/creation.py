@@ -264,7 +264,24 @@ def logspace(
     return _finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
-def _drawn(draw: str) -> Any:
+def drawn(
+    draw: str, shape: tuple[int, ...], target: DType, generator: Any, *of: float,
+    requires_grad: bool = False, device: Any = None,
+) -> Tensor:  # fmt: skip
+    """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
+
+    def make(shape: tuple) -> Tensor:
+        charge_shape(shape)
+        source = generator or random.generator()
+        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
+        return _finish(
+            numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
+        )
+
+    return random.drawn[-1](make, shape) if random.drawn else make(shape)
+
+
+def _drawing(draw: str) -> Any:
     def create(
         *size: Any,
         dtype: Any = None,
@@ -273,25 +290,17 @@ def _drawn(draw: str) -> Any:
         generator: Any = None,
     ) -> Tensor:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-
-        def make(shape: tuple) -> Tensor:
-            charge_shape(shape)
-            source = generator or random.generator()
-            numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4)
-            return _finish(
-                numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
-            )
-
-        shape = _shape(size)
-        return random.drawn[-1](make, shape) if random.drawn else make(shape)
+        return drawn(
+            draw, _shape(size), target, generator, requires_grad=requires_grad, device=device
+        )
 
     return create
 
 
-rand = _drawn("uniform")
+rand = _drawing("uniform")
 rand.__name__ = "rand"
 rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _drawn("normal")
+randn = _drawing("normal")
 randn.__name__ = "randn"
 randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
 
@@ -309,7 +318,11 @@ def normal(
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         size = like.shape if isinstance(like, Tensor) else ()
-    out = randn(tuple(size), device=device, generator=generator) * std + mean
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        out = randn(tuple(size), device=device, generator=generator) * std + mean
+    else:
+        target = dtypes.get_default_dtype()
+        out = drawn("normal", _shape((size,)), target, generator, mean, std, device=device)
     return _requiring(out, True) if requires_grad else out
 
 

@@ -99,14 +99,14 @@ def _waits(shape: tuple, rate: float, dtype: dtypes.DType, generator: Any) -> Te
 
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write uniform numbers in [low, high)."""
-    drawn = creation.rand(tuple(self.shape), dtype=self.dtype, generator=generator)
-    return self.copy_(drawn * (high - low) + low)
+    shape = tuple(self.shape)
+    return self.copy_(creation.drawn("uniform", shape, self.dtype, generator, low, high))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write normal numbers."""
-    drawn = creation.randn(tuple(self.shape), dtype=self.dtype, generator=generator)
-    return self.copy_(drawn * std + mean)
+    shape = tuple(self.shape)
+    return self.copy_(creation.drawn("normal", shape, self.dtype, generator, mean, std))
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
@@ -131,8 +131,8 @@ def log_normal_(
     self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
-    drawn = creation.randn(tuple(self.shape), dtype=self.dtype, generator=generator)
-    return self.copy_((drawn * std + mean).exp())
+    shape = tuple(self.shape)
+    return self.copy_(creation.drawn("normal", shape, self.dtype, generator, mean, std).exp())
 
 
 def random_(

@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.gaussian import BLOCK, box_muller
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.rounding import fused
 
 drawn: list[Any] = []
 """How random tensors are made inside each running vmap, outermost first."""
 _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
-_BLOCK = 16
 
 
 def system_seed() -> int:
@@ -101,25 +102,32 @@ class Generator:
         """``count`` words of 32 bits."""
         return np.asarray(self.bits.random_raw(count), np.uint64)
 
-    def uniform(self, count: int, wide: bool) -> np.ndarray:
-        """Numbers in [0, 1): float64 where ``wide``, else float32."""
-        if not wide:
+    def uniform(self, count: int, wide: bool, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+        """Numbers in [low, high): float64 where ``wide``, else float32."""
+        if wide:
+            pairs = self.words(2 * count).reshape(-1, 2)
+            joined = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+            found = (joined & np.uint64(_MASK53)).astype(np.float64) * 2.0**-53
+        else:
             kept = self.words(count) & np.uint64(_MASK24)
-            return kept.astype(np.float32) * np.float32(2.0**-24)
-        pairs = self.words(2 * count).reshape(-1, 2)
-        joined = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
-        return (joined & np.uint64(_MASK53)).astype(np.float64) * 2.0**-53
+            found = kept.astype(np.float32) * np.float32(2.0**-24)
+            low, high = np.float32(low), np.float32(high)
+        return found if low == 0 and high == 1 else fused(found, high - low, low)
 
-    def normal(self, count: int, wide: bool) -> np.ndarray:
-        """Numbers with mean 0 and variance 1."""
-        if count < _BLOCK:
-            return np.array([self._one() for _ in range(count)], np.float64)
-        flat = self.uniform(count, wide)
-        whole = count - count % _BLOCK
-        flat[:whole] = _box_muller(flat[:whole])
-        if whole < count:
-            flat[-_BLOCK:] = _box_muller(self.uniform(_BLOCK, wide))
-        return flat
+    def normal(self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+        """Numbers of that mean and standard deviation: float64 where ``wide``, else float32."""
+        if count < BLOCK:
+            found = np.array([self._one() for _ in range(count)], np.float64)
+        else:
+            flat = self.uniform(count, wide)
+            whole = count - count % BLOCK
+            found = box_muller(flat[:whole])
+            if whole < count:
+                found = np.concatenate((found, flat[whole:]))
+                found[-BLOCK:] = box_muller(self.uniform(BLOCK, wide))
+        if mean or std != 1:
+            found = fused(found, std, mean)
+        return found if wide else found.astype(np.float32)
 
     def _one(self) -> float:
         if self.waiting is not None:
@@ -146,13 +154,6 @@ class Generator:
             j = i + word % (count - i)
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
-
-
-def _box_muller(uniform: np.ndarray) -> np.ndarray:
-    blocks = uniform.reshape(-1, 2, _BLOCK // 2)
-    radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0])).astype(uniform.dtype)
-    angle = (2.0 * np.pi * blocks[:, 1]).astype(uniform.dtype)
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
 
 
 _generator: Generator | None = None

@@ -659,3 +659,11 @@ wide = x.double().reshape(2, 5)
 print(torch.log_softmax(x, 0).tolist())
 print(torch.log_softmax(wide, 1).tolist(), torch.log_softmax(wide, 0).tolist())
 print(torch.softmax(wide, -1).tolist(), torch.softmax(wide, 0).sum(0).tolist())
+
+# %% random numbers to the last digit
+torch.manual_seed(5)
+print(torch.randn(20).tolist(), torch.randn(3).tolist())
+print(torch.empty(4).uniform_(-0.3, 0.7).tolist(), torch.normal(1.5, 0.3, (18,)).tolist())
+print(torch.randn(5, dtype=torch.float64).tolist(), torch.randn(17, dtype=torch.float64).tolist())
+layer = torch.nn.Linear(3, 2)
+print(layer.weight.tolist(), layer.bias.tolist())
