@@ -1,6 +1,6 @@
 """Arithmetic and reductions with PyTorch's optional parameters, and what composes of operators.
 
-``add(x, y, alpha=2)``, ``sum(x, dtype=float64)``, ``var(x, unbiased=False)``, ``addcmul``,
+``add(x, y, alpha=2)``, ``sum(x, dtype=float64)``, ``var(x, unbiased=False)``, ``addcdiv``,
 ``lerp``: each is a function and a method of Tensor. They call operators, so that Tensors, tangents
 and batches may all be given.
 """
@@ -30,19 +30,21 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
     if out is not None:
         return into(out, add, (input, other), {"alpha": alpha})
-    return _add(input, other if alpha == 1 else alpha * other)
+    return _add(input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
-    return _sub(input, other if alpha == 1 else alpha * other)
+    if alpha == 1:
+        return _sub(input, other)
+    return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """``other - alpha * input``."""
-    return _sub(other, input if alpha == 1 else alpha * input)
+    return sub(other, input, alpha=alpha)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
@@ -86,24 +88,22 @@ def fmod(input: Any, other: Any) -> Any:
     return called(input - quotient * other, name, input, other)
 
 
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    """``input + value * tensor1 * tensor2``."""
-    product = tensor1 * tensor2
-    total = input + (product if value == 1 else value * product)
-    return called(total, "AddcmulBackward0", input, tensor1, tensor2)
-
-
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
-    quotient = tensor1 / tensor2
-    total = input + (quotient if value == 1 else value * quotient)
-    return called(total, "AddcdivBackward0", input, tensor1, tensor2)
+    first = tensor1 if value == 1 else value * tensor1
+    return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """From ``input`` to ``end``, by ``weight`` of the way."""
-    name = "LerpBackward0" if is_number(weight) else "LerpBackward1"
-    return called(input + weight * (end - input), name, input, end, weight)
+    """From ``input`` to ``end``, by ``weight`` of the way: counted from the nearer end."""
+    if not is_number(weight):
+        out = O["addcmul"](input, end - input, weight)
+        return called(out, "LerpBackward1", input, end, weight)
+    if abs(weight) < 0.5 or not isinstance(input, Tensor):
+        out = O["add_scaled"](input, end - input, weight)
+    else:
+        out = O["add_scaled"](end, end - input, weight - 1)
+    return called(out, "LerpBackward0", input, end)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
@@ -367,7 +367,7 @@ def view_as_real(input: Any) -> Any:
 
 
 BOTH = (
-    add, sub, rsub, div, pow, fmod, addcmul, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
+    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
     round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, mean,
     prod, nansum, var, std, norm,
     dist, softmax, log_softmax, cumsum, cumprod, diff, resolve_conj, angle,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import dtypes, random
+from gradcli.engine import dtypes, evenly, random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.random import manual_seed as manual_seed
 from gradcli.engine.tensor import Tensor, wrap
@@ -226,7 +226,12 @@ def arange(
         else to_dtype(dtype)
     )
     charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
-    return _finish(np.arange(start, end, step).astype(target.numpy), target, requires_grad, device)
+    if target.kind == 2:
+        count = math.ceil((end - start) / step)
+        numbers = evenly.by_step(start, step, count, target.numpy)
+    else:
+        numbers = np.arange(start, end, step).astype(target.numpy)
+    return _finish(numbers, target, requires_grad, device)
 
 
 def linspace(
@@ -243,9 +248,8 @@ def linspace(
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape((count,), target.itemsize)
-    return _finish(
-        np.linspace(start, end, count).astype(target.numpy), target, requires_grad, device
-    )
+    numbers = evenly.between(start, end, count, target.numpy)
+    return _finish(numbers, target, requires_grad, device)
 
 
 def logspace(

@@ -32,7 +32,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301
     and E0309 (the result does not fit the target).
     """
-    if not params and len(others) == 1 and _written_shortly(target, op, others[0]):
+    if _written_shortly(target, op, others, params):
         return target
     _may_write(target, others)
     old = _before_write(target)
@@ -68,8 +68,10 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     return _after_write(target, result)
 
 
-def _written_shortly(target: Tensor, op: Operator, other: Any) -> bool:
-    """Write ``op(target, other)`` where nothing is recorded and nobody else looks at the memory.
+def _written_shortly(
+    target: Tensor, op: Operator, others: tuple[Any, ...], params: dict[str, Any]
+) -> bool:
+    """Write ``op(target, *others, **params)`` where nothing is recorded and nobody else looks on.
 
     That is what a training step does to its parameters. False where the long way is needed, and
     where that has something to say against the write.
@@ -77,20 +79,27 @@ def _written_shortly(target: Tensor, op: Operator, other: Any) -> bool:
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (meta.base is not None or meta.views or meta.inference):
         return False
-    if mode.inference or op.params or not op.entrywise:
+    if mode.inference or not op.entrywise or len(params) != len(op.params) or not others:
         return False
     if not dtype.quick or x.__class__ is not np.ndarray:
         return False
-    edge, kind = None, other.__class__
-    if kind is Tensor:
-        if other.dtype is not dtype:
+    for value in params.values():
+        if value.__class__ is not float and value.__class__ is not int:
             return False
-        edge, y = other.edge, other.array
-    elif kind is float or kind is int:
-        y = other
-    else:
-        return False
-    if mode.grad and (edge is not None or target.edge is not None):
+    recorded = target.edge is not None
+    raw = []
+    for other in others:
+        kind = other.__class__
+        if kind is Tensor:
+            if other.dtype is not dtype:
+                return False
+            recorded = recorded or other.edge is not None
+            raw.append(other.array)
+        elif kind is float or kind is int:
+            raw.append(other)
+        else:
+            return False
+    if mode.grad and recorded:
         return False
     if budget.on and x.size > LARGE:
         return False
@@ -98,7 +107,7 @@ def _written_shortly(target: Tensor, op: Operator, other: Any) -> bool:
     if not (flags.c_contiguous and flags.writeable):
         return False
     try:
-        found = op.compute(x, y)
+        found = op.compute(x, *raw, **params)
     except (ValueError, OverflowError):
         return False
     if found.shape != x.shape or found.dtype != x.dtype:

@@ -11,9 +11,9 @@ from gradcli.engine.tensor import Tensor
 def called(value: Any, name: str, *inputs: Any) -> Any:
     """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone.
 
-    PyTorch has one node where gradcli composes several operators (``addcmul`` is a sum of a
-    product): the last of them carries the name, and points at the nodes of ``inputs`` where any are
-    given. Numbers among them have no place in PyTorch's node; None holds a place.
+    PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
+    quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
+    are given. Numbers among them have no place in PyTorch's node; None holds a place.
     """
     if isinstance(value, Tensor) and not value.is_leaf:
         params = more(value.edge).params

@@ -35,9 +35,8 @@ from gradcli.ops.errors import RuntimeFault
 
 COMPOSED = (calls, multiplying, bits, arranging, counting, statistics, placing, strided)
 """The modules of functions that are composed of operators."""
-_ADDED = ("addcmul", "addcdiv", "lerp")
 _REWRITTEN = (
-    "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
+    "lerp", "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
     "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
     "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
     "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
@@ -49,11 +48,14 @@ _TURNED = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 
 
 def _with_alpha(name: str) -> Callable:
-    op = OPERATORS[name]
+    op, scaled = OPERATORS[name], OPERATORS["add_scaled"]
 
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
-        return write_result(self, op, other if alpha == 1 else alpha * other)
+        if alpha == 1:
+            return write_result(self, op, other)
+        write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
+        return called(self, f"{name.capitalize()}Backward0")
 
     return method
 
@@ -181,8 +183,7 @@ def install() -> None:
             setattr(Tensor, name, function)
     for name in ("add", "sub"):
         setattr(Tensor, f"{name}_", _with_alpha(name))
-    for name in _ADDED:
-        setattr(Tensor, f"{name}_", _added(getattr(calls, name)))
+    Tensor.addcdiv_ = _addcdiv
     for name in (*_REWRITTEN, "pow", "clamp", "clip"):
         setattr(Tensor, f"{name}_", _rewritten(getattr(Tensor, name)))
     Tensor.swapdims = Tensor.swapaxes
@@ -214,19 +215,10 @@ def install() -> None:
     Tensor.unfold = placing.unfold
 
 
-def _added(function: Callable) -> Callable:
-    """``x.f_(...)`` where ``f`` adds something to x: the sum alone reads what x was."""
-    op = OPERATORS["add"]
-    name = f"{function.__name__.capitalize()}Backward0"
-
-    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        zero = wrap(np.zeros_like(self.array), self.dtype)
-        if function is calls.lerp:
-            end, weight = args
-            return called(write_result(self, op, weight * (end - self)), name)
-        return called(write_result(self, op, function(zero, *args, **options)), name)
-
-    return method
+def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """``addcdiv``, written in place: only the quotient's node reads anything."""
+    first = tensor1 if value == 1 else value * tensor1
+    return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
 
 
 def functions() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from gradcli.ops.core import bilinear, elementwise, is_number, linear, step
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
+from gradcli.ops.rounding import fused
 
 add = linear(
     "add",
@@ -50,6 +51,43 @@ mul = bilinear(
     entrywise=True,
     dtypes="promote",
     example="x * y --x 2 --y 3",
+)
+
+
+def _add_scaled(x: Any, y: Any, alpha: Any) -> Any:
+    return x + alpha * y if is_number(y) else fused(y, alpha, x)
+
+
+add_scaled = linear(
+    "add_scaled",
+    _add_scaled,
+    lambda g: g,
+    lambda g, alpha: g * alpha,
+    params={"alpha": 1},
+    entrywise=True,
+    dtypes="promote",
+    grad_name="AddBackward0",
+    doc="x + alpha*y, rounded once; `add(x, y, alpha=2)`.",
+    example="add_scaled(x, y, 2) --x 1 --y 3",
+)
+
+
+def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    first = tensor1 if value == 1 else value * tensor1
+    return _add_scaled(x, first, tensor2) if is_number(tensor2) else _add_scaled(x, tensor2, first)
+
+
+addcmul = elementwise(
+    "addcmul",
+    _addcmul,
+    lambda t: t,
+    lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
+    lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
+    inputs=("x", "tensor1", "tensor2"),
+    params={"value": 1},
+    dtypes="promote",
+    doc="x + value*tensor1*tensor2, the last product and the sum rounded once.",
+    example="addcmul(x, y, 2) --x 1 --y 3",
 )
 div = elementwise(
     "div",

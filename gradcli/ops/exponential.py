@@ -15,6 +15,7 @@ from gradcli.ops.rounding import rounded_once
 
 _exp = rounded_once(np.exp)
 _log1p = rounded_once(np.log1p)
+_log = rounded_once(np.log)
 _HALF = np.dtype(np.float16)
 
 exp = elementwise("exp", _exp, lambda out: out, doc="The exponential, e**x.")
@@ -24,7 +25,7 @@ expm1 = elementwise(
 )
 log = elementwise(
     "log",
-    np.log,
+    _log,
     lambda t, x: t / x,
     doc="The natural logarithm.",
     domain="x > 0",

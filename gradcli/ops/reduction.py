@@ -15,7 +15,7 @@ from gradcli.ops.core import general, linear
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.rounding import rounded_once, sum_in_lanes
+from gradcli.ops.rounding import rounded_once
 from gradcli.ops.shape import (
     Dims,
     count,
@@ -30,6 +30,7 @@ from gradcli.ops.shape import (
     unreduce,
     unsqueeze,
 )
+from gradcli.ops.summing import ordered_sum, sum_in_lanes
 
 _REDUCE = {"dim": None, "keepdim": False}
 _exp, _log = rounded_once(np.exp), rounded_once(np.log)
@@ -40,8 +41,12 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
+    axes = _axes(x, dim)
+    found = ordered_sum(x, axes)
+    if found is not None:
+        return np.expand_dims(found, axes or tuple(range(x.ndim))) if keepdim else found
     # The method: np.sum costs as much again on small arrays.
-    return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
+    return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=axes, keepdims=keepdim)
 
 
 sum = linear(

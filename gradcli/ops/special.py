@@ -16,6 +16,7 @@ from gradcli.ops.comparison import sign
 from gradcli.ops.core import elementwise
 from gradcli.ops.device import special
 from gradcli.ops.exponential import exp, log
+from gradcli.ops.rounding import rounded_once
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
@@ -48,7 +49,7 @@ erfcx = elementwise(
 )
 erfinv = elementwise(
     "erfinv",
-    _one("erfinv"),
+    rounded_once(_one("erfinv")),
     lambda out: exp(out * out) * (0.5 * _ROOT_PI),
     doc="The inverse of erf.",
     domain="-1 < x < 1",

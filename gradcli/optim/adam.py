@@ -59,16 +59,16 @@ class Adam(Optimizer):
         if decay and group["decoupled_weight_decay"]:
             p.mul_(1.0 - lr * decay)
         elif decay:
-            g = g + decay * p
+            g = g.add(p, alpha=decay)
         mean, square = state["exp_avg"], state["exp_avg_sq"]
-        mean.mul_(beta1).add_((1.0 - beta1) * g)
-        square.mul_(beta2).add_((1.0 - beta2) * g * g)
+        mean.lerp_(g, 1.0 - beta1)
+        square.mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(OPERATORS["maximum"](largest, square))
         n = state["step"]
         size = square.sqrt() / math.sqrt(1.0 - beta2**n) + group["eps"]
-        p.sub_(lr / (1.0 - beta1**n) * (mean / size))
+        p.addcdiv_(mean, size, value=-lr / (1.0 - beta1**n))
 
 
 class AdamW(Adam):

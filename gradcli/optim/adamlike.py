@@ -26,7 +26,7 @@ def _decayed(p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
     if decay and group.get("decoupled_weight_decay"):
         p.mul_(1.0 - group["lr"] * decay)
     elif decay:
-        g = g + decay * p
+        g = g.add(p, alpha=decay)
     return g
 
 
@@ -63,10 +63,10 @@ class Adamax(Optimizer):
             state.update(step=0, exp_avg=zeros(p), exp_inf=zeros(p))
         state["step"] += 1
         g = _decayed(p, g, group)
-        mean = state["exp_avg"].mul_(beta1).add_((1.0 - beta1) * g)
+        mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
         largest = OPERATORS["maximum"](beta2 * state["exp_inf"], g.abs() + group["eps"])
         state["exp_inf"] = largest
-        p.sub_(group["lr"] / (1.0 - beta1 ** state["step"]) * (mean / largest))
+        p.addcdiv_(mean, largest, value=-group["lr"] / (1.0 - beta1 ** state["step"]))
 
 
 class NAdam(Optimizer):
@@ -105,11 +105,11 @@ class NAdam(Optimizer):
         g = _decayed(p, g, group)
         mu, next_mu = (beta1 * (1.0 - 0.5 * 0.96 ** (k * fall)) for k in (n, n + 1))
         state["mu_product"] *= mu
-        mean = state["exp_avg"].mul_(beta1).add_((1.0 - beta1) * g)
-        square = state["exp_avg_sq"].mul_(beta2).add_((1.0 - beta2) * g * g)
+        mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         size = (square / (1.0 - beta2**n)).sqrt() + group["eps"]
-        p.sub_(lr * (1.0 - mu) / (1.0 - state["mu_product"]) * (g / size))
-        p.sub_(lr * next_mu / (1.0 - state["mu_product"] * next_mu) * (mean / size))
+        p.addcdiv_(g, size, value=-lr * (1.0 - mu) / (1.0 - state["mu_product"]))
+        p.addcdiv_(mean, size, value=-lr * next_mu / (1.0 - state["mu_product"] * next_mu))
 
 
 class RAdam(Optimizer):
@@ -147,8 +147,8 @@ class RAdam(Optimizer):
         state["step"] += 1
         n = state["step"]
         g = _decayed(p, g, group)
-        mean = state["exp_avg"].mul_(beta1).add_((1.0 - beta1) * g)
-        square = state["exp_avg_sq"].mul_(beta2).add_((1.0 - beta2) * g * g)
+        mean = state["exp_avg"].lerp_(g, 1.0 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(g, g, value=1.0 - beta2)
         step = mean / (1.0 - beta1**n)
         limit = 2.0 / (1.0 - beta2) - 1.0
         rho = limit - 2.0 * n * beta2**n / (1.0 - beta2**n)

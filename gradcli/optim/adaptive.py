@@ -53,10 +53,10 @@ class Adagrad(Optimizer):
             state.update(step=0, sum=start)
         state["step"] += 1
         if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+            g = g.add(p, alpha=group["weight_decay"])
         rate = group["lr"] / (1.0 + (state["step"] - 1) * group["lr_decay"])
-        total = state["sum"].add_(g * g)
-        p.sub_(rate * (g / (total.sqrt() + group["eps"])))
+        total = state["sum"].addcmul_(g, g)
+        p.addcdiv_(g, total.sqrt() + group["eps"], value=-rate)
 
 
 class Adadelta(Optimizer):
@@ -93,7 +93,7 @@ class Adadelta(Optimizer):
             state.update(step=0, square_avg=zeros(p), acc_delta=zeros(p))
         state["step"] += 1
         if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+            g = g.add(p, alpha=group["weight_decay"])
         square, moved = state["square_avg"], state["acc_delta"]
         square.mul_(rho).add_((1.0 - rho) * g * g)
         step = (moved + eps).sqrt() / (square + eps).sqrt() * g

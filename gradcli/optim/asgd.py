@@ -64,9 +64,9 @@ class ASGD(Optimizer):
             state.update(step=0, eta=float(kept(lr)), mu=1.0, ax=OPERATORS["zeros_like"](p))
         state["step"] += 1
         if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+            g = g.add(p, alpha=group["weight_decay"])
         p.mul_(1 - lambd * state["eta"])
-        p.sub_(state["eta"] * g)
+        p.add_(g, alpha=-state["eta"])
         average = state["ax"]
         if state["mu"] == 1:
             average.copy_(p.detach())

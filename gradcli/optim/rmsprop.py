@@ -49,19 +49,21 @@ class RMSprop(Optimizer):
         alpha = group["alpha"]
         state["step"] = state.get("step", 0) + 1
         if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+            g = g.add(p, alpha=group["weight_decay"])
         for name in ("square_avg", *(("grad_avg",) if group["centered"] else ())):
             if name not in state:
                 state[name] = OPERATORS["zeros_like"](p)
         square = state["square_avg"]
-        square.mul_(alpha).add_((1.0 - alpha) * g * g)
+        square.mul_(alpha).addcmul_(g, g, value=1.0 - alpha)
         if group["centered"]:
             mean = state["grad_avg"]
-            mean.mul_(alpha).add_((1.0 - alpha) * g)
-            square = square - mean * mean
-        step = g / (square.sqrt() + group["eps"])
-        if group["momentum"]:
-            if "momentum_buffer" not in state:
-                state["momentum_buffer"] = OPERATORS["zeros_like"](p)
-            step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
-        p.sub_(group["lr"] * step)
+            mean.lerp_(g, 1.0 - alpha)
+            square = square.addcmul(mean, mean, value=-1)
+        size = square.sqrt() + group["eps"]
+        if not group["momentum"]:
+            p.addcdiv_(g, size, value=-group["lr"])
+            return
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = OPERATORS["zeros_like"](p)
+        step = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, size)
+        p.add_(step, alpha=-group["lr"])

@@ -60,12 +60,12 @@ class SGD(Optimizer):
     ) -> None:
         momentum = group["momentum"]
         if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+            g = g.add(p, alpha=group["weight_decay"])
         if momentum:
             buffer = state.get("momentum_buffer")
             if buffer is None:
                 buffer = state["momentum_buffer"] = g.clone()
             else:
-                buffer.mul_(momentum).add_((1.0 - group["dampening"]) * g)
-            g = g + momentum * buffer if group["nesterov"] else buffer
-        p.sub_(group["lr"] * g)
+                buffer.mul_(momentum).add_(g, alpha=1.0 - group["dampening"])
+            g = g.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        p.add_(g, alpha=-group["lr"])

@@ -40,6 +40,16 @@ def mul(x: Symbol, y: Symbol) -> Symbol:
     return Symbol(v.mul(a, b), axes)
 
 
+@operation("add_scaled")
+def add_scaled(x: Symbol, y: Symbol, alpha: Any = 1) -> Symbol:
+    return add(x, Symbol(v.scale(y.tensor, alpha), y.axes))
+
+
+@operation("addcmul")
+def addcmul(x: Symbol, tensor1: Symbol, tensor2: Symbol, value: Any = 1) -> Symbol:
+    return add_scaled(x, mul(tensor1, tensor2), value)
+
+
 @operation("div")
 def div(x: Symbol, y: Symbol) -> Symbol:
     (a, b), axes = aligned((x, y))

@@ -396,4 +396,4 @@ class Unifier:
         return found
 
 
-_LINEAR = frozenset(("add", "sub", "mul", "neg", "clone", "conj", "real"))
+_LINEAR = frozenset(("add", "sub", "add_scaled", "mul", "neg", "clone", "conj", "real"))

@@ -296,6 +296,15 @@ ARITHMETIC = (
     binary("add", "torch.add(x, y)", complex=True),
     binary("sub", "torch.sub(x, y)", complex=True),
     binary("mul", "torch.mul(x, y)", complex=True, saves=("x", "y")),
+    binary("add_scaled", "torch.add(x, y, alpha=alpha)", numbers="right", complex=True,
+           extra=[Case((Draw((3,)), Draw((2, 3))), {"alpha": a}) for a in (-0.3, 2, 1)]),
+    Row("addcmul", (
+        *(Case((Draw(a), Draw(b), Draw(c)), p) for p in ({}, {"value": -0.3}) for a, b, c in (
+            ((4,), (4,), (4,)), ((), (), ()), ((3,), (2, 1), (2, 3)), ((2, 2), (), (2,)),
+            ((0,), (0,), (1,)))),
+        Case((Draw((3,), complex=True), Draw((3,), complex=True), Draw((), complex=True))),
+    ), "torch.addcmul(x, y, z, value=value)", saves=("tensor1", "tensor2"), elementwise=True,
+        wrt=(0, 1, 2)),
     binary("div", "torch.div(x, y)", second=(0.5, 2), complex=True, saves=("x", "y"), kinks=(
         Kink(([1.0, 0.0], [0.0, 2.0]), [inf, 0.0], ([inf, 0.5], [-inf, 0.0])),
     )),

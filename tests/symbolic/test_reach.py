@@ -19,7 +19,8 @@ P = "matrix:n,n spd"
 
 FORMS: dict[str, list[tuple[str, dict]]] = {
     "add": [("X + x", {"X": M, "x": W})], "sub": [("x - X", {"X": M, "x": W})],
-    "neg": [("-X", {"X": M})], "mul": [("sum(X*x)", {"X": M, "x": W})],
+    "neg": [("-X", {"X": M})], "add_scaled": [("sum(x*add_scaled(X, x, -3))", {"X": M, "x": W})],
+    "mul": [("sum(X*x)", {"X": M, "x": W})],
     "sum": [("sum(X)", {"X": M}), ("sum(X, 0)", {"X": M}), ("sum(X, 1)", {"X": M}),
             ("sum(X, (0, 1))", {"X": M}), ("sum(X**2, 1, True) @ x", {"X": M, "x": "vector:1"})],
     "mean": [("mean(X)", {"X": M}), ("mean(X, 0)", {"X": M}), ("mean(X**2, 1)", {"X": M}),

@@ -87,6 +87,7 @@ for t in range(100):
         for p in [a, b, c, d]:
             p -= 2e-5 * p.grad
             p.grad = None
+a, c = abs(a), abs(c)  # nothing is left of them but the sign of a rounding
 print(f"Result: y = {a.item():.3f} + {b.item():.3f} * P3({c.item():.3f} + {d.item():.3f} x)")
 
 # %% nn polynomial
