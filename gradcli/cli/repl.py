@@ -46,7 +46,10 @@ def repl(
     if rng is not None:
         creation.manual_seed(rng)
     session = Session(
-        Limits(max_steps, inputs.read_size(max_mem)), timeout, output.read_precision(precision)
+        Limits(max_steps, inputs.read_size(max_mem)),
+        timeout,
+        output.read_precision(precision),
+        dtype,
     )
     for name, value in ctx.obj.given:
         session.variables[name] = creation.tensor(
@@ -62,11 +65,15 @@ def repl(
 class Session:
     """The variables of a REPL and what a line does to them."""
 
-    def __init__(self, bounds: Limits, timeout: float, digits: int | str | None) -> None:
+    def __init__(
+        self, bounds: Limits, timeout: float, digits: int | str | None, dtype: str | None = None
+    ) -> None:
         self.bounds = bounds
         self.timeout = timeout
         self.digits = digits
+        self.dtype = dtype
         self.variables: dict[str, Any] = {}
+        self.before: Program | None = None  # the last line that ran: its imports go on
         self.failed = 0
         self.pending = ""  # what was typed of an input that is not complete yet
 
@@ -115,6 +122,7 @@ class Session:
             output.write(HELP + "\n")
         elif word == ":clear":
             self.variables.clear()
+            self.before = None
         elif word == ":vars":
             for name, value in self.variables.items():
                 output.write(f"{name} = {self.shown(value)}\n")
@@ -129,7 +137,12 @@ class Session:
     def statement(self, line: str) -> None:
         """Run a line; show the value of an expression and keep the variables."""
         program = self.program(line)
+        if program.checked.uses_torch and not (self.before and self.before.checked.uses_torch):
+            inputs.set_dtype(self.dtype, program)
         outcome = self.run(program, self.variables)
+        self.before = program
+        for name in (*program.checked.modules, *program.checked.imported):
+            self.variables.pop(name, None)
         self.variables.update(outcome.variables)
         if outcome.value is not None:
             output.write(self.shown(outcome.value) + "\n")
@@ -164,13 +177,13 @@ class Session:
         """``diff EXPRESSION``: the formula, with shapes as the variables have them."""
         from gradcli.symbolic import diff
 
-        found = diff(prepare(line))
+        found = diff(self.program(line))
         for name, formula in found.derivatives.items():
             output.write(f"d/d{name}   {formula}\n")
 
     def program(self, line: str) -> Program:
         """A checked line; what it reads must be known."""
-        return prepare(line, "line")
+        return prepare(line, "line", self.before)
 
     def run(self, program: Program, values: dict[str, Any]) -> Any:
         """Run within the limits, which start afresh for each line."""

@@ -427,13 +427,30 @@ def cartesian_prod(*tensors: Any) -> Any:
     return functions.stack([O["reshape"](g, (-1,)) for g in meshgrid(*tensors)], 1)
 
 
+_MANY = 300
+"""So many chosen or left out, the choices are at least 2**300 and are not counted."""
+
+
+def _choices(n: int, r: int) -> int:
+    """n over r, or an enormous number where that is one."""
+    if not 0 <= r <= n:
+        return 0
+    if min(r, n - r) > _MANY:
+        return 1 << 50
+    return math.comb(n, r)
+
+
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """All choices of ``r`` entries of a vector, a row each."""
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     size = input.shape[0] if input.ndim == 1 else 0
-    count = math.comb(max(0, size + r - 1 if with_replacement else size), r)
+    if r < 0:
+        raise RuntimeFault("E0304", f"Expect a non-negative number, but got {r}")
+    count = _choices(size + r - 1 if with_replacement and size else size, r)
     charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
-    rows = np.array(list(choose(range(input.shape[0]), r)), np.int64).reshape(-1, r)
+    places = choose(range(input.shape[0]), r) if count and r else ()
+    rows = np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
+    rows = rows if r else rows.reshape(0)
     return O["getitem"](input, rows)
 
 

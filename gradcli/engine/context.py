@@ -17,15 +17,21 @@ from gradcli.ops.errors import TypeFault
 
 
 class Context:
-    """The first argument of forward and backward."""
+    """The first argument of forward and backward; what the user leaves on it is its __dict__."""
+
+    # Names of our own that no user's attribute has.
+    __slots__ = (
+        "__dict__", "__weakref__", "_gradcli_dirty", "_gradcli_fixed", "_gradcli_materialize",
+        "_gradcli_node", "_gradcli_to_save", "needs_input_grad",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
-        self._to_save: tuple = ()
-        self._dirty: tuple = ()
-        self._fixed: tuple = ()
-        self._materialize = True
-        self._node: Any = None  # a weak reference: the node holds this
+        self._gradcli_to_save: tuple = ()
+        self._gradcli_dirty: tuple = ()
+        self._gradcli_fixed: tuple = ()
+        self._gradcli_materialize = True
+        self._gradcli_node: Any = None  # a weak reference: the node holds this
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keep tensors (or None) for backward, where ``saved_tensors`` gives them back."""
@@ -37,35 +43,35 @@ class Context:
                     f"{type(t).__name__}",
                     help="keep what is no tensor as an attribute: ctx.k = k",
                 )
-        self._to_save = tensors
+        self._gradcli_to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Accepted for programs that use it: jvp reads ``saved_tensors`` too."""
-        if not self._to_save:
+        if not self._gradcli_to_save:
             self.save_for_backward(*tensors)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say that forward wrote to these inputs in place; they must be returned."""
         self._only_tensors(tensors, "mark_dirty can only accept variables, but argument")
-        self._dirty = tensors
+        self._gradcli_dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say that no gradient flows to these outputs."""
         self._only_tensors(
             tensors, "mark_non_differentiable only accepts variable arguments, but got"
         )
-        self._fixed = tensors
+        self._gradcli_fixed = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (True, the default) or None for outputs not used."""
-        self._materialize = bool(value)
+        self._gradcli_materialize = bool(value)
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What ``save_for_backward`` kept. Raises E0401 (freed) and E0402 (written to)."""
-        node = None if self._node is None else self._node()
+        node = None if self._gradcli_node is None else self._gradcli_node()
         if node is None:
-            return tuple(self._to_save)
+            return tuple(self._gradcli_to_save)
         if node.saved.__class__ is Freed:
             raise freed(node)
         return tuple(node.saved.unpacked(node)) if node.saved else ()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gradcli.engine import modes
 from gradcli.engine.graph import Handle, Node, Output
+from gradcli.engine.names import dressed
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -30,14 +31,16 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         )
     # An Output lives as long as someone points at it: the token does.
     token = tensor.edge if isinstance(tensor.edge, Output) else None
-    return GradientEdge(tensor.edge.origin, tensor.edge.number, token)
+    return GradientEdge(dressed(tensor.edge.origin), tensor.edge.number, token)
 
 
 def edge_of(value: Tensor | GradientEdge) -> Node | None:
     """The graph's own edge of a tensor or a gradient edge."""
     if isinstance(value, GradientEdge):
-        port = getattr(value.node, "port", None)
-        return value.node if port is None else port(value.output_nr)
+        own = getattr(type(value.node), "__gradcli_node__", None)
+        node = value.node if own is None else own(value.node)
+        port = getattr(node, "port", None)
+        return node if port is None else port(value.output_nr)
     return value.edge
 
 

@@ -15,7 +15,6 @@ How such a function is run and recorded is in ``function_node``.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -54,14 +53,10 @@ class Function:
         (tensor(8., grad_fn=<CubeBackward>), tensor(12.))
     """
 
-    _node_class: type[FunctionNode] = FunctionNode
     setup_context: Any = None
     jvp: Any = None
     vmap: Any = None
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls._node_class = _node_class(cls.__name__)
+    generate_vmap_rule = False
 
     def __init__(self) -> None:
         raise RuntimeFault(
@@ -95,30 +90,25 @@ class Function:
         return call(cls, args)
 
 
-@functools.lru_cache(maxsize=256)
-def _node_class(name: str) -> type[FunctionNode]:
-    """A node class for a function, so that ``type(y.grad_fn)`` prints as PyTorch's does."""
-    body = {"__slots__": (), "__module__": "gradcli.autograd.function"}
-    return type(f"{name}Backward", (FunctionNode,), body)
-
-
 class FunctionRecord:
     """A custom function as a record of plain functions; made by ``function_record``."""
 
-    __slots__ = ("__name__", "_node_class", "backward", "forward", "jvp", "setup_context", "vmap")
+    __slots__ = (
+        "__name__", "backward", "forward", "generate_vmap_rule", "jvp", "setup_context", "vmap",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, forward: Callable, backward: Callable,
         setup_context: Callable | None = None, jvp: Callable | None = None,
-        vmap: Callable | None = None,
+        vmap: Callable | None = None, generate_vmap_rule: bool = False,
     ) -> None:  # fmt: skip
         self.__name__ = name
-        self._node_class = _node_class(name)
         self.forward = forward
         self.backward = backward
         self.setup_context = setup_context
         self.jvp = jvp
         self.vmap = vmap
+        self.generate_vmap_rule = generate_vmap_rule
 
     def apply(self, *args: Any) -> Any:
         """The function of ``args``, recorded where one of them requires a gradient."""

@@ -8,6 +8,7 @@ PyTorch's.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any
 
@@ -30,7 +31,7 @@ _OPERATION = Part("function", "function")
 class FunctionNode(Node):
     """The node of one call of a custom function. Its edges are those of the tensor arguments."""
 
-    __slots__ = ("arguments", "ctx", "definition", "outputs", "ports")
+    __slots__ = ("arguments", "ctx", "definition", "outputs", "ports", "shown")
     op = _OPERATION
     only = None
 
@@ -41,28 +42,25 @@ class FunctionNode(Node):
         self.arguments = arguments  # for each argument of the call whether it is a tensor
         self.outputs: list[tuple | None] = []  # shape and dtype of each, None for what is no tensor
         self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
+        self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = next_number()
         self.shape = ()
         self.dtype = next((e.dtype for e in edges if e is not None), None)
         self.extra = None
 
-    def __getattr__(self, name: str) -> Any:
-        """What forward left on ctx, and ctx itself: ``y.grad_fn.saved_tensors``."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return getattr(self.ctx, name)
-        except AttributeError:
-            said = f"{self.name()!r} object has no attribute {name!r}"
-            raise AttributeError(said, name=name, obj=self) from None
-
-    def __repr__(self) -> str:
-        return f"<gradcli.autograd.function.{self.name()} object at {id(self):#x}>"
-
     def name(self) -> str:
         """The function's name and Backward."""
         return f"{self.definition.__name__}Backward"
+
+    def dressed(self) -> ShownNode:
+        """What the user sees of it: the same as long as someone holds it."""
+        found = None if self.shown is None else self.shown()
+        if found is None:
+            found = object.__new__(shown_class(self.name()))
+            object.__setattr__(found, "_gradcli_node", self)
+            self.shown = weakref.ref(found)
+        return found
 
     def port(self, number: int) -> Node:
         """The graph's edge for output ``number``: this node, or one Output of several."""
@@ -81,11 +79,62 @@ class FunctionNode(Node):
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
         parts = g.parts if g.__class__ is Cotangents else (g,)
         given = [
-            _as_given(part, output, node.ctx._materialize)
+            _as_given(part, output, node.ctx._gradcli_materialize)
             for part, output in zip(parts, node.outputs, strict=True)
         ]
         result = node.definition.backward(node.ctx, *given)
         return _checked(node, list(result) if isinstance(result, tuple) else [result])
+
+
+class ShownNode(Node):
+    """A FunctionNode as its user sees it: in PyTorch the node is ctx, and has what was left there.
+
+    The engine's own attributes keep their names on the node that this stands for, whatever a user
+    calls his: ``ctx.shape``, ``ctx.seq``, ``ctx.saved``.
+    """
+
+    __slots__ = ("_gradcli_node",)
+    op = _OPERATION
+
+    def __getattribute__(self, name: str) -> Any:
+        node = _NODE_OF(self)
+        own = node.ctx.__dict__
+        if name in own and name not in _FIXED:
+            return own[name]
+        if name in _PUBLIC or name[:2] == "__":
+            return getattr(node, name)
+        try:
+            return getattr(node.ctx, name)
+        except AttributeError:
+            said = f"{node.name()!r} object has no attribute {name!r}"
+            raise AttributeError(said, name=name, obj=self) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(_NODE_OF(self).ctx, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(_NODE_OF(self).ctx, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*_PUBLIC, *dir(_NODE_OF(self).ctx)})
+
+    def __repr__(self) -> str:
+        return f"<gradcli.autograd.function.{_NODE_OF(self).name()} object at {id(self):#x}>"
+
+    def __gradcli_node__(self) -> FunctionNode:
+        """The node of the graph."""
+        return _NODE_OF(self)
+
+
+_NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
+_FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
+_PUBLIC = frozenset((*_FIXED, "name", "register_hook", "register_prehook")) - {"saved_tensors"}
+
+
+@functools.lru_cache(maxsize=256)
+def shown_class(name: str) -> type[ShownNode]:
+    """A class for a function's nodes, so that ``type(y.grad_fn)`` prints as PyTorch's does."""
+    return type(name, (ShownNode,), {"__slots__": (), "__module__": "gradcli.autograd.function"})
 
 
 def _as_given(part: Any, output: tuple | None, materialize: bool) -> Tensor | None:
@@ -182,9 +231,8 @@ def call(definition: Any, args: tuple) -> Any:
     outputs = list(result) if isinstance(result, tuple) else [result]
     node = None
     if recording:
-        cls = getattr(definition, "_node_class", FunctionNode)
-        node = cls(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
-        ctx._node = weakref.ref(node)
+        node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
+        ctx._gradcli_node = weakref.ref(node)
     outputs = _wrapped(node, ctx, outputs, tensors, definition)
     return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
@@ -212,7 +260,7 @@ def _wrapped(
 ) -> list:
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
-    dirty = {id(t) for t in ctx._dirty}
+    dirty = {id(t) for t in ctx._gradcli_dirty}
     returned = {id(t) for t in outputs if isinstance(t, Tensor)}
     if dirty - returned:
         raise RuntimeFault(
@@ -231,7 +279,7 @@ def _wrapped(
             node.shape, node.dtype = node.outputs[0]
         elif len(outputs) == 1:
             return outputs
-    fixed = {id(t) for t in ctx._fixed}
+    fixed = {id(t) for t in ctx._gradcli_fixed}
     made: dict[int, tuple[int, Tensor]] = {}
     results = []
     for number, t in enumerate(outputs):
@@ -243,10 +291,10 @@ def _wrapped(
         if flows and out is t:
             made[id(t)] = (number, out)
         results.append(out)
-    if node is not None and ctx._to_save:
-        node.saved = Store(ctx._to_save, made)
+    if node is not None and ctx._gradcli_to_save:
+        node.saved = Store(ctx._gradcli_to_save, made)
         mark(node)
-        ctx._to_save = ()
+        ctx._gradcli_to_save = ()
     return results
 
 
@@ -284,7 +332,7 @@ def _placed(
 
 
 def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
-    if any(id(t) in identities for t in ctx._to_save if t is not None):
+    if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
         raise RuntimeFault(
             "E0412",
             "A input that has been returned as-is as output is being saved for backward. This is "

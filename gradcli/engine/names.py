@@ -28,6 +28,9 @@ def dressed(node: Any) -> Any:
 
     Found when a node is first looked at, so that recording pays nothing.
     """
+    own = getattr(node, "dressed", None)
+    if own is not None:  # the node of a custom function
+        return own()
     name, cls = shown_name(node), type(node)
     if cls.__name__ != name and not node.number:
         made = _dressed.get((cls, name))

@@ -447,7 +447,7 @@ class Tensor(Facts, Conversions):
     def __repr__(self) -> str:
         from gradcli.engine.printing import format_tensor
 
-        node = self.grad_fn
+        node = None if self.is_leaf else self.edge.origin
         return format_tensor(
             self.array,
             self.dtype.name,

@@ -220,6 +220,11 @@ def _total(values: Any, *args: Any, **options: Any) -> Any:
     if isinstance(values, int | float | complex):
         return values
     total: Any = args[0] if args else 0
+    if values.__class__ is range and total.__class__ is int:
+        if not values:
+            return total
+        count = (values[-1] - values[0]) // values.step + 1
+        return bounded(total + count * (values[0] + values[-1]) // 2)
     for value in counted(values):
         total = add(total, value)
     return total

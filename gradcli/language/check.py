@@ -111,12 +111,18 @@ class Checked:
             raise faults[0]
 
 
-def check(source: Source, module: n.Module) -> Checked:
-    """Sort the names of a parsed text. Raises SyntaxFault for what stands in the wrong place."""
-    module = _aliased(module)
-    checked = Checked(source, module)
-    _imports(checked)
+def check(source: Source, module: n.Module, before: Checked | None = None) -> Checked:
+    """Sort the names of a parsed text. Raises SyntaxFault for what stands in the wrong place.
+
+    ``before`` is what a session had before this text: its imports go on.
+    """
+    module = _aliased(module, before)
     names = _assigned(module.body)
+    checked = Checked(source, module)
+    if before is not None:
+        checked.modules = {k: v for k, v in before.modules.items() if k not in names}
+        checked.imported = {k: v for k, v in before.imported.items() if k not in names}
+    _imports(checked)
     top = _Scope(names, None, False, _counting(module.body, names))
     lists = False
     for statement in n.walk(module):
@@ -199,12 +205,12 @@ def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list
     work += [(child, scope, inside) for child in reversed(n.children(node))]
 
 
-def _aliased(module: n.Module) -> n.Module:
+def _aliased(module: n.Module, before: Checked | None) -> n.Module:
     """The program with ``F = torch.nn.functional`` read as ``import torch.nn.functional as F``.
 
     Only where nothing else binds F, and torch is bound by imports alone.
     """
-    known: dict[str, str] = {}
+    known: dict[str, str] = {} if before is None else dict(before.modules)
     body = list(module.body)
     bound: dict[str, int] | None = None
     for i, one in enumerate(body):
@@ -259,16 +265,15 @@ def _imports(checked: Checked) -> None:
                     "E0163", f"there is no module `{node.module}` here", checked.source, node.start,
                     node.end, help=_module_help(node.module),
                 )  # fmt: skip
-            if node.alias is None:
-                root = node.module.partition(".")[0]
-                checked.modules[root] = root
-            else:
-                checked.modules[node.alias] = node.module
+            name = node.alias or node.module.partition(".")[0]
+            checked.modules[name] = node.module if node.alias else name
+            checked.imported.pop(name, None)
         elif isinstance(node, n.FromImport):
             table = namespace(node.module) or {}
             for name, alias in node.names:
                 if name in table:
                     checked.imported[alias or name] = table[name]
+                    checked.modules.pop(alias or name, None)
                 elif namespace(f"{node.module}.{name}") is not None:
                     checked.modules[alias or name] = f"{node.module}.{name}"
                 else:

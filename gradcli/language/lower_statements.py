@@ -233,6 +233,9 @@ class Statements(Expressions):
             parts.append(self.name(name))
         where = self.at(node)
         called = (node.name, *(method.name for method in node.methods))
+        if node.rule is not None:
+            called += ("generate_vmap_rule",)
+            parts.append(ast.Constant(node.rule, **where))
         words = [ast.Constant(word, **where) for word in called]
         made = self.call("h_record", ast.Tuple(words, LOAD, **where), *parts, at=where)
         self.out.append(self.assign(f"v_{node.name}", made))

@@ -224,6 +224,13 @@ def _family(value: Any) -> type:
 
 def attribute(value: Any, name: str) -> Any:
     """``value.name`` as the tables have it. Raises TypeFault (E0204), with the nearest name."""
+    own = getattr(type(value), "__gradcli_node__", None)
+    if own is not None:  # the node of a custom Function: in PyTorch it is ctx
+        value = own(value)
+        if name in value.ctx.__dict__:
+            return value.ctx.__dict__[name]
+        if name in READ[value.ctx.__class__]:
+            return getattr(value.ctx, name)
     kind = _family(value)
     if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
         return _of_stand_in(value, name)
@@ -238,8 +245,6 @@ def attribute(value: Any, name: str) -> Any:
         return getattr(value, name)
     if kind in OWN and name in value.__dict__:
         return value.__dict__[name]
-    if kind is Node and name in getattr(getattr(value, "ctx", None), "__dict__", ()):
-        return value.ctx.__dict__[name]  # what the forward of a Function left there
     raise unknown_attribute(kind, name)
 
 

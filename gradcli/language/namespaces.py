@@ -224,6 +224,12 @@ def _anomaly(name: str) -> Callable[[], bool]:
     return ask
 
 
+def _schedulers() -> dict[str, Any]:
+    from gradcli.language import schedulers
+
+    return schedulers.lr_scheduler()
+
+
 def _layers(name: str) -> Callable[[], dict[str, Any]]:
     def make() -> dict[str, Any]:
         from gradcli.language import layers
@@ -240,7 +246,8 @@ _TORCH = {
     "special": _public("special"), "fft": _public("fft"),
     "autograd.functional": _higher("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": _forward_ad,
-    "autograd": _autograd, "func": _higher("func"), "optim": _higher("optim"),
+    "autograd": _autograd, "func": _higher("func"),
+    "optim.lr_scheduler": _schedulers, "optim": _higher("optim"),
 }  # fmt: skip
 
 

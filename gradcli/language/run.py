@@ -227,8 +227,11 @@ def _entries(value: Any) -> Any:
     return None
 
 
-def prepare(source: Source | str, mode: str = "line") -> Program:
-    """Parse and check a text. ``mode`` is "line" (``^`` is power) or "file" (valid Python only)."""
+def prepare(source: Source | str, mode: str = "line", before: Program | None = None) -> Program:
+    """Parse and check a text. ``mode`` is "line" (``^`` is power) or "file" (valid Python only).
+
+    ``before`` is the session's program before this one, whose imports go on.
+    """
     if isinstance(source, str):
         source = Source(source)
-    return Program(check(source, parse(source, mode)))
+    return Program(check(source, parse(source, mode), before and before.checked))

@@ -148,7 +148,7 @@ _LISTS = frozenset((list, tuple))
 
 
 def _keep(value: Any) -> Any:
-    if value.__class__ is names.Tensor and value.grad_fn is not None:
+    if value.__class__ is names.Tensor and not value.is_leaf:
         value.retain_grad()
     return value
 

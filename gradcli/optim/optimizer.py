@@ -9,6 +9,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.creation import tensor
 from gradcli.engine.modes import enable_grad, no_grad
 from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.limits import step as turn
 
 
 class Optimizer:
@@ -114,6 +115,7 @@ class Optimizer:
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
+                        turn()
                         g = p.grad.detach()
                         self._update(p, -g if group["maximize"] else g, self._state(p), group)
         return loss

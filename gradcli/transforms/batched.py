@@ -63,6 +63,13 @@ class Batched(Operand):
         """A custom function: by its own vmap, or once for each element."""
         level = self.__gradcli_rank__
         if getattr(definition, "vmap", None) is not None:
+            if getattr(definition, "generate_vmap_rule", False):
+                raise RuntimeFault(
+                    "E0412",
+                    f"You tried to vmap over {definition.__name__}, but it has both "
+                    "generate_vmap_rule=True and an overridden vmap staticmethod.",
+                    help="set generate_vmap_rule to False, or leave the vmap method out",
+                )
             return self._by_vmap(definition, args)
         return self._each(lambda i: call(definition, pick(args, level, i)))
 

@@ -23,3 +23,14 @@ def test_variables_and_help(process):
 def test_prints_are_inert(process):
     done = process("repl", stdin="print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n")
     assert done.out == "\\x1b[2J\n'\\x1b'\na\tb\n"
+
+
+def test_imports_go_on(process):
+    lines = (
+        "import torch\nx = torch.tensor([1., 2.])\nx.dtype\nfrom torch import sum as s\ns(x)\n"
+        "F = torch.nn.functional\nF.relu(-x)\ngrad sum(F.relu(x)*2)\nimport math as x\n"
+        "x.floor(2.5)\nx = 3\nx\ntorch = 5\ntorch\n:clear\nF\n"
+    )
+    done = process("repl", stdin=lines)
+    assert done.out == ("gradcli.float32\n3\n[0, 0]\nvalue  6\nd/dx   [2, 2]\n2\n3\n5\n")
+    assert done.err.count("error") == 1 and "E0202" in done.err

@@ -379,3 +379,62 @@ def test_nothing_stays_behind():
         assert [w() for w in watched] == [None, None]
     finally:
         gc.enable()
+
+
+NAMES = (
+    "shape", "dtype", "seq", "saved", "edges", "op", "outputs", "ports", "arguments", "ctx",
+    "definition", "name", "extra", "pull", "port", "register_hook", "device", "grad", "only",
+    "shown", "needs_input_grad", "_node", "_dirty", "_fixed", "_materialize", "_to_save",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ctx_takes_any_name_a_user_would_choose(name):
+    found = []
+
+    def forward(ctx, x):
+        setattr(ctx, name, ("mine", 3))
+        ctx.save_for_backward(x)
+        return x * 2
+
+    def backward(ctx, g):
+        found.append(getattr(ctx, name))
+        found.append(ctx.saved_tensors[0].tolist())
+        return g * 2
+
+    x = leaf()
+    y = made(forward, backward).apply(x)
+    assert getattr(y.grad_fn, name) == ("mine", 3)
+    assert "grad_fn=<FBackward>" in repr(y)
+    (y * 1).sum().backward()
+    assert found == [("mine", 3), [1, 2]] and x.grad.tolist() == [2, 2]
+
+
+def test_the_node_that_a_user_sees_is_one_and_writes_to_ctx():
+    def backward(ctx, g):
+        return g * ctx.shape
+
+    y = made(lambda ctx, x: x * 2, backward).apply(x := leaf())
+    node = y.grad_fn
+    z = y * 1
+    assert z.grad_fn.next_functions[0][0] is node
+    assert torch.autograd.graph.get_gradient_edge(y).node is node
+    assert isinstance(node, torch.autograd.graph.Node) and type(node).__name__ == "FBackward"
+    node.shape = 7
+    with pytest.raises(AttributeError, match="no attribute 'shap'"):
+        node.shap  # noqa: B018
+    z.sum().backward()
+    assert x.grad.tolist() == [7, 7]
+
+
+def test_vmap_refuses_two_rules_at_once():
+    class Both(Cube):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x, 0
+
+    assert Both.apply(torch.tensor([2.0])).tolist() == [8]
+    with pytest.raises(RuntimeError, match="both generate_vmap_rule=True and an overridden vmap"):
+        torch.vmap(Both.apply)(torch.ones(2))

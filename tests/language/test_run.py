@@ -551,3 +551,104 @@ def test_a_module_may_get_a_name_by_assignment(text, said):
 )
 def test_a_module_that_is_used_otherwise_is_no_value(text):
     assert fault(f"import torch\n{text}\n").code == "E0206"
+
+
+SHADOWS = """
+import torch
+class F(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x): return x*2
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.shape, ctx.name, ctx.edges = inputs[0].shape, "mine", 3
+        ctx.save_for_backward(output)
+    @staticmethod
+    def backward(ctx, g):
+        print(ctx.shape, ctx.name, ctx.edges)
+        return g*2
+    %s
+a = torch.ones(2, requires_grad=True)
+y = F.apply(a)
+n = y.grad_fn
+print(n.shape, n.name, n.edges, n.saved_tensors[0].tolist(), n.next_functions[0][1])
+(y*1).sum().backward()
+print((y*1).grad_fn.next_functions[0][0] is n)
+"""
+
+
+def test_attributes_of_ctx_stand_before_those_of_its_node():
+    printed, _ = ran(SHADOWS % "")
+    assert printed == ("gradcli.Size([2]) mine 3 [2.0, 2.0] 0\ngradcli.Size([2]) mine 3\nTrue\n")
+
+
+def test_a_vmap_method_and_a_generated_rule_are_too_many():
+    text = SHADOWS % "@staticmethod\n    def vmap(info, dims, x): return x, 0"
+    with pytest.raises(Fault, match="both generate_vmap_rule=True"):
+        ran(text + "torch.vmap(F.apply)(a)\n")
+
+
+SCHEDULED = """
+import torch
+from torch.optim import lr_scheduler
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau as R
+w = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.5)
+s = %s
+for i in range(4):
+    opt.zero_grad()
+    (w*w).sum().backward()
+    opt.step()
+    s.step(%s)
+print([round(r, 5) for r in s.get_last_lr()], s.last_epoch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "rate"),
+    [
+        ("torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.1)", "", 0.005),
+        ("LambdaLR(opt, lambda t: 1/(t + 1))", "", 0.1),
+        ("lr_scheduler.ExponentialLR(opt, 0.5)", "", 0.03125),
+        ("lr_scheduler.SequentialLR(opt, [lr_scheduler.ConstantLR(opt, 0.1), "
+         "lr_scheduler.ExponentialLR(opt, 0.5)], milestones=[3])", "", 0.25),
+        ("R(opt, 'min', patience=1)", "1.0", 0.05),
+    ],
+)  # fmt: skip
+def test_rates_follow_a_scheduler(made, given, rate):
+    printed, _ = ran(SCHEDULED % (made, given))
+    assert printed == f"[{rate}] 4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("s = S.ExponentialLR(o, gamma=3)\ns.step(10**18)", "E0312"),
+        ("s = S.ExponentialLR(o, 3)\ns.step(10**18)", "E0312"),
+        ("S.LambdaLR(o, lambda t: [0]*1000)", "E0303"),
+        ("S.LambdaLR(o, 3)", "E0303"),
+        ("S.SteppLR(o, 1)", "E0204"),
+        ("s = S.StepLR(o, 1)\ns.optimizer", "E0204"),
+        ("s = S.StepLR(o, 1)\nfor i in range(12): s = S.ChainedScheduler([s]*50)\ns.step()",
+         "E0601"),
+        ("s = S.StepLR(o, 1)\nfor i in range(3000): s = S.ChainedScheduler([s])\ns.step()",
+         "E0606"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Detected call", "ignore:The epoch")
+def test_schedulers_are_closed(text, code):
+    head = "import torch\nimport torch.optim.lr_scheduler as S\n"
+    head += "o = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1)\n"
+    with pytest.raises(Fault) as fault:
+        prepare(head + text, "file").run({}, limits=Limits(steps=20_000))
+    assert fault.value.code == code
+
+
+def test_rates_that_grow_become_floats():
+    text = (
+        "import torch\nimport torch.optim.lr_scheduler as S\n"
+        "o = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1)\n"
+        "s = S.MultiplicativeLR(o, lambda t: 10**300)\no.step()\n"
+        "for i in range(9): s.step()\nprint(s.get_last_lr())\n"
+    )
+    assert ran(text)[0] == "[inf]\n"

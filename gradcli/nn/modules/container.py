@@ -10,6 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module, indented
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import IndexFault
+from gradcli.ops.limits import step
 
 
 class _Numbered(Module):
@@ -24,7 +25,8 @@ class _Numbered(Module):
     def _name(self, index: int) -> str:
         if not -len(self) <= index < len(self):
             raise IndexFault("E0307", f"index {index} is out of range")
-        return list(self._modules)[index]
+        name = str(range(len(self))[index])
+        return name if name in self._modules else list(self._modules)[index]
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
@@ -44,6 +46,7 @@ class _Numbered(Module):
         self._renumber(list(self._modules.values()))
 
     def _renumber(self, modules: list[Module]) -> None:
+        step(1 + 5 * len(modules))
         self._modules.clear()
         self._modules.update((str(i), module) for i, module in enumerate(modules))
 
@@ -102,6 +105,7 @@ class Sequential(_Numbered):
     def forward(self, input: Any) -> Any:
         """The input through every module in order."""
         for module in self:
+            step(5)
             input = module(input)
         return input
 

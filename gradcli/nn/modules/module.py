@@ -20,8 +20,13 @@ from gradcli.engine.graph import Handle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
 from gradcli.ops.errors import TypeFault, UnwrittenFault
+from gradcli.ops.limits import step
 
 _KINDS = ("_parameters", "_buffers", "_modules")
+PARAMETER = 500
+"""How many turns of a program's loop a parameter takes to make."""
+SHOWN = 100
+"""How many a module takes where modules inside each other are walked again and again."""
 
 
 class Module(State):
@@ -81,6 +86,7 @@ class Module(State):
             self.register_buffer(name, value, value.persistent)
             return
         if kind is not None:
+            step(PARAMETER)
             if kind not in own:
                 what = "parameters" if kind == "_parameters" else "module"
                 raise AttributeError(f"cannot assign {what} before Module.__init__() call")
@@ -120,6 +126,7 @@ class Module(State):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Keep ``param`` under ``name``; None keeps the place."""
+        step(PARAMETER)
         self._free(name, "_parameters")
         self._parameters[name] = param
 
@@ -159,6 +166,7 @@ class Module(State):
         work = [(prefix, self)]
         while work:
             name, module = work.pop()
+            step()
             if remove_duplicate:
                 if module in seen:
                     continue
@@ -243,6 +251,7 @@ class Module(State):
             if entered:
                 done.append(module)
                 continue
+            step(SHOWN)
             work.append((module, True))
             work.extend((m, False) for m in reversed(list(module.children())))
         for module in done:
@@ -310,6 +319,7 @@ class Module(State):
         return [f"({name}): " + indented(repr(m)) for name, m in self._modules.items()]
 
     def __repr__(self) -> str:
+        step(SHOWN)
         extra = self.extra_repr()
         lines = self._inner_lines()
         if not lines and "\n" not in extra:

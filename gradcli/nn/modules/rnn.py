@@ -14,6 +14,7 @@ from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import ValueFault
+from gradcli.ops.limits import step as turn
 
 
 def _tanh(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
@@ -140,11 +141,15 @@ class _Layers(_Recurrent):
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        if num_layers <= 0:
+            raise ValueFault("E0304", "num_layers must be greater than zero")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
         self.bidirectional = bidirectional
-        self._ends = [("", "_reverse")[: 1 + bidirectional]] * num_layers
-        for layer, ends in enumerate(self._ends):
+        self._ends: list[tuple[str, ...]] = []
+        for layer in range(num_layers):
+            ends = ("", "_reverse")[: 1 + bidirectional]
+            self._ends.append(ends)
             inputs = input_size if layer == 0 else hidden_size * len(ends)
             for end in ends:
                 self._weights(inputs, bias, f"_l{layer}{end}", dtype)
@@ -177,6 +182,7 @@ class _Layers(_Recurrent):
     def _way(self, values: list, state: Any, end: str, back: bool) -> tuple[list, Any]:
         step, weights, outs = _STEPS[self.kind], self._of(end), []
         for value in reversed(values) if back else values:
+            turn()
             state = step(value, state, weights)
             outs.append(state[0] if self.kind == "lstm" else state)
         return (outs[::-1] if back else outs), state

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.limits import step as turn
 from gradcli.optim.optimizer import Optimizer
 
 BY_NUMBER = (
@@ -87,6 +88,7 @@ class LRScheduler:
             warnings.warn(ORDER, UserWarning, stacklevel=2)
         if epoch is not None:
             warnings.warn(BY_NUMBER, UserWarning, stacklevel=2)
+        turn()
         self._step_count += 1
         self._go_to(epoch)
 
