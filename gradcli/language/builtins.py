@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.calls import round as round_to
 from gradcli.engine.tensor import Tensor
 from gradcli.language.articles import a_value
 from gradcli.language.bounds import (
@@ -217,9 +218,13 @@ def _total(values: Any, *args: Any, **options: Any) -> Any:
     """Tensor: its entries summed, as PyTorch. List: its items added, as Python."""
     if _is_data(values):
         return OPERATORS["sum"](values, *args, **options)
+    if options.keys() - {"start"} or len(args) + len(options) > 1:
+        raise TypeFault(
+            "E0302", "sum takes a list and a number to begin with", help="write sum([a, b, c])"
+        )
     if isinstance(values, int | float | complex):
         return values
-    total: Any = args[0] if args else 0
+    total: Any = args[0] if args else options.get("start", 0)
     if values.__class__ is range and total.__class__ is int:
         if not values:
             return total
@@ -268,11 +273,16 @@ def _absolute(value: Any) -> Any:
 
 def _rounded(value: Any, digits: Any = None) -> Any:
     if _is_data(value):
-        return OPERATORS["round"](value)
+        return OPERATORS["round"](value) if digits is None else round_to(value, decimals=digits)
     if digits is None:
         return bounded(_round(value))
     # Python would compute 10**digits first.
-    return _round(value, _max(-400, _min(400, digits.__index__())))
+    if not isinstance(digits, int):
+        raise TypeFault(
+            "E0303", f"the number of digits is a whole number, got {a_value(digits)}",
+            help="write round(x, 2)",
+        )  # fmt: skip
+    return _round(value, _max(-400, _min(400, digits)))
 
 
 def _every(name: str, python: Callable) -> Callable:

@@ -8,10 +8,12 @@ from typing import Any
 from gradcli.engine.tensor import Tensor
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import closest
-from gradcli.language.names import CALL, CALLED, NAMES
+from gradcli.language.names import CALL, CALLED, NAMES, namespace
+from gradcli.language.reduce_statements import dotted_text
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault
 
+_NAMELESS = ("self", "args", "options", "given")
 _UNEXPECTED = re.compile(r"(?:unexpected keyword argument|has no parameter) '(\w+)'")
 _WRONG_COUNT = re.compile(r"missing \d+ required|takes .*positional arguments?")
 _JOINED = re.compile(r"`\+` cannot join (an? \w+) and (an? \w+)")
@@ -31,10 +33,17 @@ def call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
     known, said = _parameters(node.func, program)
     if not known:
         return None
-    near = closest(keyword[1], known) if keyword else None
+    near = closest(keyword[1], known) or _other_word(keyword[1], known) if keyword else None
     if near is None and fault.help is not None:
         return None
     return f"did you mean `{near}`?" if near else said
+
+
+def _other_word(word: str, known: list[str]) -> str | None:
+    """PyTorch's word for what is called otherwise elsewhere."""
+    words = {"learning_rate": "lr", "axis": "dim", "keepdims": "keepdim", "rate": "lr",
+             "epochs": "max_iter", "decay": "weight_decay", "size": "shape"}  # fmt: skip
+    return words[word] if words.get(word) in known else None
 
 
 def _parameters(func: n.Node, program: Any) -> tuple[list[str], str]:
@@ -45,9 +54,13 @@ def _parameters(func: n.Node, program: Any) -> tuple[list[str], str]:
                 known = [param.name for param in own.params]
                 place = program.source.place(statement.start)[0]
                 return known, f"{func.id}({', '.join(known)}) is defined at line {place}"
-        known = _of_table({**NAMES, **CALLED}.get(func.id)) + _of_table(OPERATORS.get(func.id))
+        outer = program.checked.imported.get(func.id)
+        known = _of_table(outer or {**NAMES, **CALLED}.get(func.id)) + _of_table(
+            OPERATORS.get(func.id)
+        )
     elif isinstance(func, n.Attribute):
         known = _of_table(CALL[Tensor].get(func.name)) or _of_table(OPERATORS.get(func.name))
+        known = known or _of_table(_from_module(func, program))
     else:
         known = []
     known = [name for name in known if name != "self"]
@@ -64,8 +77,45 @@ def _defined(statement: n.Node, name: str) -> n.Def | n.Lambda | None:
     return None
 
 
+def _from_module(func: n.Attribute, program: Any) -> Any:
+    """What ``torch.optim.SGD`` stands for, where a module was imported under that name."""
+    root, _, rest = dotted_text(func).partition(".")
+    table = namespace(program.checked.modules.get(root, ""))
+    try:
+        return None if table is None else table[rest]
+    except KeyError:
+        return None
+
+
+def name_help(fault: Fault, frames: list, program: Any) -> str | None:
+    """What to write for a name without a value (E0203): its nearest, or where it comes from."""
+    found = _NO_VALUE.search(fault.message) if fault.code == "E0203" else None
+    if found is None:
+        return None
+    name, holder = found[1], frames[-1].holder
+    if isinstance(holder, n.Def) and name in program.checked.bound:
+        return (
+            f"`{name}` is assigned in {holder.name}, so it is a name of its own there: "
+            f"give it as a parameter and return it"
+        )
+    near = closest(name, program.checked.bound)
+    return f"did you mean `{near}`?" if near and len(name) > 1 else None
+
+
+_NO_VALUE = re.compile(r"no value yet for '(\w+)'")
+
+
 def _of_table(function: Any) -> list[str]:
     """The parameters of a function of the tables."""
+    kind = getattr(function, "__gradcli_kind__", None)
+    if kind is not None:  # a layer, an optimizer: those of the class
+        from inspect import signature
+
+        for base in kind().__mro__:
+            if "__init__" in vars(base):
+                known = [k for k in signature(base.__init__).parameters if k not in _NAMELESS]
+                if known:
+                    return known
     code = getattr(function, "__code__", None)
     if code is not None:
         return [*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]]

@@ -259,7 +259,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     >>> closest("sni", ["sin", "cos", "sinh"])
     'sin'
     """
-    best: tuple[int, int, str] | None = None
+    best: tuple[int, int, int, str] | None = None
     if len(word) > 64:  # nobody's slip, and the distance takes the square of the length
         return None
     low = word.lower()
@@ -269,10 +269,11 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
             continue
         far = _distance(low, candidate.lower(), allowed)
         if far <= allowed:
-            rank = (far, abs(len(candidate) - len(word)), candidate)
+            other = sum(a != b for a, b in zip(word[:1], candidate, strict=False))
+            rank = (far, abs(len(candidate) - len(word)), other, candidate)
             if best is None or rank < best:
                 best = rank
-    return best[2] if best else None
+    return best[3] if best else None
 
 
 def _distance(a: str, b: str, limit: int) -> int:

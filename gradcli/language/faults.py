@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.language import nodes as n
 from gradcli.language.articles import a_kind
 from gradcli.language.budget import FILE
-from gradcli.language.call_help import call_help
+from gradcli.language.call_help import call_help, name_help
 from gradcli.language.fault_labels import Frame, in_own_words, labels
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
@@ -54,6 +54,7 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
         found.message = found.message.replace("<lambda>()", f"{node.func.id}()")
     if found.help is None or found.code == "E0302":
         found.help = call_help(found, node, program) or found.help
+    found.help = name_help(found, frames, program) or found.help or _hint(found.message)
     if hasattr(found, "places") or hasattr(found, "place"):
         from gradcli.language.graph_faults import explain
 
@@ -187,8 +188,40 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
             mend = _MENDS.get(kind)
             if "values to unpack" in message:
                 mend = "as many names on the left as there are values on the right"
+            if "__init__()" in message:
+                message = message.replace("__init__()", f"{_called(frames)}()")
+            for pattern, said, help in _WANTED:
+                found = pattern.search(message)
+                if found:
+                    return made("E0303", said.format(*map(a_kind, found.groups())), help=help)
             return made(code, _said(kind, message), help=mend)
     return RuntimeFault("E0303", message or type(fault).__name__)
+
+
+def _hint(said: str) -> str | None:
+    """What to write instead, by a word of the message."""
+    return next((help for word, help in _HINTS if word in said), None)
+
+
+_HINTS = (
+    ("takes 0 positional", "call it without arguments, or give it a parameter: def f(x):"),
+    ("required positional argument", "give what is missing, in its place or as name=value"),
+    ("positional argument", "leave out what is too many, or give it a parameter"),
+    ("None has no attribute", "gradients are None until backward() ran; print() gives None"),
+    ("None", "a function without `return` gives None, as do print() and list.append()"),
+    ("invalid literal for int", "int() reads whole numbers; float() reads others"),
+    ("convert string to float", "write numbers with a point: float('3.5')"),
+    ("cannot be called", "leave out the brackets; to multiply, write *"),
+    ("a string", "float(text) reads a number; f\"{x}\" writes one into a text"),
+    ("a list", "tensor([1.0, 2.0]) computes with every entry at once"),
+    ("float NaN", "isnan(x) asks before"),
+)  # fmt: skip
+
+
+def _called(frames: list[Frame]) -> str:
+    """The name of what the program called last: ``Linear`` of ``nn.Linear(3)``."""
+    func = getattr(frames[-1].node, "func", None) if frames else None
+    return getattr(func, "name", None) or getattr(func, "id", None) or "it"
 
 
 def _stack_full(calls: int) -> LimitFault:
@@ -220,6 +253,27 @@ def _said(kind: type, message: str) -> str:
             return made(*found.groups())
     return message.replace("'Tensor'", "a tensor")
 
+
+_WANTED = (
+    (re.compile(r"^'(\w+)' object cannot be interpreted as an integer"),
+     "a whole number is needed here, got {}", "int(x) makes a whole number of a number"),
+    (re.compile(r"^int\(\) argument must be .* not '(\w+)'"),
+     "a whole number cannot be made of {}", "give a number, or a text of digits"),
+    (re.compile(r"^float\(\) argument must be .* not '(\w+)'"),
+     "a number cannot be made of {}", "give a number, or a text of digits"),
+    (re.compile(r"^'(\w+)' object is not iterable"),
+     "a list is needed here, got {}", "write [a, b], or a tensor"),
+    (re.compile(r"^'(\w+)' object has no attribute '\w+'$"),
+     "{} cannot stand here", "it takes tensors, numbers and lists of numbers"),
+    (re.compile(r"^type (\w+) doesn't define __round__"),
+     "{} cannot be rounded", "round takes a number or a tensor"),
+    (re.compile(r"^bad operand type for abs\(\): '(\w+)'"),
+     "{} has no absolute value", "abs takes a number or a tensor"),
+    (re.compile(r"^can't multiply sequence by non-int of type '(\w+)'"),
+     "lists and strings are repeated by a whole number, not by {}",
+     "tensor([...]) * 2.0 multiplies each entry"),
+)  # fmt: skip
+"""Python's sentences about a value of the wrong type: what is said instead, and what to write."""
 
 _PHRASES = (
     (re.compile(r"^'(\w+)' object is not callable$"), lambda a: f"{a_kind(a)} cannot be called"),

@@ -68,13 +68,24 @@ ATTRIBUTES = {
     "format": 'write f"{x:.4f}"',
     "sort": "write y = sorted(x) for a list",
     "replace": "strings are for print; they know upper, lower, strip, split and join",
-    "append": "tensors have a fixed size: collect in a list, then stack(list) or cat(list)",
+    "append": "lists grow, nothing else does: collect in a list, then stack(list) or cat(list)",
     "zero_grad": "write x.grad = None",
     "step": _STEP, "parameters": "keep the parameters in a list: [W, b]",
     "length": "write len(x)", "astype": "write x.to(float32)",
    
 }  # fmt: skip
 """By the name of an attribute that no value of the language has, or not the one it was asked of."""
+
+
+OF_LISTS = {
+    "push": "write x.append(3)", "add": "write x.append(3)", "size": "write len(x)",
+    "length": "write len(x)", "shape": "tensor(x).shape has one; a list has len(x)",
+    "sort": "write y = sorted(x)", "sum": "write sum(x)", "max": "write max(x)",
+    "min": "write min(x)", "mean": "write sum(x)/len(x)", "tolist": "it is a list already",
+    "map": "write [f(v) for v in x]", "join": "write ', '.join(x)",
+    "backward": "sum the list: sum(x).backward()",
+}  # fmt: skip
+"""By the name of an attribute that was asked of a list."""
 
 
 def module_help(dotted: str) -> str | None:

@@ -219,6 +219,8 @@ def _tensors(values: Any, name: str) -> Any:
 
 def _joining(function: Callable, name: str) -> Callable:
     def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
+        if dim.__class__ is Tensor and dim.array.ndim:
+            raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
         return function(_tensors(tensors, name), light(dim if axis is None else axis))
 
     call.__name__ = name

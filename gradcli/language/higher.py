@@ -161,4 +161,5 @@ def _optimizer(kind: Any, name: str) -> Callable:
 
     make.__name__ = name
     make.__module__ = __name__
+    make.__gradcli_kind__ = lambda: kind  # for isinstance
     return make

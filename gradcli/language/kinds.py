@@ -9,7 +9,7 @@ from gradcli.engine.tensor import Size, Tensor
 from gradcli.language import builtins, gate, namespaces
 from gradcli.ops.errors import TypeFault
 
-_KINDS = {
+KINDS = {
     **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
     gate.gated(Tensor): Tensor, gate.gated(creation.tensor): Tensor, namespaces.size: Size,
 }  # fmt: skip
@@ -18,13 +18,13 @@ _KINDS = {
 def is_instance(value: Any, kinds: Any) -> bool:
     """Whether ``value`` is of a type, or of one of several in a tuple. Raises TypeFault (E0303)."""
     for kind in kinds if kinds.__class__ is tuple else (kinds,):
-        known = _KINDS.get(kind) if callable(kind) else None
+        known = KINDS.get(kind) if callable(kind) else None
         if known is None and hasattr(kind, "__gradcli_kind__"):  # a layer: nn.Linear
             known = kind.__gradcli_kind__()
         if known is None:
             raise TypeFault(
                 "E0303", "isinstance needs a type, or several in a tuple",
-                help="torch.Tensor, float, int, bool, list or tuple",
+                help="torch.Tensor, float, int, bool, str, list or tuple",
             )  # fmt: skip
         if isinstance(value, known):
             return True

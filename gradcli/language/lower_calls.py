@@ -67,13 +67,14 @@ class Calls(Emitter):
                 "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
                 help=names.WITHHELD[last],
             )  # fmt: skip
-        from gradcli.language.foreign import module_help
+        from gradcli.language.foreign import FUNCTIONS, module_help
 
-        near = closest(dotted, table)
-        mend = f"did you mean `{inner.id}.{near}`?" if near else "all names: gradcli ops"
+        near = None if last in FUNCTIONS else closest(dotted, table)
+        mend = f"did you mean `{inner.id}.{near}`?" if near else None
         raise SyntaxFault(
             "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source,
-            node.start, node.end, help=module_help(f"{module}.{dotted}") or mend,
+            node.start, node.end,
+            help=mend or module_help(f"{module}.{dotted}") or "all names: gradcli ops",
         )  # fmt: skip
 
     def Call(self, node: n.Call) -> Generator:

@@ -45,9 +45,11 @@ def unknown(
         )
         return fault("E0201", f"unknown function `{name}`", help=mend)
     near = closest(name, known) or closest(name, NAMES)
+    if len(name) == 1:  # one letter is near to every other: only its other case is a slip
+        near = next((k for k in known if k != name and k.lower() == name.lower()), None)
     have = f"given: {', '.join(sorted(given))}" if given else ""
     mend = f"add --{name} VALUE, or stay symbolic with gradcli diff"
     return fault(
         "E0202", f"no value for `{name}`", have,
-        help=f"did you mean `{near}`? Or {mend}" if near and len(name) > 1 else mend,
+        help=f"did you mean `{near}`? Or {mend}" if near else mend,
     )  # fmt: skip

@@ -264,15 +264,17 @@ def unknown_attribute(kind: type, name: str) -> TypeFault:
     """The error for an attribute that is not in the tables."""
     from gradcli.language.articles import a_kind
     from gradcli.language.diagnostics import closest
-    from gradcli.language.foreign import ATTRIBUTES
+    from gradcli.language.foreign import ATTRIBUTES, OF_LISTS
 
     near = closest(name, attributes_of(kind))
     mend = f"did you mean `{near}`?" if near else None
-    return TypeFault(
-        "E0204",
-        f"{a_kind(kind.__name__)} has no attribute `{name}`",
-        help=ATTRIBUTES.get(name, mend),
-    )
+    if kind.__name__ in ("function", "builtin_function_or_method", "Operator"):
+        mend = "to use what it gives, call it first: x.sum().item()"
+    elif kind is list:
+        mend = OF_LISTS.get(name, mend)
+    elif kind is Tensor or mend is None:
+        mend = ATTRIBUTES.get(name, mend)
+    return TypeFault("E0204", f"{a_kind(kind.__name__)} has no attribute `{name}`", help=mend)
 
 
 def attributes_of(kind: type) -> Iterator[str]:

@@ -17,7 +17,9 @@ from gradcli.engine import arranging, creation, drawing, dtypes, functions, mode
 from gradcli.engine.random import Generator
 from gradcli.engine.tensor import Size, Tensor
 from gradcli.language import builtins, gate, settings
+from gradcli.language.articles import a_value
 from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import LimitFault, TypeFault
 
 
 class Namespace(Mapping):
@@ -142,8 +144,15 @@ _vmap.__name__ = _vmap.__qualname__ = "vmap"
 
 
 def size(sizes: Any = ()) -> Size:
-    """``torch.Size``."""
-    return Size(builtins.listed(sizes))
+    """``torch.Size``. Raises TypeFault (E0303) for what is no whole number."""
+    whole = builtins.listed(sizes)
+    for n in whole:
+        if not isinstance(n, int):
+            raise TypeFault(
+                "E0303", f"torch.Size takes whole numbers, got {a_value(n)}",
+                help="write torch.Size([2, 3])",
+            )  # fmt: skip
+    return Size(whole)
 
 
 def _device(name: str) -> dtypes.Device:
@@ -302,9 +311,55 @@ def _number_of(dtype: dtypes.DType) -> Callable:
 
 
 def math(names: dict[str, Any]) -> Namespace:
-    """``import math``."""
+    """``import math``: of numbers what Python computes, of tensors the operators."""
+    import math as python
+
     wanted = (
         "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
-        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod"
+        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "
+        "erf erfc gamma lgamma copysign"
     )
-    return Namespace({name: names[name] for name in wanted.split()}, {})
+    known = {**composed(), **names}
+    table = {name: known[name] for name in wanted.split()}
+    for name in ("floor", "ceil", "trunc"):
+        table[name] = _whole(names[name], getattr(python, name))
+    table.update(tau=python.tau, fabs=known["abs"], degrees=known["rad2deg"],
+                 radians=known["deg2rad"])  # fmt: skip
+    for name in ("gcd", "lcm", "factorial", "comb", "isclose"):
+        table[name] = _counting(getattr(python, name))
+    return Namespace(table, {})
+
+
+def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
+    """A rounding that makes whole numbers of floats, as Python's do."""
+
+    def call(x: Any) -> Any:
+        return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
+
+    call.__name__ = of_numbers.__name__
+    call.__module__ = __name__
+    return call
+
+
+MOST_FACTORS = 500
+"""The largest whole number that factorial and comb take."""
+
+
+def _counting(function: Callable) -> Callable:
+    """A function of whole numbers, which stay small. Raises LimitFault (E0605), TypeFault."""
+    name = function.__name__
+
+    def call(*numbers: Any, **options: Any) -> Any:
+        for number in numbers:
+            if not isinstance(number, int | float):
+                raise TypeFault("E0303", f"math.{name} takes numbers, got {a_value(number)}")
+            if name in ("factorial", "comb") and number > MOST_FACTORS:
+                raise LimitFault(
+                    "E0605", f"math.{name} takes whole numbers up to {MOST_FACTORS}, got {number}",
+                    help="exp(lgamma(n + 1)) is n! as a float",
+                )  # fmt: skip
+        return builtins.bounded(function(*numbers, **options))
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from gradcli.engine.tensor import Tensor
-from gradcli.language import builtins, names, text
+from gradcli.language import builtins, kinds, names, text
 from gradcli.language.bounds import contains, item, iterate, pair
 from gradcli.language.budget import FILE, tokens
 from gradcli.language.contexts import context
@@ -205,4 +205,12 @@ _HELPERS: dict[str, Any] = {
 }
 
 _PRINT = names.NAMES["print"] = text.printer(nowhere)
-names.NAMES["str"] = text.show
+
+
+def _string(value: Any = "") -> str:
+    return text.show(value)
+
+
+_string.__name__ = "str"
+names.NAMES["str"] = _string
+kinds.KINDS[_string] = str

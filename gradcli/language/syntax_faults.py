@@ -166,7 +166,7 @@ def _missing_operand(p: Place) -> SyntaxFault | None:
             if twin
             else f"add a value after `{p.before}`",
         )
-    return p.fault("E0108", f"did not expect {p.found()}", OPERAND)
+    return p.fault("E0108", f"did not expect {p.found()}", OPERAND, help=_written(p))
 
 
 def _missing_operator(p: Place) -> SyntaxFault | None:
@@ -223,6 +223,33 @@ def _new_statement(p: Place) -> bool:
     return p.text_of(p.at + 1) == "=" or (p.word == "print" and p.text_of(p.at + 1) == "(")
 
 
+_FORMS = {
+    "for": "write for x in range(3):", "def": "write def f(x):", "while": "write while x > 0:",
+    "with": "write with no_grad():", "import": "write import torch",
+    "from": "write from torch import sin", "assert": "write assert x > 0",
+    "class": "write class F(Function):", "lambda": "write lambda x: x**2",
+    "pass": "`pass` stands alone on its line",
+    "break": "`break` stands alone on its line",
+    "continue": "`continue` stands alone on its line",
+}  # fmt: skip
+"""How a statement is written, by its first word."""
+
+
+def _written(p: Place) -> str | None:
+    """What to write instead of what was not expected."""
+    if p.before == ".":
+        return "one dot is enough" if p.word == "." else "write a name after the dot: x.sum()"
+    if p.word in (",", ";") and p.before in (p.word, "(", "[", ""):
+        return f"leave the `{p.word}` out"
+    if p.word == "]" and p.before == "[" and p.opener > p.first:
+        return "an index stands between the brackets: x[0]"
+    if p.word == ":" and p.opener >= 0 and p.text_of(p.opener) == "[":
+        return "a slice has at most three parts: x[begin:end:step]"
+    if p.before == ":" and p.word in ("if", "for", "while", "def", "with", "class"):
+        return "begin a new line, moved in, after the `:`"
+    return _FORMS.get(p.head)
+
+
 def _other(p: Place) -> SyntaxFault:
     """Anything else: what was found, and what could have stood there."""
     if p.at_line_end and p.accepts("`else`") and not p.accepts("NUMBER") and not p.accepts("`:`"):
@@ -252,4 +279,6 @@ def _other(p: Place) -> SyntaxFault:
     label = "expected " + (
         " or ".join((", ".join(wanted[:-1]), wanted[-1])) if len(wanted) > 1 else "".join(wanted)
     )
-    return p.fault("E0108", f"did not expect {p.found()}", label if wanted else "")
+    return p.fault(
+        "E0108", f"did not expect {p.found()}", label if wanted else "", help=_written(p)
+    )

@@ -17,7 +17,7 @@ from gradcli.engine.naming import by_element, called
 from gradcli.engine.results import Extremes
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.limits import charge_shape, step
 
 Sizes = int | Sequence[int]
 PIECE = 400
@@ -391,6 +391,7 @@ def _adaptive(input: Any, output_size: Any, rank: int, name: str) -> Any:
     ]
     dims = tuple(range(-rank, 0))
     for place in itertools.product(*parts):
+        step(20)
         part = _O["getitem"](input, (Ellipsis, *place))
         if name == "mean":
             pieces.append(_O["mean"](part, dims))

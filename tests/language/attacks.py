@@ -26,7 +26,7 @@ EXHAUSTION = [
     "l = [1]\nfor i in l: l.append(i)", "l = [1]\nwhile l: l.append(l)", "for i in enumerate(range(10**15)): pass",
     "def f():\n    while True: pass\nf()", "f = lambda: [i for i in range(10**9)]\nf()",
     "while x.sum() > 0: y = x*2", "for a, b in zip(range(10**12), range(10**12)): pass",
-    "sum(range(10**12))", "all(range(1, 10**12))", "any(zip(range(10**12), range(10**12))) and all(zip(range(10**12)))",
+    "sum(range(10**12), 0.5)", "all(range(1, 10**12))", "any(zip(range(10**12), range(10**12))) and all(zip(range(10**12)))",
     "list(enumerate(range(10**12)))", "tuple(zip(range(10**12)))", "sorted(enumerate(range(10**12)))",
     "max(range(10**15))", "min(range(10**15))", "max(enumerate(range(10**12)))", "5 in enumerate(range(1, 10**12))",
     "l = []\nl.extend(enumerate(range(10**12)))", "l = []\nl += zip(range(10**12))", "l = [1]\nl[0:1] = zip(range(10**12))",

@@ -18,6 +18,7 @@ import pytest
 from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks import EXHAUSTION, MALFORMED
+from tests.language.attacks_fresh import FRESH
 from tests.language.attacks_held import HELD
 from tests.language.attacks_more import MORE
 from tests.language.attacks_outside import OUTSIDE
@@ -27,7 +28,7 @@ SECONDS = 5.0
 """The most processor time that one attack may take."""
 HANGS = 30.0
 """When a worker is given up."""
-ENDING = {**OUTSIDE, **HELD}
+ENDING = {**OUTSIDE, **HELD, **FRESH}
 """Texts that may end in a value where they are harmless."""
 
 WORKER = """
@@ -131,6 +132,8 @@ def test_the_corpus_is_large():
     assert all(len(set(texts)) == len(texts) for texts in OUTSIDE.values())
     assert sum(map(len, OUTSIDE.values())) > 700
     assert all(len(set(texts)) == len(texts) > 50 for texts in HELD.values())
+    assert all(len(set(texts)) == len(texts) > 50 for texts in FRESH.values())
+    assert len(ENDING) == len(OUTSIDE) + len(HELD) + len(FRESH)
 
 
 @LIMITED
