@@ -42,8 +42,17 @@ class _Turns:
 turns = _Turns()
 
 
-def grown(length: int, what: str = "list") -> int:
-    """Check the length of a list or string about to be built. Raises LimitFault (E0605)."""
+def spend(items: int) -> None:
+    """Take steps from the budget for one call of C code over so many items."""
+    if items > 10_000:
+        next(itertools.islice(turns.steps, items >> 4, None), None)
+
+
+def grown(length: int, what: str = "list", copied: bool = True) -> int:
+    """Check the length of a list or string about to be built. Raises LimitFault (E0605).
+
+    ``copied``: all of it is written now, which takes steps from the budget.
+    """
     limit = TEXT_LIMIT if what == "string" else LIST_LIMIT
     if length > limit:
         raise LimitFault(
@@ -52,6 +61,8 @@ def grown(length: int, what: str = "list") -> int:
         )  # fmt: skip
     if length > 10_000:
         charge(8 * length)
+        if copied:
+            spend(length >> 6)
     return length
 
 
@@ -209,7 +220,7 @@ def _length(items: Any) -> int:
 def pair(a: Any, b: Any) -> None:
     """Check two values about to be compared: comparing lists compares all that is in them."""
     if a.__class__ in _NESTED and b.__class__ in _NESTED:
-        weigh(a, COMPARED)
+        spend(weight(a, COMPARED))
         weigh(b, COMPARED)
 
 

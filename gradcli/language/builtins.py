@@ -24,6 +24,7 @@ from gradcli.language.bounds import (
     iterate,
     listed,
     pair,
+    spend,
     too_large,
     weigh,
 )
@@ -138,14 +139,15 @@ def set_item(target: Any, index: Any, value: Any) -> None:
 def extend(target: list, more: Any) -> None:
     """``target.extend(more)``, bounded."""
     more = more if more.__class__ is list or more.__class__ is tuple else listed(more)
-    grown(len(target) + len(more))
+    grown(len(target) + len(more), copied=False)
+    spend(len(more) >> 6)
     target.extend(more)
 
 
 def _append(target: list, item: Any) -> None:
     target.append(item)
     if not len(target) % 65536:
-        grown(len(target))
+        grown(len(target), copied=False)
 
 
 def _join(separator: str, parts: Any) -> str:
@@ -318,7 +320,9 @@ def _bool(value: Any = False) -> bool:
 
 
 def _sorted(values: Any, reverse: bool = False) -> list:
-    return sorted(_comparable(listed(values)), reverse=bool(reverse))
+    items = _comparable(listed(values))
+    spend(len(items))
+    return sorted(items, reverse=bool(reverse))
 
 
 def _power(a: Any, b: Any) -> Any:

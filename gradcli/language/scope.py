@@ -211,6 +211,6 @@ def _string(value: Any = "") -> str:
     return text.show(value)
 
 
-_string.__name__ = "str"
+_string.__name__ = _string.__qualname__ = "str"
 names.NAMES["str"] = _string
 kinds.KINDS[_string] = str

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.language.articles import a_value
-from gradcli.language.bounds import weigh
+from gradcli.language.bounds import spend, weight
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
 OUTPUT_LIMIT = 16 << 20
@@ -35,7 +35,7 @@ def show(value: Any, inside: bool = False) -> str:
 
 def _nested(value: Any) -> str:
     """A list or tuple, iteratively: a program may nest one as deep as it likes."""
-    weigh(value, SHOWN, cycles=True)
+    spend(16 * weight(value, SHOWN, cycles=True))  # each item is written out
     pieces: list[str] = []
     work: list[Any] = [(value, False)]
     around: list[int] = []  # the lists that are being written, outermost first

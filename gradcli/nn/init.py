@@ -44,6 +44,8 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform numbers in [a, b)."""
+    if not tensor.array.size:
+        return tensor
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
@@ -103,6 +105,8 @@ def _spread(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ValueFault("E0304", f"Mode {mode} not supported, please use one of fan_in, fan_out")
     fan = _fans(tensor)[mode == "fan_out"]
+    if not tensor.array.size:
+        return 0.0  # no entries to draw
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 

@@ -54,7 +54,8 @@ class _Convolution(Module):
         """Draw the first values again."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
-            bound = 1 / math.sqrt(math.prod(self.weight.shape[1:]))
+            fan = math.prod(self.weight.shape[1:])
+            bound = 1 / math.sqrt(fan) if fan else 0
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:

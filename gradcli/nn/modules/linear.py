@@ -11,6 +11,7 @@ from gradcli.nn import init
 from gradcli.nn import layers as functions
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import ValueFault
 
 
 class Identity(Module):
@@ -75,6 +76,8 @@ class Bilinear(Module):
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        if in1_features <= 0:
+            raise ValueFault("E0304", f"in1_features must be > 0, but got ({in1_features=})")
         self.in1_features, self.in2_features = in1_features, in2_features
         self.out_features = out_features
         self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))
