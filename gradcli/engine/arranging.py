@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes, functions
-from gradcli.engine.naming import by_element, called, of_its_own, of_numbers_too, one_of_several
+from gradcli.engine.naming import (
+    by_element,
+    called,
+    of_its_own,
+    of_numbers_too,
+    one_of_several,
+    reshaped,
+)
 from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -66,7 +73,9 @@ def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
-    return called(O["getitem"](input, mask.array), "MaskedSelectBackward0")
+    flat = O["reshape"](input, (-1,))
+    places = np.flatnonzero(mask.array)
+    return called(O["gather"](flat, places, 0, True), "MaskedSelectBackward0", input)
 
 
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
@@ -259,7 +268,7 @@ def view_as(input: Any, other: Any) -> Any:
 
 def reshape_as(input: Any, other: Any) -> Any:
     """Reshaped to another tensor's shape."""
-    return O["reshape"](input, tuple(other.shape))
+    return reshaped(O["reshape"](input, tuple(other.shape)), input)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple:
@@ -304,7 +313,7 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
-    values = O["gather"](input, order.array, dim)
+    values = O["gather"](input, order.array, dim, True)
     values = called(values, f"{name.capitalize()}Backward0", input)
     return Extremes((values, order), name)
 
@@ -344,7 +353,7 @@ def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:
     order = _along(order, dim, slice(place, place + 1))
-    values = O["gather"](input, order.array, dim)
+    values = O["gather"](input, order.array, dim, True)
     if not keepdim:
         values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
     values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}", input)
@@ -375,14 +384,14 @@ def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
 
 
 def _shared(flat: Any, same: np.ndarray) -> Any:
-    entries = O["getitem"](flat, same)
+    entries = O["gather"](flat, np.flatnonzero(same), 0, True)
     return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
 
 
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """``(min, max)`` of all entries, or along a dimension."""
     kept = keepdim and dim is not None
-    return Range((O["amin"](input, dim, kept), O["amax"](input, dim, kept)), "aminmax")
+    return Range((O["amin"](input, () if dim is None else dim, kept), O["amax"](input, () if dim is None else dim, kept)), "aminmax")
 
 
 @by_element

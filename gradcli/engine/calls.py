@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.naming import called, multiple, of_its_own
 from gradcli.engine.outputs import into
 from gradcli.engine.short_ways import binary_method
 from gradcli.engine.tensor import Tensor, wrap
@@ -85,7 +85,7 @@ def fmod(input: Any, other: Any) -> Any:
         return O["where"]((rest != 0) & ((rest < 0) != (input < 0)), rest - other, rest)
     quotient = O["trunc"](input / other)
     name = "FmodBackward0" if is_number(other) else "FmodBackward1"
-    return called(input - quotient * other, name, input, other)
+    return called(input - multiple(quotient, other), name, input, other)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -95,15 +95,13 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """From ``input`` to ``end``, by ``weight`` of the way: counted from the nearer end."""
+    """From ``input`` to ``end``, by ``weight`` of the way."""
     if not is_number(weight):
         out = O["addcmul"](input, end - input, weight)
         return called(out, "LerpBackward1", input, end, weight)
-    if abs(weight) < 0.5 or not isinstance(input, Tensor):
-        out = O["add_scaled"](input, end - input, weight)
-    else:
-        out = O["add_scaled"](end, end - input, weight - 1)
-    return called(out, "LerpBackward0", input, end)
+    if isinstance(input, Tensor):
+        return O["lerp_number"](input, end, weight)
+    return input + weight * (end - input)
 
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
@@ -146,12 +144,12 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
 
 def deg2rad(input: Any) -> Any:
     """Degrees as radians."""
-    return called(input * (np.pi / 180.0), "Deg2RadBackward0")
+    return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
 
 
 def rad2deg(input: Any) -> Any:
     """Radians as degrees."""
-    return called(input * (180.0 / np.pi), "Rad2DegBackward0")
+    return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
 
 
 def sgn(input: Any) -> Any:
@@ -222,6 +220,16 @@ def sum(
 ) -> Any:
     """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
     return O["sum"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+
+
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The largest entry, or along dimensions; ties share the gradient evenly."""
+    return O["amax"](input, () if dim is None else dim, keepdim)
+
+
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The smallest entry, or along dimensions; ties share the gradient evenly."""
+    return O["amin"](input, () if dim is None else dim, keepdim)
 
 
 def mean(
@@ -367,8 +375,9 @@ def view_as_real(input: Any) -> Any:
 
 
 BOTH = (
-    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, mean,
+    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num, round,
+    deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, amax, amin,
+    mean,
     prod, nansum, var, std, norm,
     dist, softmax, log_softmax, cumsum, cumprod, diff, resolve_conj, angle,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import as_tensor
+from gradcli.engine.naming import reshaped
 from gradcli.engine.results import results
 from gradcli.engine.short_ways import has_short_way, short_function
 from gradcli.engine.tensor import Size, Tensor
@@ -24,7 +25,7 @@ HIDDEN = frozenset(
      "mT", "cat", "stack", "tile", "adjugate_along", "adjugate_along_two", "contract", "detsign",
      "logabsdet", "bessel_i", "bessel_ie", "bessel_j", "sinc_slope",
      "fourier", "argcummax", "argcummin", "eigh_parts", "eig_parts", "svd_parts",
-     "qr_parts", "lu_compact", "eigvals")
+     "qr_parts", "lu_compact", "eigvals", "lerp_number")
 )  # fmt: skip
 """Operators that are reached by syntax, by a method or through a function below."""
 
@@ -97,7 +98,10 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         raise RuntimeFault(
             "E0305", "flatten() has invalid args: start_dim cannot come after end_dim"
         )
-    return OPERATORS["reshape"](input, (*shape[:first], -1, *shape[last + 1 :]))
+    if first == last:
+        return input
+    joined = (*shape[:first], -1, *shape[last + 1 :])
+    return reshaped(OPERATORS["reshape"](input, joined), input)
 
 
 def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:

@@ -260,6 +260,15 @@ def more(node: Node) -> Extra:
     return node.extra
 
 
+class Lasting(tuple):
+    """``Node.saved`` that no pass lets go of: numbers alone."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
 class Freed:
     """``Node.saved`` after a backward pass let go of the values: it knows which pass."""
 

@@ -16,13 +16,13 @@ import numpy as np
 from gradcli.engine.graph import AccumulateGrad, Part, more
 from gradcli.engine.memory import Meta
 from gradcli.engine.modes import mode
-from gradcli.engine.naming import called
+from gradcli.engine.naming import called, runs_once
 from gradcli.engine.record import apply, as_input, record
 from gradcli.engine.severed import Stale, refusal, view_name
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.indexing import is_basic, write
+from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.limits import LARGE, budget
 
 
@@ -117,10 +117,18 @@ def _written_shortly(
     return True
 
 
-def set_item(target: Tensor, index: Any, value: Any) -> None:
-    """``target[index] = value``, recorded where either side is in the graph."""
-    _may_write(target, (value,), through_view=index is not Ellipsis and is_basic(index))
-    old = _before_write(target, index is Ellipsis and isinstance(value, int | float | complex))
+def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
+    """``target[index] = value``, recorded where either side is in the graph.
+
+    ``one_number`` tells that every entry gets it: then some may share their memory.
+    """
+    part = index is not Ellipsis and is_basic(index)
+    _may_write(target, (value,), through_view=part)
+    if part and 0 in target.array.strides and _share_memory(target.array):
+        # A part may well be written to, and whoever reads the memory sees it.
+        set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
+        return
+    old = _before_write(target, one_number)
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -131,7 +139,7 @@ def set_item(target: Tensor, index: Any, value: Any) -> None:
     if mode.grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
-            _runs_once(twin)
+            runs_once(twin)
     _after_write(target, twin)
 
 
@@ -147,12 +155,6 @@ def rewrite(target: Tensor) -> Tensor:
         take_into_base(base)
     meta.version.bump()
     return target
-
-
-def _runs_once(written: Tensor) -> None:
-    """PyTorch frees the node of a write to a part after backward, though it saves no tensor."""
-    if written.edge is not None:
-        written.edge.saved = (None, None, None)
 
 
 def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> None:
@@ -228,7 +230,7 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
     ``one_number`` everywhere may be written where entries share memory, too.
     """
     array = target.own_array()
-    shared = any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+    shared = 0 in array.strides and _share_memory(array)
     base = target.meta.base if target.meta is not None else None
     if not array.flags.writeable and base is not None and base.array.flags.writeable:
         array.setflags(write=True)  # NumPy protects what diagonal and expand give; PyTorch does not
@@ -242,6 +244,11 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
     old = wrap(array, target.dtype, target.edge)
     old.meta = Meta(target._meta().version)
     return old
+
+
+def _share_memory(array: Any) -> bool:
+    """Whether some entries lie in one place."""
+    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 
 
 def _after_write(target: Tensor, result: Tensor) -> Tensor:
@@ -321,7 +328,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         before = wrap(base.array, base.dtype, base.edge)
         places = {"index": _places(target, base), "onward": onward}
         record(OPERATORS["put"], [before, written], places, old)
-        _runs_once(old)
+        runs_once(old)
         _keep_on(base, old.edge)
         base.edge = old.edge
     for view in _views(base):
@@ -338,7 +345,8 @@ def _places(view: Tensor, base: Tensor) -> tuple:
     """The index that reads the entries of ``view`` from ``base``."""
     if not base.array.ndim:
         return (None,) * view.array.ndim
-    return np.unravel_index(_positions(view.array, base.array), base.array.shape)
+    places = np.unravel_index(_positions(view.array, base.array), base.array.shape)
+    return places if _share_memory(view.array) else Apart(places)
 
 
 def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine.functions import flatten
 from gradcli.engine.inplace import rewrite, set_item, write_result
-from gradcli.engine.naming import called, of_its_own, of_numbers_too
+from gradcli.engine.naming import called, of_its_own, of_numbers_too, runs_once
 from gradcli.engine.record import apply
 from gradcli.engine.results import Extremes
 from gradcli.engine.short_ways import binary_method, has_short_way, standing_for, unary_method
@@ -21,6 +21,7 @@ from gradcli.engine.tensor import Tensor
 from gradcli.engine.values import raw
 from gradcli.ops.core import OPERATORS, Operator
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.indexing import is_basic
 
 _SYMBOLS = {
     "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "pow": "pow", "matmul": "matmul",
@@ -31,7 +32,7 @@ _LOGIC = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 # Methods whose operator does not read as a method of its first input.
 _NO_METHOD = frozenset(
     ("cat", "stack", "put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal",
-     "getitem", "where", "cast", "mT", "real", "imag")
+     "getitem", "where", "cast", "mT", "real", "imag", "lerp_number")
 )  # fmt: skip
 
 
@@ -104,7 +105,11 @@ def _getitem(self: Tensor, index: Any) -> Any:
         part = _from_stand_in(index)
         if part is not None:
             return part.pick_from(self, index)
-    return apply(OPERATORS["getitem"], (self,), {"index": plain_index(index)})
+    index = plain_index(index)
+    out = apply(OPERATORS["getitem"], (self,), {"index": index})
+    if out.edge is None or index.__class__ is int or is_basic(index):
+        return out
+    return runs_once(out)
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -251,7 +256,7 @@ def extreme_method(name: str) -> Callable:
 def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
     """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
     indices = OPERATORS[f"arg{name}"](x, dim, True)
-    values = OPERATORS["gather"](x, indices.array, dim)
+    values = OPERATORS["gather"](x, indices.array, dim, True)
     if not keepdim:
         values = of_its_own(OPERATORS["squeeze"](values, dim))
         indices = of_its_own(OPERATORS["squeeze"](indices, dim))
@@ -263,12 +268,12 @@ def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
 
 
 def _zero(self: Tensor) -> Tensor:
-    set_item(self, Ellipsis, 0)
+    set_item(self, Ellipsis, 0, True)
     return _written(self, "ZeroBackward0")
 
 
 def _fill(self: Tensor, value: Any) -> Tensor:
-    set_item(self, Ellipsis, value)
+    set_item(self, Ellipsis, value, True)
     return _written(self, "FillBackward2")
 
 
@@ -332,7 +337,6 @@ def install() -> None:
     Tensor.permute = sizes_method(OPERATORS["permute"])
     Tensor.repeat = sizes_method(OPERATORS["tile"])
     Tensor.flatten = flatten
-    Tensor.ravel = lambda self: flatten(self)
     Tensor.t = _t
     Tensor.max = extreme_method("max")
     Tensor.min = extreme_method("min")

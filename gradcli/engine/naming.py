@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.graph import more
+from gradcli.engine.graph import Lasting, more
 from gradcli.engine.tensor import Tensor
+from gradcli.ops.core import is_number
+
+_HOLDS_PLACES = frozenset(
+    f"{name}Backward{number}"
+    for number, names in enumerate((
+        "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
+        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut",
+        "Median Nanmedian",
+    ))
+    for name in names.split()
+)  # fmt: skip
+"""Nodes that save in PyTorch the places they took entries from, and are freed with those."""
 
 
 def called(value: Any, name: str, *inputs: Any) -> Any:
@@ -18,11 +30,43 @@ def called(value: Any, name: str, *inputs: Any) -> Any:
     if isinstance(value, Tensor) and not value.is_leaf:
         params = more(value.edge).params
         params["called"] = name
+        if name in _HOLDS_PLACES:
+            runs_once(value)
         if inputs:
             params["called_on"] = tuple(
                 None if i is None else i.edge for i in inputs if i is None or isinstance(i, Tensor)
             )
     return value
+
+
+def reshaped(out: Any, input: Any) -> Any:
+    """``out``, made of ``input`` by ``reshape``: it shows as a view, an alias or a copy."""
+    if not isinstance(out, Tensor) or out.edge is None:
+        return out
+    if out.meta is None:
+        return called(out, "UnsafeViewBackward0")
+    return out if input.array.flags.c_contiguous else called(out, "ReshapeAliasBackward0")
+
+
+def runs_once(value: Tensor) -> Tensor:
+    """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
+    if value.edge is not None and not value.edge.saved:
+        value.edge.saved = (None, None, None)
+    return value
+
+
+def multiple(value: Any, factor: Any) -> Any:
+    """``factor * value`` inside a composed function, whose own node in PyTorch holds a number alone.
+
+    Such a node is never freed, so neither is this product's.
+    """
+    number = is_number(factor)
+    if number and factor == 1:
+        return value
+    product = factor * value
+    if number and isinstance(product, Tensor) and product.edge is not None:
+        product.edge.saved = Lasting(product.edge.saved)
+    return product
 
 
 def by_element(function: Any) -> Any:

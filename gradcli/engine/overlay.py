@@ -28,15 +28,15 @@ from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.inplace import set_item, write_result
 from gradcli.engine.methods import overlap, plain_index
 from gradcli.engine.modes import mode
-from gradcli.engine.naming import called
+from gradcli.engine.naming import called, reshaped
 from gradcli.engine.tensor import Tensor, wrap
-from gradcli.ops.core import OPERATORS
+from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.errors import RuntimeFault
 
 COMPOSED = (calls, multiplying, bits, arranging, counting, statistics, placing, strided)
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (
-    "lerp", "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
+    "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
     "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
     "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
     "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
@@ -100,9 +100,7 @@ def _sharing(method: Callable) -> Callable:
 
 def _named_reshape(reshape: Callable) -> Callable:
     def method(self: Tensor, *shape: Any, **options: Any) -> Tensor:
-        out = reshape(self, *shape, **options)
-        # What shares no memory with x had to be copied, and shows as PyTorch's copy does.
-        return called(out, "UnsafeViewBackward0") if out.meta is None else out
+        return reshaped(reshape(self, *shape, **options), self)
 
     method.__name__ = method.__qualname__ = "reshape"
     method.__doc__ = reshape.__doc__
@@ -183,12 +181,13 @@ def install() -> None:
             setattr(Tensor, name, function)
     for name in ("add", "sub"):
         setattr(Tensor, f"{name}_", _with_alpha(name))
-    Tensor.addcdiv_ = _addcdiv
+    Tensor.addcdiv_, Tensor.lerp_ = _addcdiv, _lerp
     for name in (*_REWRITTEN, "pow", "clamp", "clip"):
         setattr(Tensor, f"{name}_", _rewritten(getattr(Tensor, name)))
     Tensor.swapdims = Tensor.swapaxes
-    for name in ("view", "reshape", "unsqueeze", "squeeze", "expand", "flatten", "ravel", "t"):
+    for name in ("view", "reshape", "unsqueeze", "squeeze", "expand", "flatten", "t"):
         setattr(Tensor, name, _sharing(getattr(Tensor, name)))
+    Tensor.broadcast_to = Tensor.expand
     Tensor.reshape = _named_reshape(Tensor.reshape)
     for name in _TURNED:
         setattr(Tensor, f"{name}_", _turned(getattr(Tensor, name)))
@@ -219,6 +218,12 @@ def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     """``addcdiv``, written in place: only the quotient's node reads anything."""
     first = tensor1 if value == 1 else value * tensor1
     return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
+
+
+def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    if is_number(weight):
+        return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
+    return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
 
 
 def functions() -> dict[str, Any]:

@@ -260,7 +260,9 @@ def positive(input: Any) -> Any:
 
 def ravel(input: Any) -> Any:
     """All entries in one dimension."""
-    return functions.flatten(input)
+    if isinstance(input, Tensor):
+        return input.contiguous().view(-1)
+    return O["reshape"](input, (-1,))
 
 
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
@@ -298,11 +300,11 @@ def _zeroed(input: Any, dim: int, index: Any) -> Any:
 BOTH = (
     index_put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
     diag_embed, diagflat, addr, addbmm, matrix_power, adjoint, hsplit, vsplit, dsplit, positive,
-    renorm, scatter_reduce,
+    renorm, scatter_reduce, ravel,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
-    vander, atleast_1d, atleast_2d, atleast_3d, cumulative_trapezoid, view_as_complex, ravel,
+    vander, atleast_1d, atleast_2d, atleast_3d, cumulative_trapezoid, view_as_complex,
 )  # fmt: skip
 """Functions only."""
 ALIASES = {"concatenate": functions.cat}

@@ -150,7 +150,7 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
     place = np.maximum((counts - 1) // 2, 0)
     pick = O["gather"](order, place, at)
-    values = O["gather"](line, pick.array, at)
+    values = O["gather"](line, pick.array, at, True)
     if dim is None:
         return called(values[0], "NanmedianBackward0", input)
     if not keepdim or not len(input.shape):
@@ -171,7 +171,7 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
         best = values[np.argmax(counts)]
         found[place] = np.flatnonzero(rows[place] == best)[-1]
     pick = np.expand_dims(found, normal_dim(dim, input.ndim))
-    values = O["gather"](input, pick, dim)
+    values = O["gather"](input, pick, dim, True)
     if not keepdim:
         values, pick = of_its_own(O["squeeze"](values, dim)), found
     return Extremes((called(values, "ModeBackward0", input), wrap(pick, dtypes.int64)), "mode")

@@ -21,6 +21,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS as O
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.indexing import Apart
 from gradcli.ops.limits import charge_shape
 
 _FARTHEST = 2**40
@@ -114,6 +115,8 @@ def _record(
     source = base if base.ndim else O["reshape"](base, (1,))
     found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
     where = tuple(found[axis] for axis in range(source.ndim))
+    if np.unique(places).size == places.size:
+        where = Apart(where)
     record(O["getitem"], [source], {"index": where}, out)
     more(out.edge).params["called"] = "AsStridedBackward0"
 

@@ -99,6 +99,26 @@ div = elementwise(
     domain="y != 0",
     example="x / y --x 1 --y 2",
 )
+
+
+def _lerp(x: Any, y: Any, weight: float) -> Any:
+    # From the nearer end, as PyTorch: both ends are met exactly.
+    way = y - x
+    near, part = (x, weight) if abs(weight) < 0.5 else (y, weight - 1)
+    return fused(way, part, near)
+
+
+lerp_number = linear(
+    "lerp_number",
+    _lerp,
+    lambda g, weight: g * (1 - weight),
+    lambda g, weight: g * weight,
+    params={"weight": 0.5},
+    doc="From x to y, by `weight` (a number) of the way.",
+    entrywise=True,
+    dtypes="promote",
+    grad_name="LerpBackward0",
+)
 neg = linear(
     "neg",
     operator.neg,
@@ -127,7 +147,10 @@ def _floor_divide(x: Any, y: Any) -> Any:
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    return of_whole(x % y, y)
+    rest = of_whole(x % y, y)
+    if getattr(rest, "dtype", None) is None or rest.dtype.kind != "f":
+        return rest
+    return np.where(rest == 0, np.copysign(rest, x), rest)[()]  # of -4.0 by 2.0 it is -0.0
 
 
 floor_divide = step(
@@ -184,7 +207,7 @@ def _power(x: Any, y: Any) -> Any:
 def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     if is_number(y):
         if y == 0:
-            return zeros_like(x) * t
+            return zeros_like(t)
         if y == 1:
             return t
         if y == 2:

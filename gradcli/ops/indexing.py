@@ -107,11 +107,19 @@ getitem = linear(
 
 def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
     out = zeros(x, shape)
-    if is_basic(index) or _is_mask(index):
+    if is_basic(index) or index.__class__ is Apart:
         out[index] = x
+    elif _is_mask(index):
+        out[index] = x + 0  # what is added to 0 is no -0.0
     else:
         add_at(out, index, x)  # an entry may be named more than once
     return out
+
+
+class Apart(tuple):
+    """An index of arrays that names no entry twice: its transpose writes, and need not add."""
+
+    __slots__ = ()
 
 
 def _is_mask(index: Any) -> bool:
@@ -176,7 +184,7 @@ put = linear(
 )
 
 
-def _gather(x: Any, indices: Any, dim: int) -> Any:
+def _gather(x: Any, indices: Any, dim: int, once: bool) -> Any:
     charge_shape(indices.shape, x.itemsize)
     along = (*indices.shape[:dim], x.shape[dim], *indices.shape[dim % x.ndim + 1 :])
     if along != x.shape:  # sizes of 1 to broadcast, or shapes to refuse
@@ -186,30 +194,34 @@ def _gather(x: Any, indices: Any, dim: int) -> Any:
     return x[tuple(places)]
 
 
-def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int) -> Any:
+def _ungather(x: Any, indices: Any, shape: Sequence[int], dim: int, once: bool) -> Any:
     out = zeros(x, shape)
     places = grid(indices.shape, indices)
     places[dim] = indices
-    add_at(out, tuple(places), x)
+    if once:
+        out[tuple(places)] = x
+    else:
+        add_at(out, tuple(places), x)
     return out
 
 
 gather = linear(
     "gather",
     _gather,
-    lambda g, shape, indices, dim: ungather(g, indices, shape, dim),
+    lambda g, shape, indices, dim, once: ungather(g, indices, shape, dim, once),
     inputs=("x",),
-    params={"indices": (), "dim": 0},
+    params={"indices": (), "dim": 0, "once": False},
     dtypes="keep",
-    doc="Along a dimension, the entries that integer indices name (same rank as x).",
+    doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
+    "that no entry is named twice.",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
 )
 ungather = linear(
     "ungather",
     _ungather,
-    lambda g, indices, dim: gather(g, indices, dim),
+    lambda g, indices, dim, once: gather(g, indices, dim, once),
     inputs=("x",),
-    params={"indices": (), "shape": (), "dim": 0},
+    params={"indices": (), "shape": (), "dim": 0, "once": False},
     dtypes="keep",
     grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",

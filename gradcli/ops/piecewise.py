@@ -100,9 +100,10 @@ fmin = elementwise(
 def _clamp(x: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
         raise ValueFault("E0304", "clamp needs min, max or both", help="write clamp(x, 0, 1)")
+    # Of two equal zeros NumPy takes the second, PyTorch x: it keeps its sign.
     if min is not None:
-        x = np.maximum(x, min)
-    return x if max is None else np.minimum(x, max)
+        x = np.maximum(min, x)
+    return x if max is None else np.minimum(max, x)
 
 
 def _inside(t: Any, x: Any, min: Any, max: Any) -> Any:
@@ -125,7 +126,7 @@ clamp = elementwise(
 )
 relu = elementwise(
     "relu",
-    lambda x: np.maximum(x, 0),
+    lambda x: np.maximum(0, x),
     lambda t, x: where(x > 0, t, 0.0),
     dtypes="keep",
     doc="x where positive, else 0.",
@@ -143,7 +144,7 @@ leaky_relu = elementwise(
 )
 elu = elementwise(
     "elu",
-    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))[()],
+    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
     lambda t, x, out, alpha: where(x > 0, t, t * (out + alpha)),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",

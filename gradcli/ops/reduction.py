@@ -269,19 +269,22 @@ def _extreme(find: Any) -> Any:
     return compute
 
 
-def _share(x: Any, out: Any, dim: Dims) -> Any:
-    """1/k at each of the k entries that reach the extreme, 0 elsewhere; NaN counts as reached."""
+def _hits(x: Any, out: Any) -> tuple[Any, Any]:
+    """Which entries reach the extreme, NaN among them, and that as 1 and 0."""
     reached = (x == out) | (isnan(x) & isnan(out))
-    hits = where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
-    return hits / sum(hits, dim, True)
+    return reached, where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
 
 
 def _extreme_vjp(g: Any, x: Any, out: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    return unreduce(g, shape, dim, keepdim) * _share(x, unreduce(out, shape, dim, keepdim), dim)
+    reached, hits = _hits(x, unreduce(out, shape, dim, keepdim))
+    if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
+        return where(reached, g / sum(hits), 0.0)
+    return unreduce(g, shape, dim, keepdim) * hits / sum(hits, dim, True)
 
 
 def _extreme_jvp(tx: Any, x: Any, out: Any, dim: Dims, keepdim: bool) -> Any:
-    return sum(tx * _share(x, unreduce(out, x.shape, dim, keepdim), dim), dim, keepdim)
+    _, hits = _hits(x, unreduce(out, x.shape, dim, keepdim))
+    return sum(tx * hits, dim, keepdim) / sum(hits, dim, keepdim)
 
 
 amax = general(
@@ -353,7 +356,7 @@ def _softmax(x: Any, dim: int) -> Any:
 softmax = general(
     "softmax",
     _softmax,
-    lambda g, out, dim: out * (g - sum(g * out, dim, True)),
+    lambda g, out, dim: out * (g + sum(-g * out, dim, True)),
     jvp=lambda tx, out, dim: out * (tx - sum(tx * out, dim, True)),
     params={"dim": -1},
     doc="exp(x) over its sum along a dimension.",
@@ -369,15 +372,23 @@ def _log_softmax(x: Any, dim: int) -> Any:
 log_softmax = general(
     "log_softmax",
     _log_softmax,
-    lambda g, out, dim: g - exp(out) * sum(g, dim, True),
+    lambda g, out, dim: g + exp(out) * sum(-g, dim, True),
     jvp=lambda tx, out, dim: tx - sum(exp(out) * tx, dim, True),
     params={"dim": -1},
     doc="The logarithm of softmax, exact where it is small.",
     example="log_softmax(x)[0] --x 1,2,3",
 )
+
+
+def _cumsum(x: Any, dim: int) -> Any:
+    axis = normal_dim(dim, np.ndim(x))
+    # PyTorch begins with 0, which a first entry of -0.0 does not change.
+    return np.cumsum(x, axis=axis) + 0 if np.ndim(x) else x.copy()
+
+
 cumsum = linear(
     "cumsum",
-    lambda x, dim: np.cumsum(x, axis=normal_dim(dim, np.ndim(x))) if np.ndim(x) else x.copy(),
+    lambda x, dim: _cumsum(x, dim),
     lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
     params={"dim": 0},
     dtypes="keep",

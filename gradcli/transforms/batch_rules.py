@@ -210,6 +210,7 @@ def _gather(op: Operator, split: Any, params: dict) -> Any:
     moved = {
         "indices": np.broadcast_to(indices, (split.count, *indices.shape)),
         "dim": normal_dim(params["dim"], rank) + 1,
+        "once": params["once"],
     }
     if "shape" in params:
         moved["shape"] = (split.count, *params["shape"])

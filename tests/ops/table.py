@@ -469,6 +469,12 @@ INDEXING = (
         Case((Draw((3,)), Number(2.5)), {"index": 0}), Case((Draw(()), Draw(())), {"index": ()}),
         Case((Draw((0,)), Draw((0,))), {"index": slice(None)}),
     ), WRITTEN, wrt=(0, 1)),
+    Row("lerp_number", (
+        Case((Draw((3,)), Draw((3,))), {"weight": 0.25}),
+        Case((Draw((2, 3)), Draw((3,))), {"weight": 0.75}),
+        Case((Draw(()), Draw(())), {"weight": 0.5}),
+        Case((Draw((0,)), Draw((0,))), {"weight": 0.5}),
+    ), "torch.lerp(x, y, weight)", wrt=(0, 1)),
     Row("gather", (
         Case((Draw((3, 2)),), {"indices": SMALL, "dim": 0}),
         Case((Draw((2, 3)),), {"indices": SMALL, "dim": 1}),

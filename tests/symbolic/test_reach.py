@@ -145,7 +145,7 @@ ELSEWHERE = {
     "fourier": "complex, by gradcli.fft", "bessel_i": "in the rules of i0 and i1",
     "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",
     "sinc_slope": "in the rule of sinc",
-    "put": "an assignment to entries, in programs (test_paths)",
+    "lerp_number": "lerp, its weight a symbol too", "put": "an assignment to entries, in programs (test_paths)",
     "scatter": "the transpose of getitem", "prod_others": "in the rule of prod",
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
     "cast": "a change of type, in programs", "adjugate_along": "in the rule of adjugate",
