@@ -187,7 +187,10 @@ def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> Non
             "on this device an in-place write to a view of a tensor in the graph is not recorded",
             help="write to the base by index (x[0] = v), or build the new tensor with where or cat",
         )
-    if base is not None and AccumulateGrad in (base.edge.__class__, target.edge.__class__):
+    if base is not None and (
+        AccumulateGrad in (base.edge.__class__, target.edge.__class__)
+        or (base.edge is None and target.edge is not None)  # it was turned off since
+    ):
         raise RuntimeFault(
             "E0408",
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",

@@ -30,7 +30,7 @@ class Version:
 class Meta:
     """What few tensors have."""
 
-    __slots__ = ("base", "grad", "kept", "made", "room", "version", "views")
+    __slots__ = ("base", "grad", "kept", "made", "resting", "room", "version", "views")
     inference = False
 
     def __init__(self, version: Version | None = None) -> None:
@@ -40,6 +40,7 @@ class Meta:
         self.kept: Kept | None = None
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
+        # ``resting``, of a leaf that was turned off: the end of the graph that it was.
         self.views: list | None = None  # weak references to the tensors that share memory
 
     def add_view(self, view: Tensor) -> None:

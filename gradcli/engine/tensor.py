@@ -228,6 +228,15 @@ class Tensor(Facts, Conversions):
 
     # -- the graph -------------------------------------------------------------------------------
 
+    def _turn_on(self) -> None:
+        """Become a leaf; again the same one where it was turned off: graphs may lead there."""
+        resting = getattr(self.meta, "resting", None)
+        if resting is None:
+            self.edge = AccumulateGrad(self)
+        else:
+            resting.grad = self.meta.grad
+            self.edge, self.meta.resting, self.meta.grad = resting, None, None
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404)."""
         if not isinstance(requires_grad, bool):
@@ -253,9 +262,11 @@ class Tensor(Facts, Conversions):
                         help="give the numbers a decimal point, or write x.float() or x.double()",
                         torch="only Tensors of floating point dtype can require gradients",
                     )
-                self.edge = AccumulateGrad(self)
+                self._turn_on()
         elif self.edge.__class__ is AccumulateGrad:
-            self.edge = None
+            meta = self._meta()
+            meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
+            meta.resting.grad = None  # what still arrives there is lost
         elif not self.is_leaf:
             raise RuntimeFault(
                 "E0404",
