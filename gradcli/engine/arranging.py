@@ -13,14 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes, functions
-from gradcli.engine.naming import (
-    by_element,
-    called,
-    of_its_own,
-    of_numbers_too,
-    one_of_several,
-    reshaped,
-)
+from gradcli.engine.naming import by_element, called, of_its_own, of_numbers_too, reshaped
+from gradcli.engine.pieces import together
 from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
@@ -165,17 +159,20 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
     sizes = isinstance(split_size_or_sections, list | tuple)
     pieces = functions.split(tensor, split_size_or_sections, dim)
     name = "SplitWithSizesBackward0" if sizes else "SplitBackward0"
-    return tuple(one_of_several(p, name) for p in pieces)
+    return together(pieces, tensor, normal_dim(dim, len(tensor.shape)), "cat", name)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
     """At most ``chunks`` pieces of equal size along a dimension."""
-    return tuple(one_of_several(p, "SplitBackward0") for p in functions.chunk(input, chunks, dim))
+    pieces = functions.chunk(input, chunks, dim)
+    return together(pieces, input, normal_dim(dim, len(input.shape)), "cat", "SplitBackward0")
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
-    return tuple(one_of_several(p, "UnbindBackward0") for p in functions.unbind(input, dim))
+    pieces = functions.unbind(input, dim)
+    axis = normal_dim(dim, len(input.shape))
+    return together(pieces, input, axis, "stack", "UnbindBackward0")
 
 
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple:
@@ -391,7 +388,13 @@ def _shared(flat: Any, same: np.ndarray) -> Any:
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """``(min, max)`` of all entries, or along a dimension."""
     kept = keepdim and dim is not None
-    return Range((O["amin"](input, () if dim is None else dim, kept), O["amax"](input, () if dim is None else dim, kept)), "aminmax")
+    return Range(
+        (
+            O["amin"](input, () if dim is None else dim, kept),
+            O["amax"](input, () if dim is None else dim, kept),
+        ),
+        "aminmax",
+    )
 
 
 @by_element

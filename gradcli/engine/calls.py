@@ -375,11 +375,10 @@ def view_as_real(input: Any) -> Any:
 
 
 BOTH = (
-    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num, round,
-    deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, amax, amin,
-    mean,
-    prod, nansum, var, std, norm,
-    dist, softmax, log_softmax, cumsum, cumprod, diff, resolve_conj, angle,
+    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
+    round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power, sum, amax,
+    amin, mean, prod, nansum, var, std, norm, dist, softmax, log_softmax, cumsum, cumprod, diff,
+    resolve_conj, angle,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (

@@ -65,7 +65,7 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
         if result.edge is not None:
             more(result.edge).params["called"] = name
     np.copyto(target.array, result.array, casting="unsafe")
-    return _after_write(target, result)
+    return _after_write(target, result, old.edge)
 
 
 def _written_shortly(
@@ -140,7 +140,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
             runs_once(twin)
-    _after_write(target, twin)
+    _after_write(target, twin, old.edge)
 
 
 def rewrite(target: Tensor) -> Tensor:
@@ -245,6 +245,8 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
             help="Please clone() the tensor before performing the operation.",
         )
     old = wrap(array, target.dtype, target.edge)
+    if mode.watching and mode.grad and base is not None and None not in (base.edge, old.edge):
+        _read_again(old, base)  # a write to a view passes by hooks of the view
     old.meta = Meta(target._meta().version)
     return old
 
@@ -254,10 +256,11 @@ def _share_memory(array: Any) -> bool:
     return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
 
 
-def _after_write(target: Tensor, result: Tensor) -> Tensor:
+def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
+    """``target`` takes the place in the graph of ``result``; ``before`` is that of what it was."""
     meta = target._meta()
     meta.version.bump()
-    edge, before = result.edge, target.edge
+    edge = result.edge
     if edge is not None:
         _keep_on(target, edge)
         target.edge = edge

@@ -56,7 +56,7 @@ def runs_once(value: Tensor) -> Tensor:
 
 
 def multiple(value: Any, factor: Any) -> Any:
-    """``factor * value`` inside a composed function, whose own node in PyTorch holds a number alone.
+    """``factor * value`` inside a composed function whose one node in PyTorch holds a number alone.
 
     Such a node is never freed, so neither is this product's.
     """

@@ -4,13 +4,16 @@ A program makes a few leaves, computes with them (arithmetic, functions, reducti
 picks, writes in place, custom Functions, detached and unrecorded parts, branches, loops), hangs
 hooks on some results and runs backward in one of several ways, printing as it goes. Numbers are
 multiples of 1/4, and values are kept near 1, so that hardly a printed digit hangs on the order of a
-sum. Left out is what PyTorch gives no meaning: a write in place that would spread a part of its own
-target over it reads a copy (what PyTorch reads after it wrote hangs on the processor's vectors),
-and entries that share memory are not written to by a mask, all at once, or from a tensor (PyTorch
-warns of it, and its own backward fails). A hook on one of the pieces of a tensor gets None there where another
-piece alone has a gradient, and a tensor with pieces is not written to (PyTorch then refuses to read
-the pieces, gradcli to differentiate them). Left out too is what cancels to rounding, or has more
-digits than float32: two products of matrices in a row, third derivatives but of float64.
+sum.
+
+Left out is what PyTorch gives no meaning. A write in place that would spread a part of its own
+target over it reads a copy: what PyTorch reads after it wrote hangs on the processor's vectors.
+Entries that share memory are not written to by a mask or all at once: PyTorch warns of it, and its
+own backward fails. A piece of a tensor has no hook, which gets None where another piece alone has a
+gradient; a tensor with pieces is not written to: PyTorch then refuses to read them, gradcli to
+differentiate them. Left out too is what cancels to rounding, or has more digits than float32: two
+products of matrices in a row, third derivatives but of float64.
+
 Nothing here imports gradcli or PyTorch.
 """
 
@@ -185,7 +188,7 @@ class _Program:
         """What split, chunk and unbind give; sometimes PyTorch's refusal to write to one."""
         x = self.pick(1, 2)
         shape = self.shapes[x]
-        if not shape or shape[0] < 2:
+        if not shape or shape[0] < 2 or self.memory.get(x, x) in self.pieces_of:
             return
         a, b = f"v{len(self.shapes)}", f"v{len(self.shapes) + 1}"
         first, rest = (1, *shape[1:]), (shape[0] - 1, *shape[1:])
@@ -210,7 +213,10 @@ class _Program:
             self.write(f"print({a}, {b})")
 
     def select(self) -> None:
-        """Entries by index or mask, and their places written over in a new tensor."""
+        """Entries by index or mask, and their places written over in a new tensor.
+
+        What PyTorch saves whole though no derivative needs it (gather's input) is a new tensor.
+        """
         x = self.pick(1, 2)
         shape = self.shapes[x]
         if not shape:
@@ -222,13 +228,13 @@ class _Program:
         text, made = self.rng.choice(
             ((f"{x}.index_select(0, torch.tensor({places}))", (2, *rest)),
              (f"{x}[torch.tensor({places})]", (2, *rest)), (f"{x}[{places}]", (2, *rest)),
-             (f"{x}.gather(0, {along})", (2, *rest)),
-             (f"torch.take_along_dim({x}, {along}, 0)", (2, *rest)),
+             (f"({x} * 1).gather(0, {along})", (2, *rest)),
+             (f"torch.take_along_dim({x} + 0, {along}, 0)", (2, *rest)),
              (f"{x}.masked_fill({x} > 0, 0.5)", shape), (f"{x}.where({x} > 0, -{x})", shape),
              (f"torch.where({x} < 0, {x}, 0.5)", shape), (f"{x}.narrow(0, 0, 1)", (1, *rest)),
              (f"{x}.index_fill(0, torch.tensor([{places[0]}]), 0.5)", shape),
              (f"{x}.sort(0).values", shape), (f"{x}.topk(1, 0).values", (1, *rest)),
-             (f"{x}[{x} > 0].sum()", ()), (f"{x}.masked_select({x} > -1).sum()", ()),
+             (f"{x}[{x} > 0].sum()", ()), (f"({x} / 2).masked_select({x} > -1).sum()", ()),
              (f"{x}.min(0)[0]", rest), (f"{x}.max()", ()), (f"{x}.min()", ()),
              (f"{x}.prod(0)", rest), (f"{x}.diff(dim=0)", (n - 1, *rest)))
         )  # fmt: skip
@@ -313,7 +319,7 @@ class _Program:
         if not _joined_is(self.shapes[x], self.shapes[y]):
             y = x
         body = self.rng.choice(("a * b + 1", "(a - b).abs()", "torch.maximum(a, b).neg()",
-                                "inner(a) + inner(b)"))  # fmt: skip
+                                "inner(a) + b"))  # fmt: skip
         name = f"v{len(self.shapes)}"
         self.write("def outer(a, b):", "    def inner(c):", "        return c.tanh() * a",
                    f"    return {body}", f"{name} = outer({x}, {y})")  # fmt: skip
