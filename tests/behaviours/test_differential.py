@@ -28,13 +28,16 @@ STRIPE = 100
 
 def test_there_are_many_and_they_differ():
     assert RECORD["made_with"]["torch"] == "2.13.0"
-    assert len(TEXTS) >= 2000
+    assert len(TEXTS) >= 2600
+    assert TEXTS.count(None) < 5  # of which PyTorch dies
     assert len({generate.program(seed) for seed in range(len(TEXTS))}) == len(TEXTS)
 
 
 @pytest.mark.parametrize("start", range(0, len(TEXTS), STRIPE))
 def test_programs_print_what_pytorch_prints(start):
     for seed in range(start, start + STRIPE):
+        if TEXTS[seed] is None:
+            continue
         text = generate.program(seed)
         got = snippets.printed(gradcli, text)
         if got != TEXTS[seed]:

@@ -1,0 +1,131 @@
+"""Pieces share a node, parts of expanded tensors are written to, nodes are freed when PyTorch's are.
+
+Falsifies, if it fails: "the engine keeps PyTorch's meaning". What is expected was seen in PyTorch
+2.13.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+
+
+def leaf(*numbers):
+    return torch.tensor(list(numbers), requires_grad=True)
+
+
+def test_pieces_are_outputs_of_one_node():
+    a, b = (leaf(1.0, 2.0) * 1).split(1)
+    assert a.grad_fn is b.grad_fn
+    assert [y.grad_fn.next_functions[0][1] for y in (a * 1, b * 1)] == [0, 1]
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    first, second = x.unbind(1)
+    (second * second).sum().backward()
+    assert x.grad.tolist() == [[0, 4], [0, 8]]
+    (g,) = torch.autograd.grad((first**3).sum() + x.chunk(2)[1].sum(), x, create_graph=True)
+    assert g.tolist() == [[3, 0], [28, 1]]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[6, 0], [18, 0]]
+
+
+def test_a_part_of_an_expanded_tensor_is_written_to():
+    x = leaf(1.0, 2.0)
+    base = x * 1
+    wide = base.expand(2, 2)
+    wide[0] *= 3
+    wide[:, 0][:1] = 5.0
+    assert base.tolist() == [5, 6] and wide.tolist() == [[5, 6], [5, 6]]
+    base.sum().backward()
+    assert x.grad.tolist() == [0, 3]
+    with pytest.raises(RuntimeError, match="single memory location"):
+        wide[:] = 1.0
+    with pytest.raises(RuntimeError, match="single memory location"):
+        wide[:, 0] = 1.0
+
+
+FREED = ("x[torch.tensor([0])]", "x[x > 0]", "x.gather(0, torch.tensor([1]))", "x.max(0).values",
+         "x.sort()[0]", "x.median()", "x.index_fill(0, torch.tensor([0]), 1.0)")  # fmt: skip
+KEPT = ("torch.add(x, x, alpha=2)", "x.sub(x, alpha=3)", "(x + 0).add_(x, alpha=2)", "x[:1]",
+        "torch.lerp(x, x + 1, 0.25)", "x.deg2rad()")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", (*FREED, *KEPT))
+def test_a_node_is_freed_where_pytorchs_is(text):
+    x = leaf(1.0, 2.0, 3.0)
+    y = eval(text).sum()
+    y.backward()
+    if text in KEPT:
+        y.backward()
+    else:
+        with pytest.raises(RuntimeError, match="second time"):
+            y.backward()
+
+
+def test_a_leaf_turned_off_and_on_is_the_same_end_of_its_graphs():
+    x = leaf(1.0, 2.0)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    x.requires_grad_(False)
+    y.backward(retain_graph=True)  # lost
+    assert x.grad.tolist() == [2, 4]
+    x.requires_grad_(True)
+    y.backward()
+    assert x.grad.tolist() == [4, 8]
+
+
+def test_a_view_of_a_leaf_turned_off_refuses_writes():
+    x = leaf(1.0, 2.0)
+    part = x[:1]
+    x.requires_grad_(False)
+    with pytest.raises(RuntimeError, match="a view of a leaf"):
+        part.mul_(2)
+
+
+def test_a_write_to_a_view_passes_by_the_hooks_of_views():
+    x = leaf(1.0, 2.0)
+    base = x * 2
+    view = base.view(2, 1)
+    view.register_hook(lambda g: g * 100)
+    view.reshape(2).neg_()
+    (base * 1).sum().backward()
+    assert x.grad.tolist() == [-2, -2]
+
+
+def test_reshape_shows_as_a_view_an_alias_or_a_copy():
+    x = torch.ones(2, 3, requires_grad=True)
+    assert "ViewBackward0" in str((x * 1).reshape(6).grad_fn)
+    assert "ReshapeAliasBackward0" in str(x[:, :1].flatten().grad_fn)
+    assert "UnsafeViewBackward0" in str(torch.flatten(x.t()).grad_fn)
+    assert "ViewBackward0" in str(x.t().ravel().grad_fn)
+    assert x[0].flatten().grad_fn.name() == "SelectBackward0"
+
+
+SIGNS = {  # of the gradient where all that arrives is -0.0, then where it is -1
+    "x.max()": ("++-+", "++-+"), "x.amax()": ("----", "----"), "x.max(0).values": ("++-+", "++-+"),
+    "x.sort().values": ("----", "----"), "x.cumsum(0)": ("++++", "----"),
+    "x.softmax(0)[:0].sum() + x**0": ("++++", "++++"), "x.clamp(0, 1)": ("+---", "+---"),
+    "torch.lerp(x, x * 1, 0.5)": ("----", "----"), "x[x > 0]": ("++++", "++--"),
+    "x.masked_select(x > 0)": ("++--", "++--"), "x.log_softmax(0)": ("++++", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SIGNS)
+def test_zeros_of_gradients_have_pytorchs_sign(text):
+    for arrives, expected in zip((-0.0, -1.0), SIGNS[text], strict=True):
+        if expected is None:
+            continue
+        x = leaf(-1.0, 0.0, 1.0, 0.5)
+        y = eval(text)
+        y.backward(torch.full(y.shape, arrives))
+        found = "".join("+-"[int(s)] for s in torch.signbit(x.grad).tolist())
+        assert found == expected, arrives
+
+
+def test_values_of_minus_zero_are_pytorchs():
+    zero = torch.tensor([-0.0, -4.0])
+    for text in ("zero.relu()", "zero.clamp(min=0)", "zero % 2"):
+        assert str(eval(text)) == "tensor([-0., 0.])" or text == "zero % 2"
+    assert str(zero % 2) == "tensor([-0., -0.])"
+    assert str(torch.tensor([-0.0, -0.0]).cumsum(0)) == "tensor([0., 0.])"
+    column, row = torch.full((2, 1), -0.0), torch.ones(1, 2)
+    assert str(column @ row) == "tensor([[-0., -0.],\n        [-0., -0.]])"
