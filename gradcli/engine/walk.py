@@ -91,17 +91,30 @@ def _walk_plain(
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
+    node = None
+    try:
+        for node in order:
+            g = pop(node, None)
+            if g is None:
+                continue
+            step = node.step
+            if step is not None and not (careful and node.op.kind in CHOSEN):
+                step(node, g, arrived, gone)
+            elif node.__class__ is AccumulateGrad:
+                accumulate(node, g, False)
+            else:
+                _step(node, g, arrived, gone, careful)
+    except Fault:
+        _accumulate_whole(order[order.index(node) :], order, arrived)
+        raise
+
+
+def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, Any]) -> None:
+    """Where ``rest`` will not run: the leaves that wait for none of it have what they get."""
+    waiting = {edge for node in rest for edge in node.edges}
     for node in order:
-        g = pop(node, None)
-        if g is None:
-            continue
-        step = node.step
-        if step is not None and not (careful and node.op.kind in CHOSEN):
-            step(node, g, arrived, gone)
-        elif node.__class__ is AccumulateGrad:
-            accumulate(node, g, False)
-        else:
-            _step(node, g, arrived, gone, careful)
+        if node.__class__ is AccumulateGrad and node not in waiting and node in arrived:
+            accumulate(node, arrived.pop(node), False)
 
 
 def _walk_towards(

@@ -1,4 +1,5 @@
-"""Pieces share a node, parts of expanded tensors are written to, nodes are freed when PyTorch's are.
+"""Pieces share a node, parts of expanded tensors are written to, nodes are freed as PyTorch frees
+them, and zeros of gradients have its sign.
 
 Falsifies, if it fails: "the engine keeps PyTorch's meaning". What is expected was seen in PyTorch
 2.13.
@@ -51,8 +52,7 @@ KEPT = ("torch.add(x, x, alpha=2)", "x.sub(x, alpha=3)", "(x + 0).add_(x, alpha=
 
 @pytest.mark.parametrize("text", (*FREED, *KEPT))
 def test_a_node_is_freed_where_pytorchs_is(text):
-    x = leaf(1.0, 2.0, 3.0)
-    y = eval(text).sum()
+    y = eval(text, {"torch": torch, "x": leaf(1.0, 2.0, 3.0)}).sum()
     y.backward()
     if text in KEPT:
         y.backward()
@@ -129,3 +129,13 @@ def test_values_of_minus_zero_are_pytorchs():
     assert str(torch.tensor([-0.0, -0.0]).cumsum(0)) == "tensor([0., 0.])"
     column, row = torch.full((2, 1), -0.0), torch.ones(1, 2)
     assert str(column @ row) == "tensor([[-0., -0.],\n        [-0., -0.]])"
+
+
+def test_leaves_that_were_done_before_an_error_have_their_gradient():
+    x, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    h = torch.tanh(x * 1)
+    y = h + b
+    h.neg_()
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        y.sum().backward()
+    assert x.grad is None and b.grad.tolist() == [1, 1]

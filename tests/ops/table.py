@@ -308,6 +308,12 @@ ARITHMETIC = (
     binary("div", "torch.div(x, y)", second=(0.5, 2), complex=True, saves=("x", "y"), kinks=(
         Kink(([1.0, 0.0], [0.0, 2.0]), [inf, 0.0], ([inf, 0.5], [-inf, 0.0])),
     )),
+    Row("lerp_number", (
+        Case((Draw((3,)), Draw((3,))), {"weight": 0.25}),
+        Case((Draw((2, 3)), Draw((3,))), {"weight": 0.75}),
+        Case((Draw(()), Draw(())), {"weight": 0.5}),
+        Case((Draw((0,)), Draw((0,))), {"weight": 0.5}),
+    ), "torch.lerp(x, y, weight)", wrt=(0, 1)),
     unary("neg", "torch.neg(x)", complex=True),
     test_of("floor_divide", "torch.floor_divide(x, y)", ([7.0, -7.0, 1.0], [2.0, 2.0, 3.0]),
         (7.0, -2.0),
@@ -469,12 +475,6 @@ INDEXING = (
         Case((Draw((3,)), Number(2.5)), {"index": 0}), Case((Draw(()), Draw(())), {"index": ()}),
         Case((Draw((0,)), Draw((0,))), {"index": slice(None)}),
     ), WRITTEN, wrt=(0, 1)),
-    Row("lerp_number", (
-        Case((Draw((3,)), Draw((3,))), {"weight": 0.25}),
-        Case((Draw((2, 3)), Draw((3,))), {"weight": 0.75}),
-        Case((Draw(()), Draw(())), {"weight": 0.5}),
-        Case((Draw((0,)), Draw((0,))), {"weight": 0.5}),
-    ), "torch.lerp(x, y, weight)", wrt=(0, 1)),
     Row("gather", (
         Case((Draw((3, 2)),), {"indices": SMALL, "dim": 0}),
         Case((Draw((2, 3)),), {"indices": SMALL, "dim": 1}),
