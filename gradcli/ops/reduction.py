@@ -146,7 +146,8 @@ def _prod_vjp(g: Any, x: Any, shape: Sequence[int], dim: int | None, keepdim: bo
 prod = general(
     "prod",
     lambda x, dim, keepdim: np.prod(x, axis=_axes(x, dim), keepdims=keepdim),
-    lambda g, x, shape, dim, keepdim: _prod_vjp(g, x, shape, dim, keepdim),
+    # The result is not read but saved, as in PyTorch: a write to it is an error of backward.
+    lambda g, x, out, shape, dim, keepdim: _prod_vjp(g, x, shape, dim, keepdim),
     jvp=lambda tx, x, dim, keepdim: sum(_prod_vjp(tx, x, x.shape, dim, True), dim, keepdim),
     params=_REDUCE,
     dtypes="keep",

@@ -219,7 +219,7 @@ class _Program:
         """
         x = self.pick(1, 2)
         shape = self.shapes[x]
-        if not shape:
+        if not shape or not shape[0]:
             return
         n = shape[0]
         places = [self.rng.randrange(n) for _ in range(2)]

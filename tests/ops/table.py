@@ -520,7 +520,7 @@ REDUCTION = (
     over("prod_others", PARTIAL, (2, 4), ({},), saves=("x",), scalar=(), empty=(((0, 2), {}),),
         apart="0-d has no last dimension", extra=[Case(([[0.0, 2.0, 3.0], [0.0, 0.0, 2.0]],))]),
     over("prod", "torch.prod(x) if dim is None else torch.prod(x, dim, keepdim)", (2, 3), ONE_DIM,
-        saves=("x",),
+        saves=("x", "out"),
         complex=True, extra=[Case(([0.0, 2.0, 3.0],)), Case(([0.0, 0.0, 3.0],)),
         Case(([[0.0, 2.0], [1.0, 3.0]],), {"dim": 1})]),
     over("var", "torch.var(x, dim=dim, correction=correction, keepdim=keepdim)", (3, 4),
