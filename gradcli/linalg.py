@@ -32,14 +32,16 @@ from gradcli.engine.placing import vander as _vander
 from gradcli.engine.results import results
 from gradcli.engine.tensor import wrap
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import LinAlgFault as LinAlgError
+from gradcli.ops.errors import RuntimeFault
 
 __all__ = [
-    "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex",
-    "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot",
-    "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
-    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 _names = public_operators()
@@ -49,7 +51,12 @@ cross, multi_dot = multiplying.cross, multiplying.multi_dot
 
 def cholesky(A: Any, *, upper: bool = False) -> Any:
     """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
-    low = _O["cholesky"](A)
+    try:
+        low = _O["cholesky"](A)
+    except RuntimeFault as fault:
+        if fault.torch and fault.torch.startswith("cholesky:"):
+            fault.torch = f"linalg.{fault.torch}"
+        raise
     return _O["conj"](_O["mT"](low)) if upper else low
 
 
@@ -59,14 +66,32 @@ def slogdet(A: Any) -> Any:
     return results("linalg_slogdet", sign=sign, logabsdet=size)
 
 
-def _info(A: Any) -> Any:
-    shape = tuple(A.shape)[:-2]
-    return wrap(np.zeros(shape, np.int32)[()], dtypes.int32)
+def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) -> tuple:
+    """``function(A, *others)`` and LAPACK's ``info``: 0, or where a matrix had no answer, then NaN.
+
+    Raises LinAlgFault (E0304) where errors are to be checked.
+    """
+    try:
+        return function(A, *others), wrap(np.zeros(A.shape[:-2], np.int32)[()], dtypes.int32)
+    except LinAlgError as fault:
+        if check_errors:
+            fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
+            raise
+        from gradcli.ops.matrix_words import stopped_at
+
+        info = wrap(stopped_at(A.array)[()], dtypes.int32)
+    solved = (info == 0).unsqueeze(-1).unsqueeze(-1)
+    safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
+    found = function(safe, *others)
+    if found.ndim < A.ndim:
+        solved = solved.squeeze(-1)
+    return _O["where"](solved, found, math.nan), info
 
 
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
-    """The inverse and an ``info`` of zeros. Raises RuntimeFault (E0304) for a singular matrix."""
-    return results("linalg_inv_ex", inverse=inv(A), info=_info(A))
+    """The inverse and LAPACK's ``info``: above 0 for a singular matrix, whose inverse is NaN."""
+    inverse, info = _tried("linalg.inv_ex", inv, A, check_errors)
+    return results("linalg_inv_ex", inverse=inverse, info=info)
 
 
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
@@ -78,14 +103,27 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
         >>> gradcli.linalg.solve(A, gradcli.tensor([2.0, 4.0]))
         tensor([1., 1.])
     """
+    if A.dtype is not B.dtype:
+        kinds = A.dtype.scalar_name, B.dtype.scalar_name
+        raise RuntimeFault(
+            "E0309",
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]}"
+            f" and B of type {kinds[1]} instead",
+            help="write B.to(A.dtype)",
+        )
     if left:
         return _O["solve"](A, B)
     return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
 
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """``solve`` and an ``info`` of zeros. Raises RuntimeFault (E0304) for a singular matrix."""
-    return results("linalg_solve_ex", result=solve(A, B, left=left), info=_info(A))
+    """``solve`` and LAPACK's ``info``: above 0 for a singular matrix, whose solution is NaN."""
+
+    def solved(A: Any, B: Any) -> Any:
+        return solve(A, B, left=left)
+
+    result, info = _tried("torch.linalg.solve_ex", solved, A, check_errors, B)
+    return results("linalg_solve_ex", result=result, info=info)
 
 
 def solve_triangular(
@@ -95,6 +133,12 @@ def solve_triangular(
 
     ``unitriangular`` counts the diagonal as ones, whatever stands there.
     """
+    if B.ndim < 2:
+        raise RuntimeFault(
+            "E0301",
+            "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
+            help="write B.unsqueeze(-1) for one right side",
+        )
     part = _O["triu" if upper else "tril"]
     if unitriangular:
         ones = _O["ones_like"](_O["diagonal"](A))
@@ -122,7 +166,7 @@ def matrix_norm(
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
 
     1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
-    the sum of all. Raises ValueFault (E0304) for another ``ord``, RuntimeFault (E0301) for vectors.
+    the sum of all. Raises RuntimeFault: E0304 for another ``ord``, E0301 for vectors.
     """
     if A.ndim < 2:
         raise RuntimeFault(
@@ -148,7 +192,7 @@ def matrix_norm(
         for d in sorted((rows, columns)):
             found = _O["unsqueeze"](found, d)
     else:
-        raise ValueFault(
+        raise RuntimeFault(
             "E0304",
             f"linalg.matrix_norm: Order {ord} not supported.",
             help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
@@ -182,7 +226,11 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 
 
 def matrix_power(A: Any, n: int) -> Any:
-    """A matrix times itself, ``n`` times in all."""
+    """A matrix times itself, ``n`` times in all. Raises RuntimeFault (E0301) unless square."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        from gradcli.ops.matrix_words import not_square
+
+        raise not_square("matrix_power", tuple(A.shape))
     if n < 0:
         A, n = _O["inv"](A), -n
     if not n:
@@ -222,6 +270,11 @@ def matrix_rank(
     tol: float | None = None,
 ) -> Any:
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
+    if A.ndim < 2:
+        raise RuntimeFault(
+            "E0301",
+            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
+        )
     A = A.detach()
     values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
     if tol is not None:
@@ -240,7 +293,9 @@ def cond(A: Any, p: Any = None) -> Any:
         values = svdvals(A)
         high, low = values[..., 0], values[..., -1]
         return high / low if p != -2 else low / high
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+    inverse, info = _tried("linalg.cond", inv, A, False)
+    found = matrix_norm(A, p) * matrix_norm(inverse, p)
+    return found if not info.any() else _O["where"](info == 0, found, math.inf)
 
 
 @by_element
@@ -256,11 +311,17 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
             "torch.linalg.lstsq: parameter `driver` should be one of "
             f"(gels, gelsy, gelsd, gelss), got {driver}",
         )
+    if A.ndim < 2:
+        raise RuntimeFault("E0301", "torch.linalg.lstsq: input must have at least 2 dimensions.")
     vector = B.ndim == A.ndim - 1
     right = _O["unsqueeze"](B, -1) if vector else B
     m, n = A.shape[-2:]
     if right.shape[-2] != m:
-        raise RuntimeFault("E0301", f"lstsq: A has {m} rows, B has {right.shape[-2]}")
+        raise RuntimeFault(
+            "E0301",
+            f"lstsq: A has {m} rows, B has {right.shape[-2]}",
+            torch="torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
+        )
     eps = float(np.finfo(A.dtype.numpy).eps)
     rtol = max(m, n) * eps if rcond is None else float(rcond)
     solution = _O["matmul"](pinv(A, rtol=rtol), right)
@@ -293,6 +354,8 @@ def householder_product(A: Any, tau: Any) -> Any:
 
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each entry, a row each."""
+    if not x.ndim:
+        raise RuntimeFault("E0301", "N must be greater than 1.")
     return _vander(x, N, True)
 
 
@@ -326,4 +389,4 @@ def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
     return solve(A.reshape(B.numel(), size), B.reshape(-1)).reshape(shape)
 
 
-globals().update({_name: with_out(globals()[_name]) for _name in __all__})
+globals().update({_n: with_out(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

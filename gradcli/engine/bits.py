@@ -9,7 +9,10 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS as O
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.words import not_a, sizes_differ
+
+_KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
 
 
 def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
@@ -17,11 +20,9 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
                          for v in (input, other)):  # fmt: skip
             return O[logic](input, other)
-        for value in (input, other):
-            if isinstance(value, float) or (isinstance(value, Tensor) and value.dtype.kind > 1):
-                raise RuntimeFault(
-                    "E0309", f"{name} is for whole numbers and booleans", help=f"{sign} joins bits"
-                )
+        for i, value in enumerate((input, other)):
+            if not isinstance(value, int | float | complex | Tensor | np.ndarray):
+                raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
         pair = [v.array if isinstance(v, Tensor) else v for v in (input, other)]
         target = dtypes.result_type(
             (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
@@ -30,11 +31,23 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         try:
             np.broadcast_shapes(*(np.shape(p) for p in pair))
         except ValueError:
-            shapes = " and ".join(str(np.shape(p)) for p in pair)
-            raise RuntimeFault("E0301", f"{name}: shapes {shapes} do not broadcast") from None
+            shapes = [np.shape(p) for p in pair]
+            raise RuntimeFault(
+                "E0301",
+                f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast",
+                torch=sizes_differ(*shapes),
+            ) from None
+        if target.kind > 1:
+            kernel = _KERNELS.get(name, name)
+            raise UnwrittenFault(
+                "E0309",
+                f"{name} is for whole numbers and booleans",
+                help=f"{sign} joins bits",
+                torch=f'"{kernel}_cpu" not implemented for {target.scalar_name!r}',
+            )
         return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
 
-    of_bits.__name__ = name
+    of_bits.__name__ = of_bits.__qualname__ = name
     of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
     return of_bits
 
@@ -53,7 +66,11 @@ def bitwise_not(input: Any) -> Any:
     if input.dtype is dtypes.bool_:
         return O["logical_not"](input)
     if input.dtype.kind > 1:
-        raise TypeFault("E0309", "~ is for whole numbers and booleans")
+        raise TypeFault(
+            "E0309",
+            "~ is for whole numbers and booleans",
+            torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+        )
     return wrap(np.invert(input.array), input.dtype)
 
 

@@ -292,13 +292,15 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
     return O["norm"](input - other, p)
 
 
-def softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
+    normal_dim(dim, input.ndim)
     return O["softmax"](_typed(input, dtype), dim)
 
 
-def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
+    normal_dim(dim, input.ndim)
     return O["log_softmax"](_typed(input, dtype), dim)
 
 

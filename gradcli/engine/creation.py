@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine import creation_words as words
 from gradcli.engine import dtypes, evenly, random
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.random import manual_seed as manual_seed
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.limits import charge_shape
+from gradcli.ops.words import not_a
 
 
 def tensor(
@@ -39,8 +41,19 @@ def tensor(
     else:
         array, found = _from_lists(data)
     target = wanted or found
+    if target is not found and target.kind == found.kind == 1:
+        _check_range(array, target)
     array = np.array(array, dtype=target.numpy)
     return _finish(array[()] if not array.ndim else array, target, requires_grad, device)
+
+
+def _check_range(array: Any, target: DType) -> None:
+    """Raise RuntimeFault (E0303) where a narrow whole number has no room; unsigned ones wrap."""
+    if not isinstance(array, Tensor) and np.size(array):
+        info = np.iinfo(target.numpy)
+        least = -int(info.max) if info.min == 0 else int(info.min)
+        if array.max() > info.max or array.min() < least:
+            raise words.does_not_hold(target.name)
 
 
 def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
@@ -48,16 +61,8 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
         data = _plain(data)
     try:
         array = np.array(data)
-    except ValueError:
-        raise ValueFault(
-            "E0303",
-            "the rows of nested lists must have one length",
-            help="pad the short ones, or use a list",
-        ) from None
-    except OverflowError:
-        raise RuntimeFault(
-            "E0303", "Overflow when unpacking long", help="write it as a float"
-        ) from None
+    except (ValueError, OverflowError):
+        raise words.no_data(data) from None
     kind = array.dtype.kind
     if kind == "f" or not array.size:
         return array, dtypes.get_default_dtype()
@@ -67,13 +72,10 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
         return array, dtypes.bool_
     if kind == "i":
         return array, dtypes.int64
-    if kind in "uO":
-        raise RuntimeFault("E0303", "Overflow when unpacking long", help="write it as a float")
-    raise TypeFault(
-        "E0303",
-        f"cannot make a tensor of a {type(data).__name__}",
-        help="give numbers or nested lists",
-    )
+    fault = words.no_data(data)
+    if not words.of_wide_numbers(data, fault):
+        raise fault
+    return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
 def _plain(data: list | tuple) -> list:
@@ -90,8 +92,9 @@ def _plain(data: list | tuple) -> list:
                 work.append((value, target[-1], depth + 1))
             else:
                 if isinstance(value, Tensor):
-                    charge_shape(value.array.shape, 40)  # a number in a list, and its place
-                    value = value.tolist()
+                    if value.array.size != 1:
+                        raise words.several_entries()
+                    value = value.item()
                 target.append(value)
     return out
 
@@ -99,7 +102,7 @@ def _plain(data: list | tuple) -> list:
 def from_numpy(array: np.ndarray) -> Tensor:
     """A tensor that shares memory with ``array``: a write to one shows in the other."""
     if not isinstance(array, np.ndarray):
-        raise TypeFault("E0303", f"expected an ndarray, got {type(array).__name__}")
+        raise TypeFault("E0303", f"expected np.ndarray (got {type(array).__name__})")
     return wrap(array, dtype_of(array))
 
 
@@ -114,7 +117,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def _shape(sizes: tuple) -> tuple[int, ...]:
+def _shape(sizes: tuple, name: str = "") -> tuple[int, ...]:
+    given = sizes
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = tuple(sizes[0])
     shape = []
@@ -122,11 +126,9 @@ def _shape(sizes: tuple) -> tuple[int, ...]:
         try:
             shape.append(n.__index__())
         except (AttributeError, TypeError):
-            raise TypeFault(
-                "E0303", f"a size must be a whole number, got {n!r}", help="write zeros(2, 3)"
-            ) from None
-        if shape[-1] < 0:
-            raise RuntimeFault("E0303", f"a size cannot be negative: {n}")
+            raise words.no_size(name, given, n) from None
+    if shape and min(shape) < 0:
+        raise words.negative(name, shape)
     return tuple(shape)
 
 
@@ -168,7 +170,7 @@ def _filled(value: int) -> Any:
     def create(
         *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
-        shape = _shape(size)
+        shape = _shape(size, create.__name__)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         charge_shape(shape, target.itemsize)
         make = np.ones if value else np.zeros
@@ -192,7 +194,7 @@ def eye(
     device: Any = None,
 ) -> Tensor:
     """The identity matrix, or its n by m part."""
-    shape = _shape((n, n if m is None else m))
+    shape = _shape((n, n if m is None else m), "eye")
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
     return _finish(np.eye(*shape, dtype=target.numpy), target, requires_grad, device)
@@ -244,7 +246,7 @@ def linspace(
     device: Any = None,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
-    (count,) = _shape((steps,))
+    (count,) = _shape((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape((count,), target.itemsize)
@@ -295,8 +297,9 @@ def _drawing(draw: str) -> Any:
     ) -> Tensor:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         return drawn(
-            draw, _shape(size), target, generator, requires_grad=requires_grad, device=device
-        )
+            draw, _shape(size, create.__name__), target, generator,
+            requires_grad=requires_grad, device=device,
+        )  # fmt: skip
 
     return create
 
@@ -322,6 +325,8 @@ def normal(
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         size = like.shape if isinstance(like, Tensor) else ()
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         out = randn(tuple(size), device=device, generator=generator) * std + mean
     else:
@@ -343,6 +348,8 @@ def randint(
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is None:
         low, high, size = 0, low, high
+    if not isinstance(size, tuple | list):
+        raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
     shape = _shape((tuple(size),))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     charge_shape(shape)
@@ -376,6 +383,8 @@ def _like(make: Any) -> Any:
         requires_grad: bool = False,
         device: Any = None,
     ) -> Any:
+        if not isinstance(input, Tensor):
+            raise words.no_tensor(create.__name__, input)
         kept = input.dtype if dtype is None else dtype
         return make(
             tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device
@@ -394,7 +403,21 @@ zeros_like, ones_like = map(_like, (zeros, ones))
 
 
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
-    """A complex tensor from its parts; ``gradcli.complex``."""
+    """A complex tensor from its parts; ``gradcli.complex``. Raises RuntimeFault (E0309)."""
+    if isinstance(real, Tensor) and isinstance(imag, Tensor):
+        kinds = real.dtype.scalar_name, imag.dtype.scalar_name
+        if real.dtype.kind != 2 or imag.dtype.kind != 2:
+            raise RuntimeFault(
+                "E0309",
+                f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and "
+                f"{kinds[1]}",
+            )
+        if kinds[0] != kinds[1]:
+            raise RuntimeFault(
+                "E0309",
+                f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
+                "second argument",
+            )
     return real + imag * 1j
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import TypeFault
+from gradcli.ops.words import SCALARS
 
 
 class DType:
@@ -37,7 +38,12 @@ class DType:
     @property
     def scalar_name(self) -> str:
         """What PyTorch's messages call it: ``"Float"``, ``"Long"``."""
-        return _TORCHS[self.name]
+        return SCALARS[self.name]
+
+    @property
+    def c_name(self) -> str:
+        """What PyTorch's C++ calls it, where that shows in messages."""
+        return _C_NAMES[self.name]
 
     @property
     def is_floating_point(self) -> bool:
@@ -107,12 +113,12 @@ BY_NAME = {d.name: d for d in ALL} | {
     "double": float64, "float": float32, "half": float16, "long": int64, "int": int32,
     "short": int16, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
-_TORCHS = {
-    "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
-    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
-    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+_C_NAMES = {
+    "float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int",
+    "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char",
+    "bool": "bool", "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
-BY_TENSOR = {f"{_TORCHS[d.name]}Tensor": d for d in ALL}
+BY_TENSOR = {f"{SCALARS[d.name]}Tensor": d for d in ALL}
 """Dtypes by the names of PyTorch's typed tensors, which ``x.type()`` gives."""
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_TYPE = {float: float64, int: int64, bool: bool_, complex: complex128}

@@ -109,12 +109,24 @@ def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
     axis, n = _along("split", as_value(x), dim)
     if isinstance(size, int):
         if size < 0 or (not size and n):
-            raise RuntimeFault("E0306", f"split expects a size above 0, got {size}")
+            raise RuntimeFault(
+                "E0306",
+                f"split expects a size above 0, got {size}",
+                torch=f"split expects split_size be non-negative, but got split_size={size}"
+                if size
+                else "split_size can only be 0 if dimension size is 0, but got dimension size of "
+                f"{n}",
+            )
         sizes = [min(size, n - i) for i in range(0, n, size)] if n else [0]
     else:
         sizes = list(size)
     if sum(sizes) != n:
-        raise RuntimeFault("E0306", f"split sizes {sizes} do not add up to {n}")
+        raise RuntimeFault(
+            "E0306",
+            f"split sizes {sizes} do not add up to {n}",
+            torch=f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's "
+            f"size at dimension {axis}), but got split_sizes={sizes}",
+        )
     pieces, start = [], 0
     for s in sizes:
         pieces.append(OPERATORS["getitem"](x, (slice(None),) * axis + (slice(start, start + s),)))

@@ -31,7 +31,7 @@ from gradcli.engine.modes import mode
 from gradcli.engine.naming import called, reshaped
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
 COMPOSED = (calls, multiplying, bits, arranging, counting, statistics, placing, strided)
 """The modules of functions that are composed of operators."""
@@ -65,16 +65,12 @@ def _rewritten(function: Callable) -> Callable:
 
     def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
         before = wrap(self.array.copy(), self.dtype, self.edge)
-        result = function(before, *args, **options)
+        try:
+            result = function(before, *args, **options)
+        except UnwrittenFault as fault:
+            raise _no_room(self, args) or fault from None
         if result.dtype.kind > self.dtype.kind:
-            raise RuntimeFault(
-                "E0309",
-                f"result type {result.dtype.name} can't be cast to the desired output type "
-                f"{self.dtype.name}",
-                help="make the tensor a float tensor first",
-                torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
-                f"type {self.dtype.scalar_name}",
-            )
+            raise _other_type(self, result.dtype)
         node = result.edge
         set_item(self, Ellipsis, result)
         is_view = self.meta is not None and self.meta.base is not None
@@ -83,6 +79,31 @@ def _rewritten(function: Callable) -> Callable:
         return self
 
     return method
+
+
+def _other_type(target: Tensor, dtype: dtypes.DType) -> RuntimeFault:
+    return RuntimeFault(
+        "E0309",
+        f"result type {dtype.name} can't be cast to the desired output type {target.dtype.name}",
+        help="make the tensor a float tensor first",
+        torch=f"result type {dtype.scalar_name} can't be cast to the desired output type "
+        f"{target.dtype.scalar_name}",
+    )
+
+
+def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
+    """What PyTorch finds first of a write in place: sizes, then the type of the result."""
+    tensors = [v for v in others if isinstance(v, Tensor)]
+    shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
+    if shape != target.array.shape:
+        return RuntimeFault(
+            "E0301",
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}",
+            help="an in-place write cannot grow its target",
+        )
+    high = max((t.dtype for t in tensors), key=lambda d: d.kind, default=target.dtype)
+    return _other_type(target, high) if high.kind > target.dtype.kind else None
 
 
 def _sharing(method: Callable) -> Callable:

@@ -16,10 +16,12 @@ from gradcli.engine.graph import EMPTY, Extra, Node, more, next_number
 from gradcli.engine.modes import mode
 from gradcli.engine.places import mark
 from gradcli.engine.pulling import node_class
+from gradcli.engine.refusals import PICKY, refused
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops import limits
 from gradcli.ops.core import Operator, is_number
-from gradcli.ops.errors import Fault, RuntimeFault, TypeFault
+from gradcli.ops.errors import Fault, RuntimeFault
+from gradcli.ops.words import ONE_TYPE, needs_floats, not_a, sizes_differ, types_differ
 
 _budget = limits.budget
 _new = object.__new__
@@ -105,11 +107,7 @@ def as_input(op: Operator, value: Any) -> Any:
         return value.item()
     if isinstance(value, float | int | complex):
         return value
-    raise TypeFault(
-        "E0303",
-        f"{op.name} cannot take a {type(value).__name__}",
-        help="it takes tensors, arrays and numbers; tensor([...]) makes a tensor of a list",
-    )
+    raise not_a("Tensor", op.name, "other", 1, value)
 
 
 def _promoted(op: Operator, inputs: list) -> list:
@@ -117,7 +115,11 @@ def _promoted(op: Operator, inputs: list) -> list:
     policy = op.dtypes
     first = inputs[0] if inputs else None
     if first.__class__ is Tensor and (
-        first.dtype.kind >= 2 or policy == "keep" or policy == "promote"
+        first.dtype.quick
+        or (
+            (first.dtype.kind > 2 or policy == "keep" or policy == "promote")
+            and op.name not in PICKY
+        )
     ):
         dtype = first.dtype
         raw = [first.array]
@@ -127,6 +129,10 @@ def _promoted(op: Operator, inputs: list) -> list:
             raw.append(a.array)
         else:  # all of one type, which holds for nearly every call
             return raw
+    if op.name in PICKY:
+        fault = refused(op.name, inputs)
+        if fault is not None:
+            raise fault
     if policy == "keep" or policy == "inexact":
         raw = [a.array if isinstance(a, Tensor) else a for a in inputs]
         if policy == "inexact" and isinstance(inputs[0], Tensor) and inputs[0].dtype.kind < 2:
@@ -134,10 +140,15 @@ def _promoted(op: Operator, inputs: list) -> list:
                 "E0309",
                 f"{op.name}() needs a floating point tensor, got {inputs[0].dtype.name}",
                 help="write x.float() or x.double(), or give the numbers a decimal point",
-                torch=f"{op.name}(): could not infer output dtype. Input dtype must be either a "
-                f"floating point or complex dtype. Got: {inputs[0].dtype.scalar_name}",
+                torch=needs_floats(op.name, inputs[0].dtype.scalar_name),
             )
         return raw
+    if (
+        op.name in ONE_TYPE
+        and not (is_number(inputs[0]) or is_number(inputs[1]))
+        and inputs[0].dtype is not inputs[1].dtype
+    ):
+        raise types_differ(op.name, inputs[0], inputs[1])
     judged = inputs[1:] if policy == "where" else inputs
     target = dtypes.result_type(
         (dtypes.number_dtype(a), 0) if is_number(a) else (a.dtype, 2 if a.array.ndim else 1)
@@ -257,17 +268,6 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFaul
                 f"{op.name}: shapes {shown} do not broadcast",
                 help="sizes must agree from the right, or be 1",
                 operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),
-                torch=_sizes_differ(*shapes[:2]),
+                torch=sizes_differ(*shapes),
             )
     return RuntimeFault("E0303", f"{op.name}: {fault}")
-
-
-def _sizes_differ(a: tuple, b: tuple, *_: tuple) -> str | None:
-    """PyTorch's words for two shapes that do not broadcast: the last dimension that differs."""
-    for back in range(1, min(len(a), len(b)) + 1):
-        if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
-            return (
-                f"The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) "
-                f"at non-singleton dimension {max(len(a), len(b)) - back}"
-            )
-    return None

@@ -23,7 +23,7 @@ from gradcli.engine.record import NUMBERS, apply, explained, stamp
 from gradcli.engine.tensor import Tensor
 from gradcli.ops import limits
 from gradcli.ops.core import Operator
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.words import not_a
 
 _budget = limits.budget
 _LARGE = limits.LARGE
@@ -248,11 +248,7 @@ def binary_method(
             return op(other, input) if reverse else op(input, other)
         if symbol or reverse:
             return NotImplemented
-        raise TypeFault(
-            "E0303",
-            f"{op.name}(): argument 'other' must be a tensor or a number, not {kind.__name__}",
-            help="tensor([...]) makes a tensor of a list",
-        )
+        raise not_a("Tensor", op.name, "other", 1, other)
 
     return method
 
@@ -260,8 +256,15 @@ def binary_method(
 _ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
 
 
+_NO_OPERANDS = frozenset((str, list, tuple, dict, set))
+
+
 def _elsewhere(op: Operator, *args: Any) -> Any:
     """The operator on values of which the first is no Tensor; numbers give a number."""
+    for i, value in enumerate(args):
+        if value is None or value.__class__ in _NO_OPERANDS:
+            argument = ("input", "exponent" if op.name == "pow" else "other")[i]
+            raise not_a("Tensor", op.name, argument, i + 1, value)
     out = op(*args)
     if all(a.__class__ in NUMBERS for a in args) and isinstance(out, np.generic | np.ndarray):
         return out.item()

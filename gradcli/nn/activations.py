@@ -10,13 +10,35 @@ from gradcli.engine.creation import empty, rand, rand_like, zeros_like
 from gradcli.engine.drawing import bernoulli
 from gradcli.engine.functions import public_operators
 from gradcli.engine.naming import called
+from gradcli.engine.places import warn
+from gradcli.nn.loss_words import check_floating
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
 logsigmoid, softsign = _names["logsigmoid"], _names["softsign"]
-softmax, log_softmax = calls.softmax, calls.log_softmax
+
+
+def _implicit(name: str, input: Any, dim: int | None) -> int:
+    """The dimension that PyTorch takes where none is given, with its warning."""
+    if dim is not None:
+        return dim
+    warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument."
+    )
+    return 0 if len(input.shape) in (0, 1, 3) else 1
+
+
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """exp(x) over its sum along a dimension."""
+    return calls.softmax(input, _implicit("softmax", input, dim), dtype=dtype)
+
+
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """The logarithm of softmax, exact where it is small."""
+    return calls.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -78,6 +100,7 @@ def mish(input: Any, inplace: bool = False) -> Any:
 
 def gelu(input: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
+    check_floating(input, "GeluKernelImpl")
     if approximate == "tanh":
         inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
         return called(0.5 * input * (1.0 + _O["tanh"](inner)), "GeluBackward0", input)
@@ -147,9 +170,9 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     return input.copy_(out) if inplace else out
 
 
-def softmin(input: Any, dim: int = -1, dtype: Any = None) -> Any:
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax(-x)."""
-    return softmax(-input, dim, dtype=dtype)
+    return calls.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
 
 
 def glu(input: Any, dim: int = -1) -> Any:

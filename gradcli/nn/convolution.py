@@ -42,10 +42,12 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     ``mode`` is ``"constant"`` (``value``), ``"reflect"``, ``"replicate"`` or ``"circular"``.
     """
     sides = list(pad)
-    if len(sides) % 2 or len(sides) // 2 > len(input.shape):
+    if len(sides) % 2:
+        raise RuntimeFault("E0304", "Padding length must be divisible by 2")
+    if len(sides) // 2 > len(input.shape):
         raise RuntimeFault(
-            "E0304", "Padding length must be divisible by 2 and at most twice the number of "
-            f"dimensions of the input, got {len(sides)}",
+            "E0304", "Padding length should be less than or equal to two times the input dimension "
+            f"but got padding length {len(sides)} and input of dimension {len(input.shape)}",
         )  # fmt: skip
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise RuntimeFault("E0304", f"Unrecognised padding mode {mode}")

@@ -15,18 +15,32 @@ from gradcli.engine.naming import called
 from gradcli.engine.tensor import wrap
 from gradcli.nn.activations import dropout, softmax
 from gradcli.ops import OPERATORS as _O
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.words import not_a
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""
     turned = weight.t()
-    out = input @ turned
+    try:
+        out = input @ turned
+    except (RuntimeFault, TypeFault) as fault:
+        raise _misfit(fault, input, weight, bias) from None
     if bias is None:
         return out
     if input.ndim == 2:
         return called(out + bias, "AddmmBackward0", bias, input, turned)
     return called(out + bias, "ViewBackward0")
+
+
+def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
+    """The error of a linear map in PyTorch's words."""
+    if not hasattr(input, "dtype"):
+        return not_a("Tensor", "linear", "input", 1, input)
+    if input.dtype is not weight.dtype and bias is not None:
+        names = input.dtype.scalar_name, weight.dtype.scalar_name
+        fault.torch = f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}"
+    return fault
 
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:

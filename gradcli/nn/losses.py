@@ -10,9 +10,11 @@ import numpy as np
 
 from gradcli.engine import calls
 from gradcli.engine.creation import ones, zeros
+from gradcli.engine.dtypes import int64
 from gradcli.engine.naming import called
 from gradcli.engine.tensor import Tensor
 from gradcli.nn.activations import log_softmax
+from gradcli.nn.loss_words import check_classes, check_probabilities, warn_of_sizes
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 
@@ -45,6 +47,7 @@ def mse_loss(
 ) -> Any:
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = _chosen(size_average, reduce, reduction)
+    warn_of_sizes(input, target)
     difference = input - target
     square = difference * difference
     if weight is None:
@@ -65,6 +68,7 @@ def l1_loss(
 ) -> Any:
     """The sizes of the differences; with ``weight``, their weighted mean."""
     reduction = _chosen(size_average, reduce, reduction)
+    warn_of_sizes(input, target)
     loss = _O["abs"](input - target)
     if weight is None:
         return _reduced(loss, reduction)
@@ -76,6 +80,9 @@ def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
     """Half the square of a small difference, ``delta`` times a large one less delta/2."""
+    if delta <= 0:
+        raise RuntimeFault("E0304", "huber_loss does not support non-positive values for delta.")
+    warn_of_sizes(input, target)
     difference = input - target
     size = _O["abs"](difference)
     small = 0.5 * difference * difference
@@ -98,6 +105,7 @@ def smooth_l1_loss(
     reduction = _chosen(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeFault("E0304", "smooth_l1_loss does not support negative values for beta.")
+    warn_of_sizes(input, target)
     difference = input - target
     size = _O["abs"](difference)
     if beta == 0:
@@ -120,6 +128,7 @@ def binary_cross_entropy(
     Raises RuntimeFault (E0304) for what is no probability.
     """
     reduction = _chosen(size_average, reduce, reduction)
+    check_probabilities(input, target)
     if input.__class__ is Tensor and not ((input.array >= 0) & (input.array <= 1)).all():
         raise RuntimeFault(
             "E0304",
@@ -148,6 +157,14 @@ def binary_cross_entropy_with_logits(
         raise ValueFault(
             "E0301", f"Target size ({target.shape}) must be the same as input size ({input.shape})"
         )
+    if target.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309",
+            f"the target has to be floating point, it is {target.dtype.name}",
+            help="write target.float()",
+            torch=f"result type {input.dtype.scalar_name} can't be cast to the desired output "
+            f"type {target.dtype.scalar_name}",
+        )
     logs = _O["logsigmoid"](input)
     if pos_weight is not None:
         loss = (1.0 - target) * input - ((pos_weight - 1.0) * target + 1.0) * logs
@@ -170,6 +187,7 @@ def nll_loss(
     reduction = _chosen(size_average, reduce, reduction)
     if input.ndim < 1:
         raise RuntimeFault("E0301", "nll_loss takes log-probabilities of shape (C), (N, C), ...")
+    check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target if input.ndim > 1 else target.reshape(1)
     expected = (rows.shape[0], *rows.shape[2:])
@@ -238,6 +256,8 @@ def cross_entropy(
         raise RuntimeFault("E0304", "label_smoothing must be between 0.0 and 1.0. Got: "
                            f"{label_smoothing}")  # fmt: skip
     dim = 1 if input.ndim > 1 else 0
+    if not (target.dtype.kind == 2 and tuple(target.shape) == tuple(input.shape)):
+        check_classes(input, target)
     logs = log_softmax(input, dim)
     count = input.shape[dim]
     if target.is_floating_point():
@@ -451,6 +471,7 @@ def multi_margin_loss(
     reduction = _chosen(size_average, reduce, reduction)
     if p not in (1, 2):
         raise RuntimeFault("E0304", "only p == 1 and p == 2 supported")
+    check_classes(input, target)
     rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
     classes = target.reshape(-1, 1)
     lack = calls.clamp(margin - rows.gather(1, classes) + rows, min=0.0)
@@ -464,11 +485,16 @@ def multi_margin_loss(
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A row for each class number: 1 at its place, else 0."""
-    count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
-    if tensor.numel() and (tensor.min().item() < 0 or tensor.max().item() >= count):
+    if tensor.dtype is not int64:
         raise RuntimeFault(
-            "E0307", "Class values must be non-negative and smaller than num_classes."
-        )
+            "E0309", "one_hot is only applicable to index tensor of type LongTensor.",
+            help="write x.long()",
+        )  # fmt: skip
+    count = int(tensor.max().item()) + 1 if num_classes == -1 else num_classes
+    if tensor.numel() and tensor.min().item() < 0:
+        raise RuntimeFault("E0307", "Class values must be non-negative.")
+    if tensor.numel() and tensor.max().item() >= count:
+        raise RuntimeFault("E0307", "Class values must be smaller than num_classes.")
     out = zeros(*tensor.shape, count, dtype="int64")
     return out.scatter(-1, tensor.unsqueeze(-1), 1)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.tensor import Tensor
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
 class Parameter(Tensor):
@@ -34,6 +34,12 @@ class Parameter(Tensor):
                 "E0303", f"a Parameter is made of a tensor, got {type(data).__name__}",
                 help="write nn.Parameter(torch.tensor(...))",
             )  # fmt: skip
+        if requires_grad and not data.dtype.differentiable:
+            raise RuntimeFault(
+                "E0404",
+                "Only Tensors of floating point and complex dtype can require gradients",
+                help="write nn.Parameter(x, requires_grad=False), or x.float()",
+            )
         shared = data.detach()
         out = object.__new__(cls)
         out.array, out.dtype, out.edge, out.meta = shared.array, shared.dtype, None, shared.meta

@@ -25,7 +25,13 @@ def embedding(
     it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
     """
     if input.dtype.kind != 1:
-        raise RuntimeFault("E0309", "embedding needs whole numbers as indices")
+        raise RuntimeFault(
+            "E0309",
+            "embedding needs whole numbers as indices",
+            torch="Expected tensor for argument #1 'indices' to have one of the following scalar "
+            f"types: Long, Int; but got gradcli.{input.dtype.scalar_name}Tensor instead (while "
+            "checking arguments for embedding)",
+        )
     named = getattr(input, "array", None)
     if named is not None and named.size and (named.min() < 0 or named.max() >= weight.shape[0]):
         raise IndexFault(

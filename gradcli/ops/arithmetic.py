@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.core import bilinear, elementwise, is_number, linear, step
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
 from gradcli.ops.rounding import fused
@@ -138,6 +138,7 @@ def of_whole(result: Any, divisor: Any) -> Any:
             "E0304",
             "ZeroDivisionError: whole numbers have no quotient by 0",
             help="write x / y, or x.float() // y, where 1/0 is inf",
+            torch="ZeroDivisionError",
         )
     return result
 
@@ -194,14 +195,22 @@ def _power(x: Any, y: Any) -> Any:
         if y == -2:
             return 1.0 / (x * x)
     elif y.__class__ is int and y < 0 and not isinstance(x, float):
-        raise TypeFault(
+        raise RuntimeFault(
             "E0303",
             "an integer cannot be raised to a negative power",
             help="make the base a float: 2.0**-1, or x.double()",
+            torch="Integers to negative integer powers are not allowed.",
         )
     if y.__class__ is bool and getattr(x, "dtype", None) == np.bool_:
         return np.logical_or(x, not y)  # NumPy makes bytes of it
-    return np.power(x, y)
+    try:
+        return np.power(x, y)
+    except ValueError:
+        if not {getattr(v, "dtype", np.dtype(int)).kind for v in (x, y)} <= {"i", "u", "b"}:
+            raise
+    # A whole number to a negative whole power, inside a tensor: what is left of the fraction.
+    size = np.power(x, np.abs(y))
+    return np.where(np.less(y, 0), np.where(np.abs(size) == 1, size, 0), size)
 
 
 def _power_by_base(t: Any, x: Any, y: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.words import appears_twice
 
 Dims = int | Sequence[int] | None
 
@@ -50,5 +51,5 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
         return (normal_dim(dim, ndim),)[: 1 if ndim else 0]
     dims = tuple(normal_dim(d, ndim) for d in dim)
     if len(set(dims)) != len(dims):
-        raise RuntimeFault("E0305", f"dimension {dim} appears twice")
+        raise RuntimeFault("E0305", f"dimension {dim} appears twice", torch=appears_twice(dims))
     return dims if dims and ndim else tuple(range(ndim))

@@ -75,6 +75,10 @@ class IndexFault(Fault, IndexError):
     """An index or a dimension is out of range."""
 
 
+class LinAlgFault(RuntimeFault):
+    """A matrix does not have what was asked for; ``linalg.LinAlgError``."""
+
+
 class UnwrittenFault(Fault, NotImplementedError):
     """A method that the user's own class has to have."""
 
@@ -87,3 +91,5 @@ class LimitFault(Fault, RuntimeError):
 for _fault in (RuntimeFault, TypeFault, ValueFault, IndexFault, UnwrittenFault):
     _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
     _fault.__module__ = "builtins"
+LinAlgFault.__name__ = LinAlgFault.__qualname__ = "_LinAlgError"
+LinAlgFault.__module__ = "gradcli.linalg"

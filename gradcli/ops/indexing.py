@@ -16,7 +16,7 @@ from gradcli.ops.core import linear
 from gradcli.ops.device import add_at, grid, writable_copy, zeros
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.limits import budget, charge_shape
-from gradcli.ops.shape import sum_to
+from gradcli.ops.shape import expand_words, sum_to
 
 
 def is_basic(index: Any) -> bool:
@@ -89,8 +89,26 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
                 help=f"use {-shape[axis]} to {shape[axis] - 1}" if shape[axis] else None,
                 operands=((0, f"shape {tuple(shape)}"),),
             )
+        if getattr(getattr(p, "dtype", None), "kind", "") == "b":
+            for k, n in enumerate(np.shape(p)):
+                if n != shape[axis + k]:
+                    return IndexFault(
+                        "E0307",
+                        str(fault),
+                        operands=((0, f"shape {tuple(shape)}"),),
+                        torch=f"The shape of the mask {list(np.shape(p))} at index {k} does not "
+                        f"match the shape of the indexed tensor {list(shape)} at index {axis + k}",
+                    )
+            axis += np.ndim(p)
+            continue
         axis += 1
-    return IndexFault("E0307", str(fault), operands=((0, f"shape {tuple(shape)}"),))
+    said = str(fault).replace("for axis", "for dimension")
+    if "broadcast" in said:
+        shapes = ", ".join(str(list(np.shape(p))) for p in parts if not is_basic(p))
+        said = (
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        )
+    return IndexFault("E0307", str(fault), operands=((0, f"shape {tuple(shape)}"),), torch=said)
 
 
 getitem = linear(
@@ -151,12 +169,25 @@ def write(target: Any, index: Any, value: Any) -> None:
     except IndexError as fault:
         raise _explained(fault, np.shape(target), index) from None
     except ValueError:
+        have, room = tuple(np.shape(value)), tuple(np.shape(target[index]))
         raise RuntimeFault(
             "E0301",
-            f"cannot write shape {tuple(np.shape(value))} into entries of shape "
-            f"{tuple(np.shape(target[index]))}",
+            f"cannot write shape {have} into entries of shape {room}",
             help="the value must broadcast to the entries that it replaces",
+            torch=_too_large(index, have, room),
         ) from None
+
+
+def _too_large(index: Any, have: tuple, room: tuple) -> str | None:
+    """PyTorch's words for a value that does not fit the entries that it is written to."""
+    if index is Ellipsis:
+        return f"output with shape {list(room)} doesn't match the broadcast shape {list(have)}"
+    if not is_basic(index):
+        return (
+            f"shape mismatch: value tensor of shape {list(have)} cannot be broadcast to indexing "
+            f"result of shape {list(room)}"
+        )
+    return expand_words(have, room)
 
 
 def _rest(g: Any, index: Any, onward: bool) -> Any:

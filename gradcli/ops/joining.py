@@ -17,7 +17,12 @@ from gradcli.ops.shape import normal_dim
 
 def _join(*xs: Any, dim: int) -> Any:
     if not xs:
-        raise RuntimeFault("E0306", "cat needs at least one tensor", help="write cat([a, b])")
+        raise RuntimeFault(
+            "E0306",
+            "cat needs at least one tensor",
+            help="write cat([a, b])",
+            torch="torch.cat(): expected a non-empty list of Tensors",
+        )
     axis = normal_dim(dim, np.ndim(xs[0]))
     try:
         return np.concatenate(xs, axis=axis)
@@ -37,8 +42,10 @@ def _odd_one(xs: Sequence[Any], axis: int) -> str | None:
     first = np.shape(xs[0])
     for i, x in enumerate(xs):
         shape = np.shape(x)
+        if not shape:
+            return f"zero-dimensional tensor (at position {i}) cannot be concatenated"
         if len(shape) != len(first):
-            return None
+            return f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"
         for d, (want, got) in enumerate(zip(first, shape, strict=True)):
             if want != got and d != axis:
                 return (
@@ -84,7 +91,9 @@ def _stack(*xs: Any, dim: int) -> Any:
             f"{', '.join(map(str, sorted(shapes))) or 'none'}",
             help="cat joins tensors whose sizes differ along the joined dimension",
             operands=_sizes(xs),
-            torch=next(
+            torch="stack expects a non-empty TensorList"
+            if not xs
+            else next(
                 (
                     "stack expects each tensor to be equal size, but got "
                     f"{list(np.shape(xs[0]))} at entry 0 and {list(np.shape(x))} at entry {i}"

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.ops.core import OPERATORS, Operator, general
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
+from gradcli.ops.matrix_words import not_square, unsolved
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze
@@ -24,12 +25,7 @@ def _square(name: str, x: Any) -> tuple[int, ...]:
     """The shape of x. Raises RuntimeFault (E0301) where its last two dimensions differ."""
     shape = np.shape(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise RuntimeFault(
-            "E0301",
-            f"{name} needs a square matrix, got shape {tuple(shape)}",
-            help="its last two dimensions must be equal",
-            operands=((0, f"shape {tuple(shape)}"),),
-        )
+        raise not_square(name, shape)
     return shape
 
 
@@ -39,17 +35,7 @@ def _solved(name: str, function: Callable, x: Any, *others: Any) -> Any:
     try:
         found = function(*(a.astype(np.float32) if half else a for a in (x, *others)))
     except np.linalg.LinAlgError as fault:
-        if "ositive definite" in str(fault):
-            raise RuntimeFault(
-                "E0304",
-                f"{name}: the matrix is not positive definite",
-                help="it has to be symmetric with eigenvalues above 0",
-            ) from None
-        raise RuntimeFault(
-            "E0304",
-            f"{name}: the matrix is singular",
-            help="it has no inverse; det and its derivatives exist all the same",
-        ) from None
+        raise unsolved(name, x, "ositive definite" in str(fault)) from None
     return found.astype(np.float16) if half else found
 
 
@@ -299,10 +285,21 @@ def _solve(x: Any, y: Any) -> Any:
             "E0301",
             f"solve needs a right side with {a[-1]} rows, got shape {tuple(b)}",
             operands=((0, f"shape {tuple(a)}"), (1, f"shape {tuple(b)}")),
+            torch=_no_side(a, b),
         )
     if len(b) == 1:
         return _solved("solve", np.linalg.solve, x, y[:, None])[..., 0]
     return _solved("solve", np.linalg.solve, x, y)
+
+
+def _no_side(a: tuple, b: tuple) -> str | None:
+    if not b:
+        return None
+    columns = b[-1] if len(b) > 1 else 1
+    return (
+        "linalg.solve: Incompatible shapes of A and B for the equation AX = B "
+        f"({a[-2]}x{a[-1]} and {b[-2] if len(b) > 1 else b[0]}x{columns})"
+    )
 
 
 def _solve_by_matrix(g: Any, x: Any, out: Any, shape: Sequence[int]) -> Any:

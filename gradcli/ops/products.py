@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import bilinear, linear
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.core import bilinear, is_number, linear
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import LARGE, budget, charge_copies, charge_shape
 from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
 
@@ -16,12 +17,7 @@ from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
 def _matmul(x: Any, y: Any) -> Any:
     a, b = np.shape(x), np.shape(y)
     if not a or not b:
-        raise RuntimeFault(
-            "E0301",
-            "@ needs at least 1-d tensors on both sides",
-            help="a scalar multiplies with *",
-            operands=((0, f"shape {a}"), (1, f"shape {b}")),
-        )
+        raise _no_matrix(x, y)
     if a[-1] != b[-2 if len(b) > 1 else 0]:
         raise _mismatch(a, b)
     if budget.on and np.size(x) * np.size(y) > LARGE:
@@ -39,7 +35,37 @@ def _matmul(x: Any, y: Any) -> Any:
         ) from None
 
 
+def _no_matrix(x: Any, y: Any) -> RuntimeFault | TypeFault:
+    a, b = np.shape(x), np.shape(y)
+    cls, said = RuntimeFault, None
+    if is_number(x) or is_number(y):
+        kinds = [type(v).__name__ if is_number(v) else "Tensor" for v in (x, y)]
+        cls, said = TypeFault, f"unsupported operand type(s) for @: '{kinds[0]}' and '{kinds[1]}'"
+    else:
+        said = (
+            f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D"
+        )
+    return cls(
+        "E0301",
+        "@ needs at least 1-d tensors on both sides",
+        help="a scalar multiplies with *",
+        operands=((0, f"shape {a}"), (1, f"shape {b}")),
+        torch=said,
+    )
+
+
 def _torchs_words(a: tuple, b: tuple) -> str | None:
+    if len(a) > 2 and len(b) > 2 and a[:-2] == b[:-2]:
+        rows = math.prod(a[:-2])
+        return (
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{rows}, {a[-1]}] but got: [{rows}, {b[-2]}]."
+        )
+    if len(a) == 1 and len(b) == 2:
+        return f"mat1 and mat2 shapes cannot be multiplied (1x{a[0]} and {b[0]}x{b[1]})"
+    if len(a) > 2 and len(b) == 2:
+        rows = math.prod(a[:-1])
+        return f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {b[0]}x{b[1]})"
     if len(a) == len(b) == 2:
         return f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})"
     if len(a) == 2 and len(b) == 1:
@@ -121,6 +147,7 @@ def _dot(x: Any, y: Any) -> Any:
             f"dot needs two 1-d tensors, got shapes {a} and {b}",
             help="@ multiplies matrices; sum(x*y) joins any two of one shape",
             operands=((0, f"shape {a}"), (1, f"shape {b}")),
+            torch=f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors",
         )
     if a != b:
         raise RuntimeFault(
@@ -152,6 +179,9 @@ def _outer(x: Any, y: Any) -> Any:
             "E0301",
             f"outer needs two 1-d tensors, got shapes {np.shape(x)} and {np.shape(y)}",
             operands=((0, f"shape {np.shape(x)}"), (1, f"shape {np.shape(y)}")),
+            torch="outer: Expected 1-D argument "
+            f"{'self' if np.ndim(x) != 1 else 'vec2'}, but got "
+            f"{np.ndim(x) if np.ndim(x) != 1 else np.ndim(y)}-D",
         )
     charge_shape((np.size(x), np.size(y)))
     return np.multiply.outer(x, y)
@@ -176,6 +206,7 @@ def _trace(x: Any) -> Any:
             "E0301",
             f"trace needs a matrix, got shape {np.shape(x)}",
             operands=((0, f"shape {np.shape(x)}"),),
+            torch=f"trace: expected a matrix, but got tensor with dim {np.ndim(x)}",
         )
     return np.trace(x)
 

@@ -16,6 +16,7 @@ from gradcli.ops.device import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
+from gradcli.ops.words import SCALARS
 
 
 def count(shape: Sequence[int], dim: Dims) -> Any:
@@ -61,7 +62,7 @@ reshape = linear(
 )
 
 
-def _torchs_words(given: Sequence[int], shape: tuple) -> str | None:
+def expand_words(given: Sequence[int], shape: tuple, dtype: str = "float32") -> str | None:
     """What PyTorch says of an expansion that cannot be: the last dimension that does not fit."""
     for back in range(1, min(len(given), len(shape)) + 1):
         if given[-back] not in (1, shape[-back]) and shape[-back] != -1:
@@ -70,6 +71,12 @@ def _torchs_words(given: Sequence[int], shape: tuple) -> str | None:
                 f"({given[-back]}) at non-singleton dimension {len(shape) - back}.  Target sizes: "
                 f"{list(shape)}.  Tensor sizes: {list(given)}"
             )
+    if len(given) > len(shape):
+        return (
+            f"expand(gradcli.{SCALARS.get(dtype, dtype)}Tensor{{{list(given)}}}, "
+            f"size={list(shape)}): the number of sizes provided ({len(shape)}) must be greater or "
+            f"equal to the number of dimensions in the tensor ({len(given)})"
+        )
     return None
 
 
@@ -95,7 +102,7 @@ def _expand(x: Any, shape: Sequence[int]) -> Any:
             f"cannot expand shape {tuple(given)} to {shape}",
             help="only a dimension of size 1 can be expanded",
             operands=((0, f"shape {tuple(given)}"),),
-            torch=_torchs_words(given, shape),
+            torch=expand_words(given, shape, str(x.dtype)),
         ) from None
 
 
@@ -174,9 +181,17 @@ mT = linear(
 def _permute(x: Any, dims: Sequence[int]) -> Any:
     if len(dims) != np.ndim(x):
         raise RuntimeFault(
-            "E0305", f"permute got {len(dims)} dimensions for a tensor with {np.ndim(x)}"
+            "E0305",
+            f"permute got {len(dims)} dimensions for a tensor with {np.ndim(x)}",
+            torch="permute(sparse_coo): number of dimensions in the tensor input does not match "
+            f"the length of the desired ordering of dimensions i.e. input.dim() = {np.ndim(x)} is "
+            f"not equal to len(dims) = {len(dims)}",
         )
-    return np.transpose(x, normal_dims(dims, np.ndim(x)))
+    try:
+        return np.transpose(x, normal_dims(dims, np.ndim(x)))
+    except RuntimeFault as fault:
+        fault.torch = "permute(): duplicate dims are not allowed."
+        raise
 
 
 def _unpermute(g: Any, dims: Sequence[int]) -> Any:

@@ -163,4 +163,6 @@ def test_seeds_repeat():
 def test_a_tensor_of_tensors():
     x = torch.tensor(2.0)
     assert torch.tensor([x, 3]).tolist() == [2, 3]
-    assert torch.tensor([torch.ones(2), [3, 4]]).tolist() == [[1, 1], [3, 4]]
+    assert torch.tensor([torch.ones(1), torch.ones(1, 1)]).tolist() == [1, 1]
+    with pytest.raises(ValueError, match="only one element tensors"):
+        torch.tensor([torch.ones(2), [3, 4]])

@@ -126,12 +126,27 @@ class Module(State):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Keep ``param`` under ``name``; None keeps the place."""
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeFault(
+                "E0303",
+                f"cannot assign '{type(param).__module__}.{type(param).__name__}' object to "
+                f"parameter '{name}' (gradcli.nn.Parameter or None required)".replace(
+                    "builtins.", ""
+                ),
+                help="wrap the tensor: nn.Parameter(x)",
+            )
         step(PARAMETER)
         self._free(name, "_parameters")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Keep a tensor that is not learnt; ``persistent`` ones are in the state_dict."""
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeFault(
+                "E0303",
+                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' "
+                f"(gradcli Tensor or None required)",
+            )
         self._free(name, "_buffers")
         self._buffers[name] = tensor
         (self._not_saved.discard if persistent else self._not_saved.add)(name)
@@ -232,13 +247,23 @@ class Module(State):
         """The module at a dotted name."""
         module = self
         for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
             module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted name."""
         place, _, name = target.rpartition(".")
-        return getattr(self.get_submodule(place), name)
+        module = self.get_submodule(place)
+        if not hasattr(module, name):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
+        found = getattr(module, name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
 
     # -- changing all at once ----------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
 from gradcli.engine.modes import no_grad
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
 class LoadedKeys(NamedTuple):
@@ -48,6 +48,10 @@ class State:
 
         Raises RuntimeFault (E0304) for shapes that differ and, where ``strict``, for names.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeFault(
+                "E0303", f"Expected state_dict to be dict-like, got {type(state_dict)}."
+            )
         own = self.state_dict(keep_vars=True)
         keys = LoadedKeys(
             [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
@@ -90,6 +94,12 @@ class State:
     def to(self, *args: Any, **options: Any) -> Any:
         """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must."""
         probe = Tensor(0).to(*args, **options).dtype
+        if probe.kind < 2:
+            raise TypeFault(
+                "E0309",
+                "nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                f"dtype={probe!r}",
+            )
 
         def convert(value: Tensor) -> Tensor:
             if value.dtype.kind < 2 and probe is not value.dtype:

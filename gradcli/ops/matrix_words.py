@@ -1,0 +1,86 @@
+"""The errors of square matrices: not square, singular, not positive definite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.errors import LinAlgFault, RuntimeFault
+
+_NAMES = ("inv", "det", "slogdet", "eig", "eigvals", "matrix_power", "matrix_exp")
+_TITLES = {name: f"linalg.{name}" for name in _NAMES}
+_TITLES |= {"solve": "torch.linalg.solve", "eigh": "linalg.eigh", "eigvalsh": "linalg.eigh"}
+
+
+def not_square(name: str, shape: Sequence[int]) -> RuntimeFault:
+    """The error of a matrix whose last two dimensions differ, or of what is no matrix."""
+    title = _TITLES.get(name, name).removeprefix("torch.")
+    if len(shape) < 2:
+        said = f"{title}: The input tensor A must have at least 2 dimensions."
+    else:
+        said = (
+            f"{title}: A must be batches of square matrices, but they are {shape[-2]} by "
+            f"{shape[-1]} matrices"
+        )
+    return RuntimeFault(
+        "E0301",
+        f"{name} needs a square matrix, got shape {tuple(shape)}",
+        help="its last two dimensions must be equal",
+        operands=((0, f"shape {tuple(shape)}"),),
+        torch=said,
+    )
+
+
+def unsolved(name: str, x: Any, definite: bool = False) -> LinAlgFault:
+    """The error of a singular matrix, or of one that had to be positive ``definite``."""
+    where, order = _first_refused(x, definite)
+    start = f"{_TITLES.get(name, name)}: {where}"
+    if definite:
+        return LinAlgFault(
+            "E0304",
+            f"{name}: the matrix is not positive definite",
+            help="it has to be symmetric with eigenvalues above 0",
+            torch=f"{start}The factorization could not be completed because the input is not "
+            f"positive-definite (the leading minor of order {order} is not positive-definite).",
+        )
+    if name == "inv":
+        said = (
+            f"{start}The diagonal element {order} is zero, the inversion could not be completed "
+            "because the input matrix is singular."
+        )
+    else:
+        said = f"{start}The solver failed because the input matrix is singular."
+    return LinAlgFault(
+        "E0304",
+        f"{name}: the matrix is singular",
+        help="it has no inverse; det and its derivatives exist all the same",
+        torch=said,
+    )
+
+
+def stopped_at(x: Any) -> Any:
+    """For each matrix 0, or which pivot of its elimination is 0, counted from 1."""
+    from scipy.linalg import lapack
+
+    x = np.asarray(x.get() if hasattr(x, "get") else x)
+    (function,) = lapack.get_lapack_funcs(("getrf",), (x,))
+    found = [function(matrix)[-1] for matrix in x.reshape(-1, *x.shape[-2:])]
+    return np.array(found, np.int32).reshape(x.shape[:-2])
+
+
+def _first_refused(x: Any, definite: bool) -> tuple[str, int]:
+    """``(Batch element n): `` of the first matrix that has no answer, and where LAPACK stopped."""
+    from scipy.linalg import lapack
+
+    x = np.asarray(x.get() if hasattr(x, "get") else x)
+    wide = x.astype(np.result_type(x.dtype, np.float32))
+    name = "potrf" if definite else "getrf"
+    (function,) = lapack.get_lapack_funcs((name,), (wide,))
+    options = {"lower": True} if definite else {}
+    for n, matrix in enumerate(wide.reshape(-1, *x.shape[-2:])):
+        info = function(matrix, **options)[-1]
+        if info > 0:
+            return (f"(Batch element {n}): " if x.ndim > 2 else ""), int(info)
+    return "", x.shape[-1]

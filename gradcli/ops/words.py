@@ -1,0 +1,111 @@
+"""PyTorch's words for refusals that many operators share; read where an error is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gradcli.ops.errors import RuntimeFault, TypeFault
+
+SCALARS = {
+    "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
+    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+"""What PyTorch's messages call the element types."""
+
+
+def sizes_differ(*shapes: tuple) -> str | None:
+    """Of two shapes that do not broadcast: the last dimension that differs. None where they do."""
+    if len(shapes) < 2:
+        return None
+    a, b = shapes[:2]
+    for back in range(1, min(len(a), len(b)) + 1):
+        if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+            return (
+                f"The size of tensor a ({a[-back]}) must match the size of tensor b ({b[-back]}) "
+                f"at non-singleton dimension {max(len(a), len(b)) - back}"
+            )
+    return None
+
+
+_LINALG = frozenset(
+    ("inv", "det", "solve", "cholesky", "qr", "svd", "svdvals", "eig", "eigvals", "logdet",
+     "slogdet", "norm", "lu", "matrix_exp")
+)  # fmt: skip
+_TITLES = {"norm": "vector_norm", "logabsdet": "slogdet", "detsign": "slogdet", "svdvals": "svd"}
+
+
+def needs_floats(name: str, dtype: str) -> str:
+    """Of an operator that computes nothing with whole numbers; ``dtype`` is what it was given."""
+    if name in ("var", "std"):
+        return "std and var only support floating point and complex dtypes"
+    title = _TITLES.get(name, name).removesuffix("_parts").removesuffix("_compact")
+    if title == "eigh":
+        return f"\"linalg_eigh_cpu\" not implemented for '{dtype}'"
+    if name in _LINALG or title in _LINALG:
+        return f"linalg.{title}: Expected a floating point or complex tensor as input. Got {dtype}"
+    return (
+        f"{name}(): could not infer output dtype. Input dtype must be either a floating point or "
+        f"complex dtype. Got: {dtype}"
+    )
+
+
+ONE_TYPE = frozenset(("matmul", "dot", "contract"))
+"""Products whose two sides have one element type."""
+
+
+def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
+    """The error of a product of two element types, which PyTorch does not bring together."""
+    a, b = x.dtype, y.dtype
+    names = a.scalar_name, b.scalar_name
+    if name == "dot" or (name == "matmul" and x.ndim == y.ndim == 1):
+        said = (
+            f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
+        )
+    elif name == "contract" or (x.ndim > 2 and y.ndim > 2):
+        said = f"expected scalar type {names[0]} but found {names[1]}"
+    elif y.ndim == 1:
+        said = (
+            f"addmv input tensors must have the same dtype, but got {names[1]}, {names[0]}, and "
+            f"{names[1]}"
+        )
+    else:
+        said = f"expected m1 and m2 to have the same dtype, but got: {a.c_name} != {b.c_name}"
+    wider = b if a.kind < b.kind or (a.kind == b.kind and a.itemsize < b.itemsize) else a
+    return RuntimeFault(
+        "E0309",
+        f"the two sides of a product have one dtype, these are {a.name} and {b.name}",
+        help=f"write .to({wider!r}) behind the other side",
+        operands=((0, a.name), (1, b.name)),
+        torch=said,
+    )
+
+
+def appears_twice(dims: Sequence[int]) -> str:
+    """Of a dimension that is named more than once."""
+    first = next(d for i, d in enumerate(dims) if d in dims[:i])
+    return f"dim {first} appears multiple times in the list of dims"
+
+
+def kind_of(value: Any) -> str:
+    """The class of a value, as PyTorch names it in its errors."""
+    cls = type(value)
+    return f"numpy.{cls.__name__}" if cls.__module__ == "numpy" else cls.__name__
+
+
+def not_a(
+    wanted: str, name: str, argument: str, position: int, value: Any, help: str | None = None
+) -> TypeFault:
+    """The error of an argument of another kind than the one wanted."""
+    text = f"{name}(): argument {argument!r} (position {position}) must be"
+    return TypeFault(
+        "E0303",
+        f"{name}(): {argument} must be {_SPOKEN.get(wanted, wanted)}, not {type(value).__name__}",
+        help=help or _HELP.get(wanted),
+        torch=f"{text} {wanted}, not {kind_of(value)}",
+    )
+
+
+_SPOKEN = {"Tensor": "a tensor", "int": "a whole number"}
+_HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
