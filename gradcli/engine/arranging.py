@@ -19,8 +19,9 @@ from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.limits import charge_shape
+from gradcli.ops.words import not_a, sizes_differ
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
@@ -30,16 +31,39 @@ def _along(input: Any, dim: int, part: Any) -> Any:
     return O["getitem"](input, (*before, part))
 
 
-def _whole(index: Any) -> np.ndarray:
+def _whole(index: Any, name: str = "") -> np.ndarray:
     """Indices as an array of whole numbers."""
     array = index.array if isinstance(index, Tensor) else np.asarray(index)
     if array.dtype.kind not in "iu":
-        raise IndexFault("E0307", "expected a tensor of whole numbers for index")
+        cls = RuntimeFault if name else IndexFault
+        said = f"{name}: Expected dtype int32 or int64 for index" if name else None
+        raise cls("E0307", "expected a tensor of whole numbers for index", torch=said)
     return np.asarray(array)
+
+
+def _within(index: np.ndarray, size: int, dim: int) -> None:
+    """Raise RuntimeFault (E0307) for the first index that is none of ``size``; none counts back."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        wrong = index[(index < 0) | (index >= size)].flat[0]
+        raise RuntimeFault(
+            "E0307",
+            f"index {wrong} is out of bounds for dimension {dim} with size {size}",
+            help="indices count from 0",
+        )
 
 
 def select(input: Any, dim: int, index: int) -> Any:
     """The slice at ``index`` along a dimension, without it; a view."""
+    if not len(input.shape):
+        raise IndexFault("E0307", "select() cannot be applied to a 0-dim tensor.")
+    size = input.shape[normal_dim(dim, len(input.shape))]
+    if not -size <= int(index) < size:
+        raise IndexFault(
+            "E0307",
+            f"index {index} is out of bounds for dimension {dim} with size {size}",
+            torch=f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
+            f"dimension {dim}",
+        )
     return _along(input, dim, int(index))
 
 
@@ -56,8 +80,14 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries along a dimension that ``index`` names."""
-    index = _whole(index)
+    index = _whole(index, "index_select()")
     size = input.shape[normal_dim(dim, input.ndim)] if input.ndim else 1
+    if index.size and (index.min() < 0 or index.max() >= size):
+        raise IndexFault(
+            "E0307",
+            f"the indices are {index.min()} to {index.max()}, dimension {dim} has size {size}",
+            torch="index out of range in self",
+        )
     charge_shape((index.size, input.numel() // max(1, size)))
     return called(_along(input, dim, index), "IndexSelectBackward0")
 
@@ -65,6 +95,8 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 @by_element
 def masked_select(input: Any, mask: Any) -> Any:
     """The entries where ``mask`` holds, in order."""
+    if mask.dtype is not dtypes.bool_:
+        raise RuntimeFault("E0309", "masked_select: expected BoolTensor for mask")
     input, mask = broadcast_tensors(input, mask)
     charge_shape(input.shape)
     flat = O["reshape"](input, (-1,))
@@ -75,23 +107,50 @@ def masked_select(input: Any, mask: Any) -> Any:
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """``input`` with a value where ``mask`` holds."""
     if mask.dtype is not dtypes.bool_:
-        raise RuntimeFault("E0309", "masked_fill only supports boolean masks")
+        raise RuntimeFault(
+            "E0309",
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{mask.dtype.c_name}",
+            help="write mask.bool()",
+        )
+    _meet(mask, input)
     if isinstance(value, int | float) and input.dtype.kind < 2:
         value = input.dtype.numpy.type(value).item()
     return called(O["where"](mask, value, input), "MaskedFillBackward0")
 
 
+def _meet(first: Any, second: Any) -> None:
+    """Raise RuntimeFault (E0301) where two shapes do not broadcast."""
+    shapes = tuple(first.shape), tuple(second.shape)
+    said = sizes_differ(*shapes)
+    if said is not None:
+        raise RuntimeFault("E0301", said)
+
+
 def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
-    index = _whole(index)
+    index, size = _whole(index), input.numel()
+    if index.size and (index.min() < -size or index.max() >= size):
+        wrong = index[(index < -size) | (index >= size)].flat[0]
+        raise IndexFault(
+            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
+        )
     charge_shape(index.shape)
     return called(O["getitem"](O["reshape"](input, (-1,)), index), "TakeBackward0", input)
 
 
 def gather(input: Any, dim: int, index: Any) -> Any:
     """Along a dimension, the entries that whole numbers name, place by place."""
+    if getattr(getattr(index, "dtype", None), "kind", 1) != 1:
+        raise RuntimeFault("E0307", "gather(): Expected dtype int32/int64 for index")
     index = _whole(index)
     before = [slice(0, n) for n in index.shape]
+    if input.ndim and index.ndim != input.ndim:
+        raise RuntimeFault(
+            "E0301", "Index tensor must have the same number of dimensions as input tensor"
+        )
+    if before and input.ndim:
+        _within(index, input.shape[normal_dim(dim, input.ndim)], normal_dim(dim, input.ndim))
     if before:
         before[normal_dim(dim, index.ndim)] = slice(None)
         if any(n < m for i, (n, m) in enumerate(zip(input.shape, index.shape, strict=True))
@@ -113,6 +172,12 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
 
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with the entries of ``src`` written where ``index`` names along a dimension."""
+    if isinstance(src, Tensor) and src.dtype is not input.dtype:
+        raise RuntimeFault(
+            "E0309",
+            "scatter(): Expected self.dtype to be equal to src.dtype",
+            help="write src.to(x.dtype)",
+        )
     places, values = _places(input, dim, index, src)
     return called(O["put"](input, values, places), "ScatterBackward0")
 
@@ -126,6 +191,14 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
     index = _whole(index)
+    if index.ndim and input.ndim:
+        _within(index, input.shape[normal_dim(dim, input.ndim)], normal_dim(dim, input.ndim))
+    if isinstance(src, Tensor) and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
+        raise RuntimeFault(
+            "E0301",
+            f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} "
+            f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}",
+        )
     places = list(np.indices(index.shape, sparse=True))
     places[normal_dim(dim, index.ndim)] = index
     if isinstance(src, Tensor) and tuple(src.shape) != index.shape:
@@ -136,6 +209,13 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     before = (slice(None),) * normal_dim(dim, len(input.shape))
+    count = np.size(_whole(index))
+    if source.ndim and source.shape[dim] != count:
+        raise RuntimeFault(
+            "E0301",
+            f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): "
+            f"({source.shape[dim]}), for dim: {dim}",
+        )
     added = O["scatter"](source, tuple(input.shape), (*before, _whole(index)))
     return called(
         input + (added if alpha == 1 else alpha * added), "IndexAddBackward0", input, source
@@ -205,19 +285,30 @@ def at_least(tensors: Sequence[Any], rank: int) -> list:
     return out
 
 
+def _some(name: str, tensors: Any) -> None:
+    """Raise for what is no list of tensors, or an empty one."""
+    if not isinstance(tensors, list | tuple | Tensor) and not hasattr(tensors, "__gradcli_rank__"):
+        raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
+    if isinstance(tensors, list | tuple) and not tensors:
+        raise RuntimeFault("E0306", f"{name} expects a non-empty TensorList")
+
+
 def hstack(tensors: Sequence[Any]) -> Any:
     """Tensors joined side by side."""
+    _some("hstack", tensors)
     tensors = at_least(tensors, 1)
     return functions.cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Any]) -> Any:
     """Tensors joined one below the other; vectors are rows."""
+    _some("vstack", tensors)
     return functions.cat(at_least(tensors, 2), 0)
 
 
 def dstack(tensors: Sequence[Any]) -> Any:
     """Tensors joined along a third dimension."""
+    _some("dstack", tensors)
     return functions.cat(at_least(tensors, 3), 2)
 
 
@@ -250,6 +341,13 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """A dimension split into several."""
     at = normal_dim(dim, len(input.shape))
     shape = tuple(input.shape)
+    sizes = tuple(int(n) for n in sizes)
+    if shape and -1 not in sizes and math.prod(sizes) != shape[at]:
+        raise RuntimeFault(
+            "E0306",
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "
+            f"({shape[at]}) in the input tensor",
+        )
     return O["reshape"](input, (*shape[:at], *sizes, *shape[at + 1 :]))
 
 
@@ -274,7 +372,8 @@ def broadcast_tensors(*tensors: Any) -> tuple:
         shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
     except ValueError:
         shown = " and ".join(str(tuple(t.shape)) for t in tensors)
-        raise RuntimeFault("E0301", f"shapes {shown} do not broadcast") from None
+        said = sizes_differ(*(tuple(t.shape) for t in tensors[:2]))
+        raise RuntimeFault("E0301", f"shapes {shown} do not broadcast", torch=said) from None
     return tuple(t if tuple(t.shape) == shape else O["expand"](t, shape) for t in tensors)
 
 
@@ -284,6 +383,14 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
     times = repeats.array if isinstance(repeats, Tensor) else repeats
+    if np.size(times) and np.min(times) < 0:
+        raise RuntimeFault("E0304", "Repeats must be non-negative")
+    if np.size(times) not in (1, size):
+        raise RuntimeFault(
+            "E0301",
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{np.size(times)} and input.size(0) = {size}",
+        )
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Tensor) else "ViewBackward0"
@@ -292,16 +399,30 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
 
 def fliplr(input: Any) -> Any:
     """Columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeFault("E0301", "Input must be >= 2-d.")
     return O["flip"](input, (1,))
 
 
 def flipud(input: Any) -> Any:
     """Rows in reverse order."""
+    if not input.ndim:
+        raise RuntimeFault("E0301", "Input must be >= 1-d.")
     return O["flip"](input, (0,))
 
 
 def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     """Turned by so many right angles, from the first dimension to the second."""
+    if not isinstance(k, int):
+        raise not_a("int", "rot90", "k", 1, k)
+    if input.ndim < 2:
+        raise RuntimeFault("E0301", f"expected total dims >= 2, but got total dims = {input.ndim}")
+    if dims[0] == dims[1]:
+        raise RuntimeFault(
+            "E0305",
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = "
+            f"{dims[1]}",
+        )
     k %= 4
     if k in (1, 3):
         input = O["transpose"](input, *dims)
@@ -337,7 +458,11 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
     size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
     if not 0 <= k <= size:
-        raise RuntimeFault("E0304", f"selected index k out of range: {k} of {size}")
+        raise RuntimeFault(
+            "E0304",
+            f"selected index k out of range: {k} of {size}",
+            torch="selected index k out of range",
+        )
     order = O["argsort"](input, dim, largest)
     return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
 
@@ -345,6 +470,13 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 @of_numbers_too
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
+    axis = normal_dim(dim, input.ndim)
+    if not 0 < k <= input.shape[axis]:
+        raise RuntimeFault(
+            "E0304",
+            f"kthvalue(): selected number k out of range for dimension {axis}",
+            help=f"k is 1 to {input.shape[axis]}",
+        )
     return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
 
 
@@ -492,7 +624,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same entries."""
     if not isinstance(other, Tensor):
-        raise TypeFault("E0303", f"equal needs two tensors, got {type(other).__name__}")
+        raise not_a("Tensor", "equal", "other", 2, other)
     return functions.equal(input, other)
 
 
@@ -500,6 +632,15 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether all entries agree to within atol + rtol*abs(other)."""
+    if not isinstance(other, Tensor):
+        raise not_a("Tensor", "allclose", "other", 2, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}",
+            help=f"write other.to({input.dtype!r})",
+        )
+    _meet(input, other)
     return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 

@@ -16,7 +16,7 @@ from gradcli.engine.places import warn
 from gradcli.engine.tensor import Size, Tensor, wrap
 from gradcli.engine.walk import run
 from gradcli.ops.core import OPERATORS
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
 _CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
@@ -92,6 +92,8 @@ def grad(
         (tensor(6.),)
     """
     outputs, inputs = _listed(outputs), _listed(inputs)
+    if not inputs:
+        raise RuntimeFault("E0404", "`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
         raise ValueFault(
             "E0304",
@@ -258,6 +260,10 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
 
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
+    if isinstance(g, str | dict | set):
+        raise TypeFault(
+            "E0303", f"gradients can be either Tensors or None, but got {type(g).__name__}"
+        )
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
     if shape != tuple(edge.shape):
         raise RuntimeFault(

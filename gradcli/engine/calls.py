@@ -236,6 +236,13 @@ def mean(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
 ) -> Any:
     """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
+    if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
+        name = dtypes.to_dtype(dtype).scalar_name
+        raise RuntimeFault(
+            "E0309",
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point "
+            f"or complex dtype. Got: {name}",
+        )
     return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
 
 

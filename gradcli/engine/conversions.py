@@ -41,6 +41,8 @@ class Conversions:
                 dtype = given
         if device is not None and str(device) != str(self.device):
             return _no_device(str(device))
+        if isinstance(dtype, str) and not dtypes.is_name(dtype):
+            raise dtypes.no_device_name(dtype)
         target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
         if target is self.dtype:
             return OPERATORS["clone"](self) if copy else self

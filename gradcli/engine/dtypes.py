@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.words import SCALARS
 
 
@@ -142,6 +142,24 @@ def set_default_dtype(dtype: Any) -> None:
             help="use float32 or float64",
         )
     _default = dtype
+
+
+def is_name(text: str) -> bool:
+    """Whether text names a dtype."""
+    name = text.rpartition(".")[2]
+    return name in BY_NAME or name in BY_TENSOR
+
+
+def no_device_name(text: str) -> RuntimeFault:
+    """The error of ``x.to("foo")``."""
+    return RuntimeFault(
+        "E0905",
+        f"{text!r} is neither a dtype nor a device",
+        help=f"one of cpu, cuda, {', '.join(d.name for d in ALL)}",
+        torch="Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, "
+        "maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of "
+        f"device string: {text.partition(':')[0]}",
+    )
 
 
 def to_dtype(dtype: Any) -> DType:

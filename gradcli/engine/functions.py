@@ -19,6 +19,7 @@ from gradcli.ops.core import OPERATORS
 from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.shape import normal_dim
+from gradcli.ops.words import not_a
 
 HIDDEN = frozenset(
     ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast",
@@ -34,10 +35,7 @@ def _tensors(name: str, tensors: Any) -> list:
     if isinstance(tensors, Tensor):
         return list(tensors)
     if not isinstance(tensors, list | tuple):
-        raise TypeFault(
-            "E0303", f"{name} needs a list of tensors, got {type(tensors).__name__}",
-            help=f"write {name}([a, b])",
-        )  # fmt: skip
+        raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
     return [t if getattr(t, "__gradcli_rank__", 0) else as_tensor(t) for t in tensors]
 
 
@@ -54,13 +52,17 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """``max(x)``, ``max(x, dim)`` with indices, ``max(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    return input.max(dim, keepdim) if dim is not None else OPERATORS["amax"](input)
+    if dim is not None or isinstance(input, Tensor):
+        return input.max(dim, keepdim)
+    return OPERATORS["amax"](input)
 
 
 def torch_min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """``min(x)``, ``min(x, dim)`` with indices, ``min(x, other)``: as PyTorch overloads it."""
     input = as_value(input)
-    return input.min(dim, keepdim) if dim is not None else OPERATORS["amin"](input)
+    if dim is not None or isinstance(input, Tensor):
+        return input.min(dim, keepdim)
+    return OPERATORS["amin"](input)
 
 
 def as_value(x: Any) -> Any:

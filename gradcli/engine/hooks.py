@@ -21,7 +21,7 @@ def _as_tensor(g: Any, node: Node) -> Tensor:
 def arriving(node: Node, g: Any, recorded: bool) -> Any:
     """Tensor hooks: they see a gradient wherever it arrives, whether the node runs or not."""
     for hook in list((node.extra.hooks or {}).values()):
-        g = _replaced(hook(_as_tensor(g, node)), g, node, recorded)
+        g = _replaced(hook(_as_tensor(g, node)), g, node, recorded, hook)
     return g
 
 
@@ -70,7 +70,7 @@ def _replaced_all(result: Any, g: Any, node: Node, recorded: bool) -> Any:
     return Cotangents([t if t is None or recorded else t.array for t in result])
 
 
-def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:
+def _replaced(result: Any, g: Any, node: Node, recorded: bool, hook: Any = None) -> Any:
     if result is None:
         return g
     if not isinstance(result, Tensor):
@@ -78,12 +78,14 @@ def _replaced(result: Any, g: Any, node: Node, recorded: bool) -> Any:
             "E0407",
             f"a hook must return a Tensor or None, got {type(result).__name__}",
             help="return the new gradient, or nothing",
+            torch=f"expected Variable, but hook returned {type(result).__name__!r}",
         )
     if result.array.shape != node.shape:
         raise RuntimeFault(
             "E0407",
             f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape "
             f"{tuple(node.shape)}",
+            torch=f"hook {getattr(hook, '__name__', 'hook')!r} has changed the size of value",
         )
     return result if recorded else result.array
 

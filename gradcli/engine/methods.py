@@ -20,7 +20,7 @@ from gradcli.engine.short_ways import binary_method, has_short_way, standing_for
 from gradcli.engine.tensor import Tensor
 from gradcli.engine.values import raw
 from gradcli.ops.core import OPERATORS, Operator
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.indexing import is_basic
 
 _SYMBOLS = {
@@ -76,7 +76,7 @@ def _plain_part(part: Any) -> Any:
         if array.dtype.kind not in "bui":
             raise _no_index("a list of other things than whole numbers")
         return array
-    raise _no_index(f"a {type(part).__name__}")
+    raise _no_index(f"a {type(part).__name__}", type(part).__name__)
 
 
 def _bound(bound: Any) -> int | None:
@@ -88,14 +88,20 @@ def _bound(bound: Any) -> int | None:
         raise _no_index(f"a {type(bound).__name__} in a slice") from None
 
 
-def _no_index(what: str) -> IndexFault:
+def _no_index(what: str, kind: str = "") -> IndexFault:
+    said = None
+    if "tensor" in what:
+        said = "tensors used as indices must be long, int, byte or bool tensors"
+    elif kind:
+        said = (
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {kind})"
+        )
     return IndexFault(
         "E0307",
         f"{what} cannot index a tensor",
         help="use whole numbers, slices, None, ..., integer or boolean tensors",
-        torch="tensors used as indices must be long, int, byte or bool tensors"
-        if "tensor" in what
-        else None,
+        torch=said,
     )
 
 
@@ -202,8 +208,13 @@ def _in_place(op: Operator) -> Callable:
 
 def _augmented(op: Operator) -> Callable:
     def method(self: Tensor, other: Any) -> Tensor:
-        overlap(self, other)
-        return write_result(self, op, other)
+        try:
+            overlap(self, other)
+            return write_result(self, op, other)
+        except TypeFault:
+            if other is None or isinstance(other, str | list | tuple | dict | set):
+                return NotImplemented  # Python says that += is not for these two
+            raise
 
     return method
 
@@ -228,10 +239,42 @@ def _view(self: Tensor, *sizes: Any) -> Tensor:
     return out
 
 
+def _repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """The tensor repeated along each dimension. Raises RuntimeFault (E0306) for too few of them."""
+    if len(repeats) == 1 and isinstance(repeats[0], tuple | list):
+        repeats = tuple(repeats[0])
+    if len(repeats) < self.array.ndim:
+        raise RuntimeFault(
+            "E0306",
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor",
+            help="x.tile(...) takes fewer",
+        )
+    sizes = (1,) * (len(repeats) - self.array.ndim) + self.array.shape
+    if repeats and min(repeats) < 0:
+        shape = [r * n for r, n in zip(repeats, sizes, strict=True)]
+        raise RuntimeFault(
+            "E0306", f"Trying to create tensor with negative dimension {min(shape)}: {shape}"
+        )
+    return OPERATORS["tile"](self, tuple(repeats))
+
+
+def _one_more(self: Tensor, dim: int) -> Tensor:
+    """A dimension of size 1 put in at ``dim``."""
+    return OPERATORS["unsqueeze"](self, dim)
+
+
+def _exchanged(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    return OPERATORS["transpose"](self, dim0, dim1)
+
+
 def _t(self: Tensor) -> Tensor:
     if self.array.ndim > 2:
-        raise TypeFault(
-            "E0305", f"t() expects at most 2 dimensions, this tensor has {self.array.ndim}"
+        raise RuntimeFault(
+            "E0305",
+            f"t() expects a tensor with <= 2 dimensions, but self is {self.array.ndim}D",
+            help="x.mT exchanges the last two",
         )
     # PyTorch gives a vector a node of its own here too.
     turned = OPERATORS["mT"](self) if self.array.ndim == 2 else OPERATORS["reverse_dims"](self)
@@ -245,9 +288,17 @@ def extreme_method(name: str) -> Callable:
     def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         if getattr(dim, "__gradcli_rank__", 0):
             return OPERATORS[along](self, dim)
-        if dim is None:
-            return called(OPERATORS[full](self), f"{name.capitalize()}Backward1")
-        return _extremes(self, dim, keepdim, name)
+        try:
+            if dim is None:
+                return called(OPERATORS[full](self), f"{name.capitalize()}Backward1")
+            return _extremes(self, dim, keepdim, name)
+        except (RuntimeFault, IndexFault, UnwrittenFault) as fault:
+            said = (fault.torch or "").replace(f"arg{name}(", f"{name}(")
+            said = said.replace(f"{name}_values_cpu", f"{name}_all")
+            fault.torch = said.replace(f"a{name}(", f"{name}(") or None
+            raise
+
+    method.__name__ = method.__qualname__ = name
 
     return method
 
@@ -335,7 +386,12 @@ def install() -> None:
     Tensor.view = _view
     Tensor.expand = sizes_method(OPERATORS["expand"])
     Tensor.permute = sizes_method(OPERATORS["permute"])
-    Tensor.repeat = sizes_method(OPERATORS["tile"])
+    Tensor.repeat = _repeat
+    Tensor.flip = sizes_method(OPERATORS["flip"])
+    Tensor.unsqueeze = _one_more
+    Tensor.transpose = Tensor.swapaxes = _exchanged
+    _one_more.__name__ = _one_more.__qualname__ = "unsqueeze"
+    _exchanged.__name__ = _exchanged.__qualname__ = "transpose"
     Tensor.flatten = flatten
     Tensor.t = _t
     Tensor.max = extreme_method("max")

@@ -128,6 +128,8 @@ class set_grad_enabled(_Switch):
                 f"set_grad_enabled(): argument 'enabled' must be bool, not "
                 f"{type(enabled).__name__}",
                 help="write set_grad_enabled(True) or set_grad_enabled(False)",
+                torch="set_grad_enabled(): argument 'enabled' (position 1) must be bool, not "
+                f"{type(enabled).__name__}",
             )
         super().__init__()
         self.value = bool(enabled)

@@ -26,11 +26,12 @@ from gradcli.engine import (
 )
 from gradcli.engine.graph import AccumulateGrad
 from gradcli.engine.inplace import set_item, write_result
-from gradcli.engine.methods import overlap, plain_index
+from gradcli.engine.methods import overlap, plain_index, sizes_method
 from gradcli.engine.modes import mode
 from gradcli.engine.naming import called, reshaped
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
 COMPOSED = (calls, multiplying, bits, arranging, counting, statistics, placing, strided)
@@ -177,7 +178,7 @@ def _to_type(name: str, dtype: dtypes.DType) -> Callable:
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
     steps = tuple(s // self.dtype.itemsize for s in self.own_array().strides)
-    return steps if dim is None else steps[dim]
+    return steps if dim is None else steps[normal_dim(dim, len(steps))]
 
 
 def _storage_offset(self: Tensor) -> int:
@@ -229,7 +230,7 @@ def install() -> None:
         setattr(Tensor, f"__{word}__", function)
         setattr(Tensor, f"__r{word}__", lambda self, other, f=function: f(self, other))
     Tensor.__invert__ = bits.bitwise_not
-    Tensor.tile = Tensor.repeat
+    Tensor.tile = sizes_method(OPERATORS["tile"])
     Tensor.fill_diagonal_ = counting.fill_diagonal_
     Tensor.logsumexp = _kin("logsumexp")
     Tensor.unfold = placing.unfold

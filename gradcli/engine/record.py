@@ -20,7 +20,7 @@ from gradcli.engine.refusals import PICKY, refused
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops import limits
 from gradcli.ops.core import Operator, is_number
-from gradcli.ops.errors import Fault, RuntimeFault
+from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.words import ONE_TYPE, needs_floats, not_a, sizes_differ, types_differ
 
 _budget = limits.budget
@@ -255,7 +255,7 @@ def saves_inference() -> RuntimeFault:
     )
 
 
-def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFault:
+def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
     """NumPy's complaint in the words of the user's operands."""
     shapes = [tuple(np.shape(r)) for r in raw]
     if len(shapes) > 1:
@@ -270,4 +270,6 @@ def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> RuntimeFaul
                 operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),
                 torch=sizes_differ(*shapes),
             )
+    if "slice step" in str(fault):
+        return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
     return RuntimeFault("E0303", f"{op.name}: {fault}")

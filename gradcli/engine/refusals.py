@@ -52,7 +52,7 @@ _KERNELS = {
     "leaky_relu": ("leaky_relu_cpu", _WHOLE), "softplus": ("softplus_cpu", _WHOLE),
     "logsigmoid": ("log_sigmoid_cpu", _WHOLE), "dot": ("dot", _TRUTHS),
 }  # fmt: skip
-PICKY = frozenset(("sub", *_OF_TRUTHS, *_OF_COMPLEX, *_UNWRITTEN, *_KERNELS))
+PICKY = frozenset(("sub", "isclose", *_OF_TRUTHS, *_OF_COMPLEX, *_UNWRITTEN, *_KERNELS))
 """The names of operators that are not for every element type."""
 
 
@@ -62,6 +62,12 @@ def refused(name: str, inputs: Sequence[Any]) -> Fault | None:
     kinds = {d.kind for d in dtypes}
     if name == "sub":
         return _no_difference(dtypes, len(inputs)) if 0 in kinds else None
+    if name == "isclose":
+        if len(dtypes) < 2 or dtypes[0] is dtypes[1]:
+            return None
+        names = [d.scalar_name for d in dtypes]
+        said = f"{names[0]} did not match {names[1]}"
+        return RuntimeFault("E0309", said, help=f"write other.to({dtypes[0]!r})")
     if 0 in kinds and len(kinds) == 1 and name in _OF_TRUTHS:
         return _fault(RuntimeFault, name, "bool", _OF_TRUTHS[name])
     if 3 in kinds and name in _OF_COMPLEX:

@@ -105,7 +105,9 @@ class Tensor(Facts, Conversions):
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeFault(
-                    "E0303", f"grad must be a Tensor or None, got {type(value).__name__}"
+                    "E0303",
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}",
                 )
             if value.array.shape != self.array.shape:
                 raise RuntimeFault(
@@ -146,6 +148,16 @@ class Tensor(Facts, Conversions):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeFault(
+                "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
+            )
+        if self.edge is not None and not value.dtype.differentiable:
+            raise RuntimeFault(
+                "E0309",
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype",
+            )
         self.array = value.own_array()
         self.dtype = value.dtype
         if self.edge.__class__ is AccumulateGrad:
@@ -244,6 +256,8 @@ class Tensor(Facts, Conversions):
                 "E0404",
                 f"requires_grad must be bool, not {type(requires_grad).__name__}",
                 help="True or False",
+                torch="requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}",
             )
         if requires_grad:
             if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self.is_leaf):
@@ -415,10 +429,20 @@ class Tensor(Facts, Conversions):
         return self.array.item()
 
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._number() if self.dtype.kind < 3 else self._real("double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(self._number() if self.dtype.kind < 3 else self._real("int64_t"))
+
+    def _real(self, wanted: str) -> float:
+        number = self._number()
+        if number.imag:
+            raise RuntimeFault(
+                "E0310",
+                f"value cannot be converted to type {wanted} without overflow",
+                help="take x.real, x.imag or x.abs()",
+            )
+        return number.real
 
     def __complex__(self) -> complex:
         return complex(self._number())
@@ -451,7 +475,9 @@ class Tensor(Facts, Conversions):
             return format(self.array.item(), spec)
         if spec:
             raise TypeFault(
-                "E0303", "a format such as :.4f needs a single number, not a tensor with dimensions"
+                "E0303",
+                "a format such as :.4f needs a single number, not a tensor with dimensions",
+                torch="unsupported format string passed to Tensor.__format__",
             )
         return repr(self)
 

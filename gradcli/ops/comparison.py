@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.core import constant, step
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.words import nothing_largest
 
 _TWO = ("x", "y")
 
@@ -70,11 +70,11 @@ def _count_nonzero(x: Any, dim: Dims) -> Any:
     return np.sum(x != 0, axis=normal_dims(dim, np.ndim(x)), dtype=np.int64)
 
 
-def _arg_extreme(find: Any) -> Any:
+def _arg_extreme(find: Any, name: str) -> Any:
     def compute(x: Any, dim: int | None, keepdim: bool) -> Any:
         axis = None if dim is None or not np.ndim(x) else normal_dim(dim, np.ndim(x))
         if not (np.size(x) if axis is None else np.shape(x)[axis]):
-            raise RuntimeFault("E0308", "an empty tensor has no largest or smallest entry")
+            raise nothing_largest(name, dim)
         return find(x, axis=axis, keepdims=keepdim)
 
     return compute
@@ -92,14 +92,14 @@ count_nonzero = constant(
 )
 argmax = constant(
     "argmax",
-    _arg_extreme(np.argmax),
+    _arg_extreme(np.argmax, "argmax"),
     params=_REDUCE,
     dtypes="keep",
     doc="Index of the first maximum.",
 )
 argmin = constant(
     "argmin",
-    _arg_extreme(np.argmin),
+    _arg_extreme(np.argmin, "argmin"),
     params=_REDUCE,
     dtypes="keep",
     doc="Index of the first minimum.",

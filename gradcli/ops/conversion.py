@@ -25,7 +25,12 @@ def _clone(x: Any) -> Any:
 
 def _imag(x: Any) -> Any:
     if not is_complex(x):
-        raise RuntimeFault("E0309", "imag is for complex tensors", help="a real tensor has none")
+        raise RuntimeFault(
+            "E0309",
+            "imag is for complex tensors",
+            help="a real tensor has none",
+            torch="imag is not implemented for tensors with non-complex dtypes.",
+        )
     return np.imag(x)
 
 

@@ -112,24 +112,45 @@ def _read(equation: Any, ranks: Sequence[int]) -> tuple[list[str], str]:
     if not arrow:
         out = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
     if not all(c.isalpha() and c.isascii() for c in letters + out):
-        raise ValueFault("E0304", f"{equation!r} is no equation of einsum", help=_HELP)
+        wrong = next(i for i, c in enumerate(text) if not (c.isalpha() and c.isascii()))
+        raise RuntimeFault(
+            "E0304",
+            f"{equation!r} is no equation of einsum",
+            help=_HELP,
+            torch=f"einsum(): invalid subscript given at index {wrong} in the equation string, "
+            "subscripts must be in [a-zA-Z]",
+        )
     if len(parts) != len(ranks):
         raise RuntimeFault(
-            "E0301", f"einsum: {len(parts)} operands in {equation!r}, {len(ranks)} given"
+            "E0301",
+            f"einsum: {len(parts)} operands in {equation!r}, {len(ranks)} given",
+            torch="einsum(): "
+            f"{'fewer' if len(ranks) < len(parts) else 'more'} operands were provided than "
+            "specified in the equation",
         )
-    for part, rank in zip(parts, ranks, strict=True):
+    for place, (part, rank) in enumerate(zip(parts, ranks, strict=True)):
         if len(part) != rank:
             raise RuntimeFault(
-                "E0301", f"einsum: {part!r} stands for a tensor of {rank} dimensions"
+                "E0301",
+                f"einsum: {part!r} stands for a tensor of {rank} dimensions",
+                torch=f"einsum(): the number of subscripts in the equation ({len(part)}) does not "
+                f"match the number of dimensions ({rank}) for operand {place} and no ellipsis was "
+                "given",
             )
     for c in out:
         if out.count(c) > 1 or c not in letters:
-            raise ValueFault(
-                "E0304", f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}"
+            raise RuntimeFault(
+                "E0304",
+                f"einsum: the letter {c!r} of the result is {_WHY[c in letters]}",
+                torch=f"einsum(): output subscript {c} {_TORCHS[c in letters]}",
             )
     return parts, out
 
 
+_TORCHS = {
+    False: "does not appear in the equation for any input operand",
+    True: "appears more than once in the output",
+}
 _WHY = {False: "in no operand", True: "there twice"}
 _HELP = "write einsum('ij,jk->ik', A, B): letters for dimensions, the result's behind the arrow"
 

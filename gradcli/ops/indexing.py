@@ -78,14 +78,15 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
             operands=((0, f"shape {tuple(shape)}"),),
             torch=f"too many indices for tensor of dimension {len(shape)}",
         )
-    axis = 0
+    axis = added = 0
     for p in parts:
         if p is None or p is Ellipsis:
+            added += p is None
             continue
         if isinstance(p, int | np.integer) and not -shape[axis] <= p < shape[axis]:
             return IndexFault(
                 "E0307",
-                f"index {p} is out of bounds for dimension {axis} with size {shape[axis]}",
+                f"index {p} is out of bounds for dimension {axis + added} with size {shape[axis]}",
                 help=f"use {-shape[axis]} to {shape[axis] - 1}" if shape[axis] else None,
                 operands=((0, f"shape {tuple(shape)}"),),
             )

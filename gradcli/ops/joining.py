@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.core import linear
 from gradcli.ops.device import zeros
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.limits import charge_shape
 from gradcli.ops.shape import normal_dim
@@ -17,7 +17,7 @@ from gradcli.ops.shape import normal_dim
 
 def _join(*xs: Any, dim: int) -> Any:
     if not xs:
-        raise RuntimeFault(
+        raise ValueFault(
             "E0306",
             "cat needs at least one tensor",
             help="write cat([a, b])",

@@ -12,10 +12,20 @@ import numpy as np
 
 from gradcli.ops.comparison import sign
 from gradcli.ops.core import elementwise, is_complex
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.words import SCALARS
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
+    kind = getattr(condition, "dtype", None)
+    if kind is not None and kind.kind not in "bu":
+        raise RuntimeFault(
+            "E0309",
+            "the condition of where has to be a tensor of booleans",
+            help="write where(c != 0, x, y)",
+            torch="where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{SCALARS.get(str(kind), kind)}",
+        )
     return np.where(condition, x, y)[()]
 
 
@@ -99,7 +109,12 @@ fmin = elementwise(
 
 def _clamp(x: Any, min: Any, max: Any) -> Any:
     if min is None and max is None:
-        raise ValueFault("E0304", "clamp needs min, max or both", help="write clamp(x, 0, 1)")
+        raise RuntimeFault(
+            "E0304",
+            "clamp needs min, max or both",
+            help="write clamp(x, 0, 1)",
+            torch="torch.clamp: At least one of 'min' or 'max' must not be None",
+        )
     # Of two equal zeros NumPy takes the second, PyTorch x: it keeps its sign.
     if min is not None:
         x = np.maximum(min, x)

@@ -12,7 +12,6 @@ import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.core import general, linear
-from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.rounding import rounded_once
@@ -31,6 +30,7 @@ from gradcli.ops.shape import (
     unsqueeze,
 )
 from gradcli.ops.summing import ordered_sum, sum_in_lanes
+from gradcli.ops.words import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
 _exp, _log = rounded_once(np.exp), rounded_once(np.log)
@@ -259,12 +259,12 @@ norm = general(
 )
 
 
-def _extreme(find: Any) -> Any:
+def _extreme(find: Any, name: str) -> Any:
     def compute(x: Any, dim: Dims, keepdim: bool) -> Any:
         if not np.size(x) and (
             dim is None or 0 in [np.shape(x)[d] for d in normal_dims(dim, np.ndim(x))]
         ):
-            raise RuntimeFault("E0308", "an empty tensor has no largest or smallest entry")
+            raise nothing_largest(name, dim)
         return find(x, axis=_axes(x, dim), keepdims=keepdim)
 
     return compute
@@ -290,7 +290,7 @@ def _extreme_jvp(tx: Any, x: Any, out: Any, dim: Dims, keepdim: bool) -> Any:
 
 amax = general(
     "amax",
-    _extreme(np.max),
+    _extreme(np.max, "amax"),
     lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
     jvp=_extreme_jvp,
     params=_REDUCE,
@@ -301,7 +301,7 @@ amax = general(
 )
 amin = general(
     "amin",
-    _extreme(np.min),
+    _extreme(np.min, "amin"),
     lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
     jvp=_extreme_jvp,
     params=_REDUCE,

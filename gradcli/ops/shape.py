@@ -37,9 +37,19 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    if shape and min(shape) < -1:
+        wrong = next(i for i, n in enumerate(shape) if n < -1)
+        raise RuntimeFault(
+            "E0306", f"invalid shape dimension {shape[wrong]} at index {wrong} of shape "
+            f"{list(shape)}",
+        )  # fmt: skip
     try:
         return np.reshape(x, shape)
     except ValueError:
+        if shape.count(-1) > 1:
+            raise RuntimeFault(
+                "E0306", "only one dimension can be inferred", help="write -1 once"
+            ) from None
         have = np.shape(x)
         raise RuntimeFault(
             "E0306",
@@ -330,9 +340,19 @@ undiagonal = linear(
 )
 
 
+def _at_least_matrix(name: str, x: Any) -> Any:
+    if np.ndim(x) < 2:
+        raise RuntimeFault(
+            "E0301",
+            f"{name}: input tensor must have at least 2 dimensions",
+            operands=((0, f"shape {np.shape(x)}"),),
+        )
+    return x
+
+
 tril = linear(
     "tril",
-    lambda x, diagonal: np.tril(x, diagonal),
+    lambda x, diagonal: np.tril(_at_least_matrix("tril", x), diagonal),
     lambda g, diagonal: tril(g, diagonal),
     params={"diagonal": 0},
     dtypes="keep",
@@ -341,7 +361,7 @@ tril = linear(
 )
 triu = linear(
     "triu",
-    lambda x, diagonal: np.triu(x, diagonal),
+    lambda x, diagonal: np.triu(_at_least_matrix("triu", x), diagonal),
     lambda g, diagonal: triu(g, diagonal),
     params={"diagonal": 0},
     dtypes="keep",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 
 SCALARS = {
     "float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
@@ -109,3 +109,15 @@ def not_a(
 
 _SPOKEN = {"Tensor": "a tensor", "int": "a whole number"}
 _HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
+
+
+def nothing_largest(name: str, dim: Any) -> RuntimeFault | IndexFault:
+    """The error of an extreme of no entries."""
+    if dim is None:
+        said = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if not name.startswith("arg"):
+            said += " Specify the reduction dim with the 'dim' argument."
+    else:
+        said = f"{name}(): Expected reduction dim {dim} to have non-zero size."
+    cls = RuntimeFault if dim is None and not name.startswith("arg") else IndexFault
+    return cls("E0308", "an empty tensor has no largest or smallest entry", torch=said)

@@ -11,6 +11,8 @@ from gradcli.engine.modes import enable_grad, no_grad
 from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.limits import step as turn
 
+_SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
+
 
 class Optimizer:
     """Holds parameters in groups and updates them in place by their ``grad``.
@@ -84,10 +86,18 @@ class Optimizer:
     def _check(self, group: Mapping[str, Any]) -> None:
         for name, value in group.items():
             if name in _NOT_NEGATIVE and value < 0.0:
-                raise ValueFault("E0304", f"{name} must not be negative, got {value}")
+                raise ValueFault(
+                    "E0304",
+                    f"{name} must not be negative, got {value}",
+                    torch=f"Invalid {_SPOKEN.get(name, f'{name} value')}: {value}",
+                )
         for i, beta in enumerate(group.get("betas", ())):
             if not 0.0 <= beta < 1.0:
-                raise ValueFault("E0304", f"betas[{i}] must be at least 0 and below 1, got {beta}")
+                raise ValueFault(
+                    "E0304",
+                    f"betas[{i}] must be at least 0 and below 1, got {beta}",
+                    torch=f"Invalid beta parameter at index {i}: {beta}",
+                )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients: None, or zeros where ``set_to_none`` is False."""

@@ -24,13 +24,14 @@ def scope(lib: Any) -> dict[str, Any]:
     }
 
 
-def raised(lib: Any, line: str) -> str:
-    """The name of Python's exception that a line raises, or ``nothing``."""
+def raised(lib: Any, line: str) -> list[str]:
+    """The name of Python's exception that a line raises, and its text; or ``nothing``."""
     try:
         eval(line, scope(lib))
     except Exception as fault:
-        return next(c.__name__ for c in type(fault).__mro__ if c.__module__ == "builtins")
-    return "nothing"
+        kind = next(c.__name__ for c in type(fault).__mro__ if c.__module__ == "builtins")
+        return [kind, str(fault)]
+    return ["nothing", ""]
 
 
 MISUSES = """

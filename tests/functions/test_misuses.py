@@ -1,8 +1,9 @@
-"""A wrong call raises what PyTorch raises for it, and says something of its own."""
+"""A wrong call raises what PyTorch raises for it, and says what PyTorch says."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -11,23 +12,84 @@ import pytest
 sys.path[:0] = [str(Path(__file__).parent)]
 
 from misuses import MISUSES, raised  # noqa: E402
+from statements import OWN_WORDS, RARE, STATEMENTS, refusal  # noqa: E402
 
 import gradcli  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore")
 RECORD = json.loads((Path(__file__).parents[1] / "oracles" / "misuses.json").read_text("utf-8"))
+# Signatures of C++ and counts of arguments: Python says these here, in its own words.
+OF_BINDING = re.compile(
+    r"invalid combination|takes no keyword|unexpected keyword|missing \d|argument .* must be|"
+    r"positional argument|no arguments"
+)
+
+
+def spoken(said: list[str]) -> list[str]:
+    return [said[0], said[1].replace("gradcli", "torch")]
 
 
 def test_the_recording_is_of_these_lines():
     assert RECORD["made_with"]["torch"] == "2.13.0"
     assert list(RECORD["cases"]) == MISUSES
+    listed = [*STATEMENTS, *(line for lines in OWN_WORDS.values() for line in lines)]
+    assert list(RECORD["statements"]) == listed
     assert len(MISUSES) > 500
+    assert len(STATEMENTS) > 400
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_each_raises_what_pytorch_raises():
     differ = [
         f"{line}: PyTorch {want}, here {got}"
-        for line, want in RECORD["cases"].items()
-        if (got := raised(gradcli, line)) != want
+        for line, (want, _) in RECORD["cases"].items()
+        if (got := raised(gradcli, line)[0]) != want
     ]
     assert not differ, "\n".join(differ)
+
+
+def test_each_says_what_pytorch_says():
+    differ = [
+        f"{line}:\n  PyTorch {want[1]}\n  here {got[1]}"
+        for line, want in RECORD["cases"].items()
+        if line not in RARE
+        and not OF_BINDING.search(want[1])
+        and (got := spoken(raised(gradcli, line))) != want
+    ]
+    assert not differ, "\n".join(differ)
+    assert len(RARE) < 110
+
+
+def test_common_statements_are_refused_in_pytorchs_words():
+    differ = [
+        f"{line}:\n  PyTorch {want}\n  here {got}"
+        for line in STATEMENTS
+        if (got := spoken(refusal(gradcli, line))) != (want := RECORD["statements"][line])
+    ]
+    assert not differ, "\n".join(differ)
+
+
+@pytest.mark.parametrize("reason", OWN_WORDS)
+def test_what_is_listed_as_different_differs(reason):
+    lines = OWN_WORDS[reason]
+    said = {line: spoken(refusal(gradcli, line)) for line in lines}
+    assert not [line for line in lines if said[line] == RECORD["statements"][line]]
+    if "takes more" not in reason and "slot" not in reason:
+        assert not [line for line in lines if said[line][0] == "nothing"]
+
+
+def test_an_error_of_a_matrix_is_caught_by_its_own_name():
+    assert issubclass(gradcli.linalg.LinAlgError, RuntimeError)
+    with pytest.raises(gradcli.linalg.LinAlgError, match="singular") as fault:
+        gradcli.linalg.inv(gradcli.zeros(2, 2))
+    assert type(fault.value).__name__ == "_LinAlgError"
+    with pytest.raises(gradcli.linalg.LinAlgError, match="order 2"):
+        gradcli.linalg.cholesky(gradcli.ones(2, 2))
+
+
+def test_a_singular_matrix_among_others():
+    both = gradcli.stack([gradcli.zeros(2, 2), 2 * gradcli.eye(2)])
+    inverse, info = gradcli.linalg.inv_ex(both)
+    assert info.tolist() == [1, 0]
+    assert inverse[1].tolist() == [[0.5, 0], [0, 0.5]]
+    assert gradcli.isnan(inverse[0]).all()
+    assert gradcli.linalg.cond(gradcli.zeros(2, 2), 1).item() == float("inf")

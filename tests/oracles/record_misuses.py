@@ -1,5 +1,6 @@
-"""Record which exceptions PyTorch raises for the wrong calls of tests/functions/misuses.py.
+"""Record which exceptions PyTorch raises for wrong calls, and what they say.
 
+The calls are those of tests/functions/misuses.py and tests/functions/statements.py.
 Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_misuses.py
 Writes tests/oracles/misuses.json. A line that raises nothing there ends the run.
 """
@@ -8,28 +9,34 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "functions"))
 
 from misuses import MISUSES, raised  # noqa: E402
+from statements import OWN_WORDS, STATEMENTS, refusal  # noqa: E402
 
 
 def main() -> None:
     import torch
 
+    warnings.simplefilter("ignore")
     cases = {line: raised(torch, line) for line in MISUSES}
-    silent = [line for line, name in cases.items() if name == "nothing"]
+    listed = [*STATEMENTS, *(line for lines in OWN_WORDS.values() for line in lines)]
+    statements = {line: refusal(torch, line) for line in listed}
+    silent = [line for line, (kind, _) in {**cases, **statements}.items() if kind == "nothing"]
     if silent:
         raise SystemExit("these raise nothing:\n" + "\n".join(silent))
     record = {
         "made_with": {"torch": torch.__version__.partition("+")[0]},
         "script": "tests/oracles/record_misuses.py",
         "cases": cases,
+        "statements": statements,
     }
     (HERE / "misuses.json").write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
-    print(f"{len(cases)} lines")
+    print(f"{len(cases)} calls, {len(statements)} statements")
 
 
 if __name__ == "__main__":
