@@ -21,6 +21,7 @@ from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
+from gradcli.ops.words import not_a
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 _add, _sub, _div, _pow = (binary_method(O[name], depth=2) for name in ("add", "sub", "div", "pow"))
@@ -163,9 +164,16 @@ def sgn(input: Any) -> Any:
 
 def copysign(input: Any, other: Any) -> Any:
     """The size of ``input`` with the sign of ``other``."""
+    if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
+        raise not_a("Tensor", "copysign", "other", 1, other)
     signs = O["signbit"](other) if isinstance(other, Tensor) else np.signbit(other)
     size = O["abs"](input)
-    return called(O["where"](signs, -size, size), "CopysignBackward0", input, other)
+    out = O["where"](signs, -size, size)
+    if not isinstance(other, Tensor):
+        return called(out, "CopysignBackward1", input)
+    if other.requires_grad:  # nothing of it is taken, and so zeros are what arrives there
+        out = O["where"](wrap(np.zeros(out.shape, bool), dtypes.bool_), other, out)
+    return called(out, "CopysignBackward0", input, other)
 
 
 def xlogy(input: Any, other: Any) -> Any:
@@ -296,16 +304,16 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
 
 def dist(input: Any, other: Any, p: Any = 2) -> Any:
     """The p-norm of a difference."""
-    return O["norm"](input - other, p)
+    return called(O["norm"](input - other, p), "DistBackward0", input, other)
 
 
-def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
     normal_dim(dim, input.ndim)
     return O["softmax"](_typed(input, dtype), dim)
 
 
-def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
+def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
     normal_dim(dim, input.ndim)
     return O["log_softmax"](_typed(input, dtype), dim)
@@ -358,7 +366,14 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
 
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
     """The distances between all rows of two matrices."""
-    return O["norm"](O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3), p, -1)
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeFault(
+            "E0301",
+            "X1 and X2 must have the same number of columns. "
+            f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
+        )
+    gaps = O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3)
+    return called(O["norm"](gaps, p, -1), "CdistBackward0", x1, x2)
 
 
 def angle(input: Any) -> Any:

@@ -503,6 +503,10 @@ class Tensor(Facts, Conversions):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
                 "protocol at the moment.",
                 help="copy y.detach()",
+                torch="Only Tensors created explicitly by the user (graph leaves) support the "
+                "deepcopy protocol at the moment.  If you were attempting to deepcopy a module, "
+                "this may be because of a gradcli.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001",
             )
         out = _new(type(self))
         out.array, out.dtype, out.edge = np.array(self.array)[()], self.dtype, None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
-from gradcli.ops.core import bilinear, elementwise, is_number, linear, step
+from gradcli.ops.core import OPERATORS, bilinear, elementwise, is_complex, is_number, linear, step
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
@@ -227,16 +227,20 @@ def _power_by_base(t: Any, x: Any, y: Any) -> Any:
     return t * where(flat, 0.0, y * x ** where(flat, 1.0, y - 1))
 
 
+def _real(x: Any) -> Any:
+    return OPERATORS["real"](x) if is_complex(x) else x
+
+
 def _power_by_exponent(t: Any, x: Any, y: Any, out: Any) -> Any:
     if is_number(x):
         # The logarithm of a number is a number: a choice between numbers has no dtype to keep.
         if x == 0:
-            return t * where(y >= 0, 0.0, -out)
+            return t * where(_real(y) >= 0, 0.0, -out)
         return t * (
             out * (cmath.log(x) if isinstance(x, complex) else math.log(x) if x > 0 else math.nan)
         )
     # 0**y is constant in y for y >= 0: no 0 * log(0).
-    flat = logical_and(x == 0, y >= 0)
+    flat = logical_and(x == 0, _real(y) >= 0)
     return t * where(flat, 0.0, out * log(where(flat, 1.0, x)))
 
 

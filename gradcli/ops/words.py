@@ -51,7 +51,7 @@ def needs_floats(name: str, dtype: str) -> str:
     )
 
 
-ONE_TYPE = frozenset(("matmul", "dot", "contract"))
+ONE_TYPE = frozenset(("matmul", "dot"))
 """Products whose two sides have one element type."""
 
 
@@ -63,7 +63,7 @@ def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
         said = (
             f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
         )
-    elif name == "contract" or (x.ndim > 2 and y.ndim > 2):
+    elif x.ndim > 2 and y.ndim > 2:
         said = f"expected scalar type {names[0]} but found {names[1]}"
     elif y.ndim == 1:
         said = (

@@ -277,6 +277,9 @@ def scalar_only(out: Any) -> None:
             "E0403",
             f"grad needs a scalar-valued function, this one gave shape {tuple(out.shape)}",
             help="reduce with sum(), or use jacobian",
+            torch="grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got "
+            f"tensor with {len(out.shape)} dims. Maybe you wanted to use the vjp or jacrev APIs "
+            "instead?",
         )
 
 

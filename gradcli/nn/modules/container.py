@@ -213,11 +213,12 @@ class ParameterDict(_Named, Module):
         plain = isinstance(values, dict) and not isinstance(values, OrderedDict)
         super().update(sorted(values.items()) if plain else values)
 
-    def _inner_lines(self) -> list[str]:
-        return [
+    def extra_repr(self) -> str:
+        """A line for each parameter."""
+        return "\n".join(
             f"  ({name}): Parameter containing: [{p.type()} of size {_size(p)}]"
             for name, p in self.items()
-        ]
+        )
 
 
 class ParameterList(Module):
@@ -252,11 +253,12 @@ class ParameterList(Module):
     def __setitem__(self, index: int, value: Tensor) -> None:
         setattr(self, str(range(len(self))[index]), value)
 
-    def _inner_lines(self) -> list[str]:
-        return [
+    def extra_repr(self) -> str:
+        """A line for each parameter."""
+        return "\n".join(
             f"  ({name}): Parameter containing: [{p.dtype} of size {_size(p)}]"
             for name, p in self._parameters.items()
-        ]
+        )
 
 
 def _size(p: Parameter) -> str:
