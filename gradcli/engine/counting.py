@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.arranging import _whole
 from gradcli.engine.naming import by_element
+from gradcli.engine.picking import _whole
 from gradcli.engine.places import warn
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS as O

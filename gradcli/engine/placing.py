@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import functions
-from gradcli.engine.arranging import at_least, movedim, scatter, scatter_add, tensor_split
+from gradcli.engine.arranging import at_least, movedim, tensor_split
 from gradcli.engine.creation import eye
 from gradcli.engine.naming import called, of_its_own
+from gradcli.engine.picking import scatter, scatter_add
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
