@@ -43,7 +43,27 @@ class Piece:
         """The term without its sign."""
         parts = [*self.tops, w.joined(self.chain, "@")] if self.chain else self.tops
         c = self.c
-        return w.scaled(c if c.numerator > 0 else -c, parts, self.below)
+        c = c if c.numerator > 0 else -c
+        if len(self.chain) == 1 and (self.tops or c != 1):
+            found = self.shared(c)
+            if found is not None:
+                return found
+        return w.scaled(c, parts, self.below)
+
+    def shared(self, c: Fraction) -> Text | None:
+        """``c*diag(1/u)`` as ``diag(c/u)``; None where there is no such function."""
+        node = self.chain[0].node
+        if not isinstance(node, w.n.Call) or not isinstance(node.func, w.n.Name):
+            return None
+        inner = node.args[0] if node.func.id in ("diag", "sum", "mean") else None
+        if not isinstance(inner, w.n.Binary) or inner.op != "/":
+            return None
+        if not w.n.same(inner.left, w.n.Number(1, "1")):
+            return None
+        above = w.scaled(c * c.denominator, self.tops, [])
+        args = (w.n.Binary("/", above.node, inner.right), *node.args[1:])
+        found = Text(w.n.Call(node.func, args, ()), self.chain[0].cost + above.cost)
+        return w.scaled(Fraction(1, c.denominator), [found], self.below)
 
     def scalars(self) -> tuple:
         """What must be equal for two terms to be joined."""

@@ -127,7 +127,10 @@ class Graph:
 
     def added(self, dims: tuple[str, ...], *args: Text) -> Text:
         """A sum as a text; it is noted over what, since divided by the size it is a mean."""
+        size = w.inside(args[0], "abs")
         found = w.called("sum", *args)
+        if size is not None:
+            found = w.called("norm", size, w.numeral(1), *args[1:])
         self.sums[found.key] = dims
         return found
 
@@ -135,8 +138,25 @@ class Graph:
         """Put a vector on a label."""
         self.vectors.setdefault(label, []).append(vector)
 
+    def masked(self) -> None:
+        """Vectors beside an indicator go into it: ``where(test, v, 0)``."""
+        for k, m in enumerate(self.matrices):
+            test = w.chosen(m.chain[0][0]) if len(m.chain) == 1 and m.row != m.column else None
+            if test is None:
+                continue
+            chosen: list[Text] = []
+            for label, is_row in ((m.row, True), (m.column, False)):
+                ends = sum(label in (x.row, x.column) for x in self.matrices) == 1
+                if label in self.vectors and not (ends and label[1] < 0):
+                    part = elementwise(self.vectors.pop(label))
+                    chosen.append(w.called("unsqueeze", part, w.numeral(1)) if is_row else part)
+            if chosen:
+                whole = w.called("where", test, w.joined(chosen), w.numeral(0))
+                self.matrices[k] = Matrix(m.row, m.column, (atom(whole),))
+
     def fold(self) -> Text | None:
         """Fold all summed labels away; the scalar that is left where nothing is free."""
+        self.masked()
         while True:
             if len(self.matrices) == 1 and not self.vectors:
                 m = self.matrices[0]

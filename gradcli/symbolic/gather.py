@@ -17,6 +17,8 @@ def is_difference(node: n.Expr) -> bool:
 
 
 _ODD = frozenset(("sign", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf"))
+_LINEAR = {"sum": 1, "mean": 1, "trace": 1, "diag": 1, "dot": 2, "outer": 2, "unsqueeze": 1}
+"""Functions that are linear in so many of their first arguments."""
 _DEEPEST = 4
 """Brackets within brackets that a minus goes into."""
 
@@ -45,6 +47,12 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
             if None not in sides:
                 found = (node.args[0], *(x[0] for x in sides))
                 return n.Call(node.func, found, ()), sum(x[1] for x in sides)
+        for place in range(min(_LINEAR.get(node.func.id, 0), len(node.args))):
+            inner = turned(node.args[place], depth + 1)
+            if inner is not None:
+                given = list(node.args)
+                given[place] = inner[0]
+                return n.Call(node.func, tuple(given), ()), inner[1]
         return None
     if isinstance(node, n.Unary) and node.op == "-" and depth:
         return node.operand, 1

@@ -110,7 +110,7 @@ def named(text: str, avoid: Collection[str] = ()) -> tuple[str, list[tuple[str, 
     built: list[n.Node] = []
     meant: dict[int, n.Node] = {}
     for i, node in enumerate(order):
-        whole = _rebuilt(node, [built[c] for c in children[i]])
+        whole = rebuilt(node, [built[c] for c in children[i]])
         meant[i] = whole
         built.append(n.Name(names[i]) if i in names else whole)
     return unparse(built[root]), [(names[i], unparse(meant[i])) for i in picked]
@@ -132,7 +132,7 @@ def _interned(root: n.Node) -> tuple[list[n.Node], list[tuple[int, ...]], int]:
     waiting: list[tuple[n.Node, bool]] = [(root, False)]
     while waiting:
         node, ready = waiting.pop()
-        inner = _parts(node)
+        inner = parts_of(node)
         if not ready:
             waiting.append((node, True))
             waiting.extend((c, False) for c in reversed(inner))
@@ -151,7 +151,7 @@ def _interned(root: n.Node) -> tuple[list[n.Node], list[tuple[int, ...]], int]:
     return order, children, done[id(root)]
 
 
-def _parts(node: n.Node) -> list[n.Node]:
+def parts_of(node: n.Node) -> list[n.Node]:
     """Child nodes; the name of a called function is no part."""
     found = list(n.children(node))
     if isinstance(node, n.Call) and isinstance(node.func, n.Name):
@@ -165,7 +165,7 @@ def _cost(node: n.Node) -> int:
     return int(isinstance(node, n.Binary | n.Call | n.Compare | n.Attribute | n.Subscript))
 
 
-def _rebuilt(node: n.Node, parts: Sequence[n.Node]) -> n.Node:
+def rebuilt(node: n.Node, parts: Sequence[n.Node]) -> n.Node:
     """The node with other children."""
     left = iter(parts)
     copy = object.__new__(type(node))

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic import value as v
+from gradcli.symbolic.calls import powered
+from gradcli.symbolic.kronecker import Kronecker, kronecker
 from gradcli.symbolic.symbol import Symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form, no_value
 
@@ -39,6 +41,10 @@ def inverse(t: v.Tensor, a: v.Label, b: v.Label) -> v.Tensor:
         found = _diagonal(m, c, a, b) or _split(m, c, a, b)
         if found is not None:
             return found
+    both = kronecker(t, a, b)
+    if both is not None:
+        whole = both.joined(inverse(*both.left), inverse(*both.right), a, b)
+        return v.mul(v.power(both.number, Fraction(-1)), whole)
     if not {a, b} <= set(t.free()):
         raise no_value("the inverse of a matrix with equal rows or columns")
     front, rest = _scalars(t)
@@ -128,11 +134,30 @@ def of_matrix(name: str, t: v.Tensor, a: v.Label, b: v.Label) -> v.Tensor:
             if base.kind == "matrix" and base.name == "inv" and e == 1:
                 inner = of_matrix(name, base.args[0], (a[0], 0), (a[0], 1))
                 return v.power(inner, Fraction(-1)) if name == "det" else v.scale(inner, -1)
+    if name in ("det", "logdet", "logabsdet"):
+        both = kronecker(t, a, b)
+        if both is not None and both.number.number() == 1:
+            return _of_kronecker(name, both)
     local = v.relabel(t, {a: (a[0], 0), b: (b[0], 1)})
     turned = v.relabel(t, {a: (a[0], 1), b: (b[0], 0)})
     if not v.known("matrix", name, (local,), ()) and v.known("matrix", name, (turned,), ()):
         local = turned
     return v.factor(v.base("matrix", name, (local,)))
+
+
+def _of_kronecker(name: str, both: Kronecker) -> v.Tensor:
+    """det, or the logarithm of its size, of kron(A, B): of which each is at home in both factors.
+
+    Of logarithms that of the absolute value is taken: det(A) < 0 and det(B) < 0 may go together.
+    """
+    found = []
+    for (t, a, b), (_, i, _) in ((both.left, both.right), (both.right, both.left)):
+        count = v.size(i[0])
+        if name == "det":
+            found.append(powered(of_matrix(name, t, a, b), count))
+        else:
+            found.append(v.mul(count, of_matrix("logabsdet", t, a, b)))
+    return v.mul(*found) if name == "det" else v.add(*found)
 
 
 @operation("inv")

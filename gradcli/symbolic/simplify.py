@@ -21,7 +21,15 @@ from gradcli.symbolic.algebra import (
     opened,
 )
 from gradcli.symbolic.arrangements import arrangements
+from gradcli.symbolic.inverse_products import inverses_joined
 from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
+from gradcli.symbolic.regroup import (
+    choices_met,
+    inverses_met,
+    known_sides,
+    logs_of_shares,
+    sums_shared,
+)
 from gradcli.symbolic.relations import (
     balanced,
     double_angles,
@@ -46,7 +54,7 @@ _TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
 _SPELLINGS = (
     ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
     ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
-    ({"pow"}, powers_joined),
+    ({"pow"}, powers_joined), ({"exp", "log"}, logs_of_shares),
 )  # fmt: skip
 MOST_FORMS = 80
 MOST_WORK = 8000
@@ -72,6 +80,9 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
             break
     if not found and refused is not None:
         raise refused
+    scalars = {b.name for b in v.bases_of(t) if b.kind in ("name", "size") and not b.dims}
+    joined = [inverses_joined(x, scalars) for x in found]
+    found += [x for x in joined if x is not None]
     return sorted(found, key=lambda x: x.cost)
 
 
@@ -103,6 +114,9 @@ class _Search:
         if self.calls & _TIDIED:
             yield t
             t = _tried(tidied, t) or t
+            if "where" in self.calls:
+                t = _tried(choices_met, t) or t
+                t = _tried(known_sides, t) or t
         for shape in self._arranged(t):
             yield from self._spelled(shape)
         flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
@@ -143,6 +157,18 @@ class _Search:
                 again = _tried(factored if arrange is opened else denominators_opened, other)
                 if again is not None:
                     yield again
+        yield from self._regrouped(t)
+
+    def _regrouped(self, t: v.Tensor) -> Iterator[v.Tensor]:
+        """A tensor with what is summed over shared, as it is and multiplied out."""
+        other = _tried(inverses_met, t)
+        if other is not None and other != t:
+            yield other
+        for start in (t, _tried(opened, t)):
+            for ends in ((True,) * 9, (True,), (False,)):
+                other = None if start is None else _tried(partial(sums_shared, ends=ends), start)
+                if other is not None and other != start:
+                    yield other
 
     def _spelled(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
         """A tensor with functions recognised, and as it is. Each tensor once."""

@@ -137,6 +137,9 @@ def less_its_mean(x: Text) -> Text | None:
 def averaged(x: Text) -> Text:
     """The mean in place of a sum, or of the square of a length."""
     node = x.node
+    if isinstance(node, n.Call) and n.same(node.func, n.Name("norm")):
+        size = n.Call(n.Name("abs"), node.args[:1], ())
+        return Text(n.Call(n.Name("mean"), (size, *node.args[2:]), ()), x.cost + 1)
     if isinstance(node, n.Call):
         return Text(n.Call(n.Name("mean"), node.args, ()), x.cost)
     square = n.Binary("**", node.left.args[0], node.right)

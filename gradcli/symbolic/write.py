@@ -18,9 +18,10 @@ from gradcli.symbolic.collect import Piece, gathered
 from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.write_choices import SIGNS, choice, comparison
 from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
-from gradcli.symbolic.write_reduced import logsumexp, reached, reduction, row_length, spread
+from gradcli.symbolic.write_reduced import logsumexp, reduction, row_length, spread
 from gradcli.symbolic.write_stacks import stacked
 from gradcli.symbolic.write_terms import (
     averaged,
@@ -32,10 +33,13 @@ from gradcli.symbolic.write_terms import (
     vector_piece,
 )
 
-_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _PLAIN = (None, Fraction(1))
 _NAMES = {"maximum": "max", "minimum": "min"}
+_SHARES = {
+    "softmax": ("softmax", False), "softmax0": ("softmax", True),
+    "log_softmax": ("log_softmax", False), "log_softmax0": ("log_softmax", True),
+}  # fmt: skip
+"""Bases over a row or a column (True), and how they are called."""
 
 
 def write(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> Text:
@@ -56,15 +60,12 @@ class Writer:
         self.inside = 0  # in how many bases: what stands in them is used further
         self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
         self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
+        self.symmetric: set[str] = set()  # texts that are symmetric matrices
         self.powers: dict[int, tuple[Text, Fraction]] = {}  # of sums over u**p: u and p
 
     def tensor(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """A tensor over these labels; ``full`` where it must have their shape by itself."""
-        for b in needed(t):
-            if b.serial not in self.written:
-                self.inside += 1
-                self.written[b.serial] = self.base(b)
-                self.inside -= 1
+        self.bases(t)
         found = self.sum(t, labels, full)
         if len(labels) == 2:
             try:
@@ -74,6 +75,14 @@ class Writer:
             if other.cost < found.cost:
                 return other
         return found
+
+    def bases(self, t: v.Tensor) -> None:
+        """Write the bases that a tensor is made of."""
+        for b in needed(t):
+            if b.serial not in self.written:
+                self.inside += 1
+                self.written[b.serial] = self.base(b)
+                self.inside -= 1
 
     def dimension(self, d: str) -> Text:
         """A dimension as a number or a name."""
@@ -109,12 +118,13 @@ class Writer:
             return w.called(b.name, inner) if b.name != "detsign" else w.called(
                 "sign", w.called("det", inner)
             )  # fmt: skip
-        if b.name in _SIGNS:
-            return self.comparison(b, labels)
+        if b.name in SIGNS:
+            return comparison(self, b, labels)
         args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
-        if b.name in ("softmax", "softmax0"):
-            dim = {"softmax0": 0}.get(b.name, len(labels) - 1)
-            return w.called("softmax", *args, *([w.numeral(dim)] if len(labels) > 1 else []))
+        if b.name in _SHARES:
+            name, first = _SHARES[b.name]
+            dim = 0 if first else len(labels) - 1
+            return w.called(name, *args, *([w.numeral(dim)] if len(labels) > 1 else []))
         if b.name == "pow":
             return w.binary("**", *args)
         if b.name == "where":
@@ -124,26 +134,6 @@ class Writer:
             if found is not None:
                 return found
         return w.called(_NAMES.get(b.name, b.name), *args)
-
-    def comparison(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
-        """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
-        found = reached(self, b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
-        if found is not None:
-            return found
-        sides = [self.argument(a, labels, False) for a in b.args]
-        found = w.compared(_SIGNS[b.name], *sides)
-        if b.args[1].number() == 0:
-            body = b.args[0]
-            minus = v.Tensor({m: -c for m, c in body.terms.items() if c < 0})
-            plus = v.Tensor({m: c for m, c in body.terms.items() if c > 0})
-            if minus.terms and plus.terms:
-                sides = [self.argument(a, labels, False) for a in (plus, minus)]
-                sign = _SIGNS[b.name]
-                if plus.number() is not None:
-                    sides, sign = sides[::-1], _FLIPPED[sign]
-                other = w.compared(sign, *sides)
-                return other if other.cost < found.cost else found
-        return found
 
     def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         return self.sum(t, labels, full or (len(labels) > 2 and bool(t.free())))
@@ -226,6 +216,8 @@ class Writer:
                 else:
                     symmetric = f.base is not None and "symmetric" in f.base.traits
                     both = atom(f.text, symmetric, exponent)
+                    if symmetric:
+                        self.symmetric.add(both[0].key)
                 graph.matrices.append(Matrix(idx[0], idx[1], (both,)))
             else:
                 raise no_closed_form("a tensor of more than two dimensions")
@@ -363,7 +355,7 @@ class Writer:
             test = self.sum(condition, own, True)
             whole = full and not idx and bool(labels)
             texts = [self.sum(v.Tensor(s), labels, whole and bool(s)) for s in sides]
-            chosen = w.called("where", test, *texts)
+            chosen = choice(test, *texts)
             pieces.append(
                 Piece(Fraction(1), [], [], (chosen,), 2 if whole or len(idx) == len(labels) else 0)
             )

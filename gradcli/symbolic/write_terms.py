@@ -72,7 +72,7 @@ def outer_piece(
         head = tuple(front)
     if len(right) == 1 and right[0].exponent == 1:
         *front, x = right[0].chain
-        tail = tuple(w.transposed(t) for t in reversed(front))
+        tail = tuple(t if t.key in writer.symmetric else w.transposed(t) for t in reversed(front))
     found.apart = (*head, w.called("outer", u, x), *tail)
     return found
 

@@ -1,0 +1,76 @@
+"""Comparisons and choices as they are written: the shorter of ``a > b`` and ``a - b > 0``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.language import nodes as n
+from gradcli.ops.errors import Fault
+from gradcli.symbolic import text as w
+from gradcli.symbolic import value as v
+from gradcli.symbolic.algebra import opened
+from gradcli.symbolic.text import Text
+from gradcli.symbolic.write_reduced import reached
+
+SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MOST_WORK = 2000
+"""Factors that may be looked at to write one comparison."""
+
+
+def comparison(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+    """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
+    found = reached(writer, b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
+    if found is not None:
+        return found
+    found = w.compared(SIGNS[b.name], *(writer.argument(a, labels, False) for a in b.args))
+    body = _apart(writer, b) if b.name not in ("eq", "ne") else None
+    if b.args[1].number() == 0:
+        body = b.args[0]
+    if body is None:
+        return found
+    minus = v.Tensor({m: -c for m, c in body.terms.items() if c < 0})
+    plus = v.Tensor({m: c for m, c in body.terms.items() if c > 0})
+    sides = [writer.argument(a, labels, False) for a in (plus, minus)]
+    sign = SIGNS[b.name]
+    if plus.number() is not None:
+        sides, sign = sides[::-1], _FLIPPED[sign]
+    other = w.compared(sign, *sides)
+    return other if other.cost < found.cost else found
+
+
+def _apart(writer: Any, b: v.Base) -> v.Tensor | None:
+    """The difference of two sides that have something in common, multiplied out; else None."""
+    first = v.bases_of(b.args[0])
+    if not any(x in first for x in v.bases_of(b.args[1])):
+        return None
+    try:
+        with v.limited(_MOST_WORK):
+            body = opened(v.add(b.args[0], v.scale(b.args[1], -1)))
+    except Fault:
+        return None
+    writer.bases(body)
+    return body
+
+
+def choice(test: Text, yes: Text, no: Text) -> Text:
+    """``where(test, yes, no)``; u within bounds, else the nearer bound, as ``clamp(u, -d, d)``."""
+    found = w.called("where", test, yes, no)
+    node = test.node
+    if not isinstance(node, n.Compare) or node.ops[0] not in _FLIPPED or len(node.ops) > 1:
+        return found
+    ends = (node.left, node.rights[0])
+    size, bound = ends if node.ops[0] in ("<", "<=") else ends[::-1]
+    if node.ops[0] in ("==", "!=") or not n.same(
+        size, n.Call(n.Name("abs"), (yes.node,), ())
+    ):  # fmt: skip
+        return found
+    sign = n.Call(n.Name("sign"), (yes.node,), ())
+    outside = [n.Binary("*", bound, sign), n.Binary("*", sign, bound)]
+    if n.same(bound, n.Number(1, "1")):
+        outside = [sign]
+    if not any(n.same(no.node, x) for x in outside):
+        return found
+    d = Text(bound, test.cost - yes.cost - 2)
+    clamped = w.called("clamp", yes, w.negated(d), d)
+    return clamped if clamped.cost < found.cost else found

@@ -1,0 +1,76 @@
+"""Sums taken together again: by what is summed over, around inverses, by one condition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcli.symbolic import diff
+
+SHAPES = {
+    "A": "matrix:n,n", "B": "matrix:n,n", "X": "matrix:n,n", "K": "matrix:p,n", "W": "matrix:n,k",
+    "x": "vector:n", "w": "vector:n", "v": "vector:p", "y": "vector:p", "u": "vector:k",
+    "S": "matrix:n,n spd", "C": "matrix:n,n spd", "r": "vector:n",
+}  # fmt: skip
+
+
+def text(expression: str, wrt: str, **more: str) -> str:
+    used = {k: d for k, d in {**SHAPES, **more}.items() if k in expression}
+    return diff(expression, wrt, declared=used).text
+
+
+@pytest.mark.parametrize(
+    ("expression", "wrt", "answer"),
+    [
+        # factors that are summed over
+        ("sum(y*exp(-K @ w) + K @ w)", "w", "K.T @ (1 - y*exp(-K @ w))"),
+        ("dot(softmax(K @ w), y)", "w", "K.T @ (softmax(K @ w)*(y - dot(y, softmax(K @ w))))"),
+        (
+            "trace(inv(S) @ C) + w.T @ inv(S) @ w", "S", "-inv(S) @ (C + outer(w, w)) @ inv(S)",
+        ),
+        # inverses
+        ("trace(X @ inv(X + A))", "X", "(inv(X + A) @ A @ inv(X + A)).T"),
+        ("trace(inv(X @ A))", "X", "-inv(X @ A @ X).T"),
+        ("trace(inv(X))", "X", "-(inv(X) @ inv(X)).T"),
+        ("logdet(kron(A, X))", "X", "n*inv(X).T"),
+        ("trace(inv(kron(X, A)))", "X", "-trace(inv(A))*(inv(X) @ inv(X)).T"),
+        # logarithms of shares, choices, masks
+        (
+            "-sum(softmax(x)*log_softmax(x))", "x",
+            "softmax(x)*(dot(softmax(x), log_softmax(x)) - log_softmax(x))",
+        ),
+        ("sum(max(2*x, x**2))", "x", "where(2*x > x**2, 2, 2*x)"),
+        (
+            "sum(max(3*(v - K @ w), 2*(v - K @ w)))", "w", "K.T @ where(v > K @ w, -3, -2)",
+        ),
+        ("sum(relu(K @ W) @ u)", "W", "K.T @ where(K @ W > 0, u, 0)"),
+        ("norm(relu(x) - r)**2", "x", "where(x > 0, 2*(x - r), 0)"),
+        (
+            "sum(where(abs(x) < c, x**2/2, c*(abs(x) - c/2)))", "x", "clamp(x, -c, c)",
+        ),
+        # one function of one denominator, one sign, one length
+        ("c*sum(log(x))", "c", "sum(log(x))"),
+        ("norm(x, 1)**2", "x", "2*norm(x, 1)*sign(x)"),
+        ("-sum(log(c*x + (1 - c)*r))", "c", "sum((r - x)/(c*x + (1 - c)*r))"),
+    ],
+)  # fmt: skip
+def test_regrouped(expression: str, wrt: str, answer: str) -> None:
+    got = text(expression, wrt, c="scalar positive")
+    assert got == answer
+
+
+def test_an_inverse_of_a_product_is_right_past_its_factors() -> None:
+    """A scalar in front may stand between, an elementwise product may not."""
+    values = {k: np.random.default_rng(3).normal(size=(3, 3)) + 3 * np.eye(3) for k in "XAB"}
+    for expression in ("trace(X*(inv(A) @ inv(B)))", "sum((B*inv(A)) @ inv(X))"):
+        result = diff(expression, "X", declared={k: "matrix:n,n" for k in "XAB" if k in expression})
+        given = {k: a for k, a in values.items() if k in expression}
+        x = values["X"]
+        step = np.zeros((3, 3))
+        step[0, 1] = 1e-6
+        from gradcli.language.run import prepare
+        from gradcli.symbolic.check import evaluate
+
+        ends = [evaluate(prepare(expression), {**given, "X": x + s}, {}) for s in (step, -step)]
+        slope = (ends[0] - ends[1]) / 2e-6
+        assert result.evaluate(**given)[0, 1] == pytest.approx(float(slope), rel=1e-6, abs=1e-8)
