@@ -101,6 +101,7 @@ def diff(
         ("--zeros", zeros),
     )  # fmt: skip
     _exclusive(("--latex", latex), ("--code", code is not None), ("--json", json))
+    _exclusive(("--zeros", zeros), ("--latex", latex), ("--code", code is not None))
     source, mode = inputs.read_source(expression, pieces, file)
     limits = inputs.limits(max_steps, max_mem)
     watchdog.start(timeout, limits.memory or 0)
@@ -118,7 +119,8 @@ def diff(
 
         text = result_latex(result, let)
         if len(result.derivatives) == 1 and not text.startswith(r"\begin{aligned}"):
-            text = f"{symbol_of_derivative(next(iter(result.derivatives)), result)} = {text}"
+            by = symbol_of_derivative(next(iter(result.derivatives)), result, job.along)
+            text = f"{by} = {text}"
         return say(text + "\n", "%", result)
     watchdog.stop()
     if json:

@@ -21,7 +21,8 @@ EVEN = frozenset(("cos", "cosh", "abs"))
 _AT_ZERO = {
     "sin": 0, "tan": 0, "asin": 0, "atan": 0, "sinh": 0, "tanh": 0, "asinh": 0, "atanh": 0,
     "exp": 1, "cos": 1, "cosh": 1, "sign": 0, "abs": 0, "exp2": 1, "expm1": 0, "log1p": 0,
-    "sigmoid": Fraction(1, 2), "cbrt": 0,
+    "sigmoid": Fraction(1, 2), "cbrt": 0, "erf": 0, "erfc": 1, "erfinv": 0, "erfcx": 1,
+    "ndtr": Fraction(1, 2), "i0": 1, "i1": 0, "bessel_j0": 1, "bessel_j1": 0, "sinc": 1,
 }  # fmt: skip
 _COMPARISONS = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
@@ -239,6 +240,8 @@ def _at_number(name: str, x: Fraction) -> v.Tensor | None:
         return v.number((x > 0) - (x < 0))
     if name == "logical_not":
         return v.number(int(x == 0))
+    if name in ("gamma", "lgamma") and (x == 1 or x == 2):
+        return v.number(int(name == "gamma"))
     if name in ("floor", "ceil", "trunc") and x.denominator == 1:
         return v.number(x)
     return None

@@ -20,6 +20,7 @@ from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.value import Label
 from gradcli.symbolic.write_parts import Acting, acted
 
+_ONE = w.n.Number(1, "1")
 Atom = tuple[Text, Text]
 """A matrix and its transpose."""
 
@@ -112,6 +113,11 @@ def _times(a: Matrix, b: Matrix) -> Text:
             found = one.chain[0][0].mask(other.text())
             if found is not None:
                 return found
+    for one, other in ((b, a), (a, b)):
+        node = one.text().node
+        if isinstance(node, w.n.Binary) and node.op == "/" and w.n.same(node.left, _ONE):
+            below = Text(node.right, one.text().cost - 1)
+            return w.binary("/", other.text(), below)
     return w.binary("*", a.text(), b.text())
 
 

@@ -60,16 +60,32 @@ def kinks(steps: Sequence[Step], wrt: Container[str], answers: Iterable[str]) ->
     """
     moving: list[bool] = []
     found: dict[str, None] = {}
+    squared = _squared_only(steps)
     rough = any(_ROUGH.search(answer) for answer in answers)
-    for s in steps:
+    for place, s in enumerate(steps):
         moving.append(
             s.value in wrt if s.op == "name" else any(moving[i] for i in s.inputs)
         )  # fmt: skip
-        words = _words(s) if moving[-1] and (rough or s.op not in _CANCELS) else None
+        smooth = s.op in _CANCELS and (not rough or place in squared)
+        words = _words(s) if moving[-1] and not smooth else None
         if words is not None:
             places = [_place(steps[i].node) for i in s.inputs]
             found[words.format(*places, op=_NAMES.get(s.op, s.op))] = None
     return list(found)
+
+
+def _squared_only(steps: Sequence[Step]) -> set[int]:
+    """The lengths of which only powers above 1 are used: those have no kink."""
+    users: dict[int, list[bool]] = {}
+    for s in steps:
+        power = steps[s.inputs[1]].value if s.op == "pow" else 2 if s.op == "square" else None
+        high = isinstance(power, int | float) and power > 1
+        for k, i in enumerate(s.inputs):
+            users.setdefault(i, []).append(high and k == 0)
+    return {
+        i for i, uses in users.items()
+        if all(uses) and steps[i].op in ("norm", "hypot") and steps[i].params.get("p", 2) == 2
+    }  # fmt: skip
 
 
 _NAMES = {"maximum": "max", "minimum": "min"}

@@ -57,10 +57,17 @@ def result_latex(result: Any, let: bool = True) -> str:
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
 
-def symbol_of_derivative(key: str, result: Any) -> str:
-    """``\\frac{\\partial f}{\\partial x}`` with the variable as the formula writes it."""
+def symbol_of_derivative(key: str, result: Any, along: Mapping[str, str] | None = None) -> str:
+    """``\\frac{\\partial f}{\\partial x}`` with the variable as the formula writes it.
+
+    In a direction ``\\mathrm{D} f[v]``; ``along`` has its name for each variable.
+    """
     names = key.split(",")
     order = result.order
+    if along:
+        ways = [symbol(d, result.declared[x].rank) for x, d in along.items()]
+        power = "" if order == 1 else f"^{{{order}}}"
+        return rf"\mathrm{{D}}{power} f\left[{', '.join(ways)}\right]"
     top = r"\partial f" if order == 1 else rf"\partial^{{{order}}} f"
     symbols = [symbol(x, result.declared[x].rank if x in result.declared else 0) for x in names]
     if len(names) == 1 and order > 1:
@@ -300,7 +307,10 @@ class _Writer:
         p = s.params.get("p", 2)
         rank = self.formula.rank(s.inputs[0])
         mark = "" if p in (2, "fro", None) else rf"_{{{_numeral_of(p)}}}"
-        if not mark and rank == 2:
+        if s.params.get("dim") is not None:
+            inner = "" if p in (2, "fro", None) else f"{_numeral_of(p)}, "
+            mark = rf"_{{{inner}\mathrm{{dim}}\,{s.params['dim']}}}"
+        elif not mark and rank == 2:
             mark = "_{F}"
         return rf"\left\lVert {self.at(s.inputs[0])} \right\rVert{mark}", ATOM
 

@@ -169,6 +169,8 @@ def _touching(f: Callable[[float], float], xs: np.ndarray, ys: np.ndarray) -> fl
     size = np.abs(ys)
     if not np.isfinite(size).all() or size[1] > min(size[0], size[2]):
         return None
+    if size[0] == size[1] == size[2]:  # a step: abs'
+        return None
     if ys[0] * ys[1] <= 0 or ys[1] * ys[2] <= 0:
         return None
     lowest = minimize_scalar(

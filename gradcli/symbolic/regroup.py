@@ -15,12 +15,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.symbolic import value as v
-from gradcli.symbolic.algebra import common, inside_groups
+from gradcli.symbolic.algebra import common, inside_groups, opened, replaced
+from gradcli.symbolic.calls import applied
 from gradcli.symbolic.recognise import is_call_of_condition
 from gradcli.symbolic.relations import is_call
 
 MOST_TERMS = 12
 """Terms of a sum in which factors that are summed over are looked for."""
+MOST_OPENED = 4
+"""Terms that a scalar product may be multiplied out to."""
 Factor = tuple[v.Base, tuple[v.Label, ...], Any]
 
 
@@ -180,6 +183,49 @@ def _around(
         factors = [(f, tuple(names.get(x, x) for x in i), e) for f, i, e in factors]
         found.append(v.product(factors, c * k * scalar, v.bound_of(factors)))
     return v.add(*found)
+
+
+# ---- Scalar products -----------------------------------------------------------------------------
+
+
+def products_opened(t: v.Tensor) -> v.Tensor:
+    """dot(x, x/norm(x) - y) as norm(x) - dot(x, y), and all multiplied out."""
+
+    def change(b: v.Base) -> v.Tensor | None:
+        if b.kind != "sum" or b.dims or len(b.args[0].terms) != 1:
+            return None
+        ((m, _),) = b.args[0].terms.items()
+        groups = [f for f in m if f[0].kind == "sum" and len(f[0].args[0].terms) > 1]
+        if len(groups) != 1 or groups[0][2] != 1 or not v.bound_of(m):
+            return None
+        found = opened(b.args[0])
+        return found if len(found.terms) <= MOST_OPENED else None
+
+    found = replaced(t, change)
+    return t if found == t else opened(found)
+
+
+# ---- Logarithms ----------------------------------------------------------------------------------
+
+
+def logs_joined(t: v.Tensor) -> v.Tensor:
+    """log(u) - log(w) as log(u/w)."""
+    return inside_groups(t, _logs_joined)
+
+
+def _logs_joined(t: v.Tensor) -> v.Tensor:
+    logs = [
+        (m, c) for m, c in t.sorted()
+        if len(m) == 1 and is_call(m[0][0], "log") and m[0][2] == 1 and not v.bound_of(m)
+    ]  # fmt: skip
+    for m, c in logs:
+        for k, d in logs:
+            if c > 0 and d == -c:
+                u, w = (v.place(f[0][0].args[0], f[0][1]) for f in (m, k))
+                quotient = v.mul(u, v.power(w, v.number(-1).terms[()]))
+                whole = v.scale(applied("log", (quotient,)), c)
+                return v.add(t, v.Tensor({m: -c, k: -d}), whole)
+    return t
 
 
 # ---- Logarithms of shares ------------------------------------------------------------------------

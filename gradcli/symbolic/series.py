@@ -84,11 +84,29 @@ def taylor(
     known = result.declared
     if known[name].rank:
         raise no_answer(f"a series in {name}, which is a {known[name]}", "only of a scalar")
-    text = value_text(program, known)
     point = prepare(around)
     if name in point.checked.outer:
         raise no_answer(f"a series around a point that depends on {name}")
     known = {**known, **{k: Declaration(0) for k in point.free}}
+    try:
+        sides, error = _derived(program, result, name, order, around, known)
+    except Fault as fault:
+        from gradcli.symbolic.series_quotient import divided
+
+        found = divided(program, name, order, around, known)
+        if found is None:
+            raise fault from None
+        sides, error = found
+    return _assembled(sides, name, around, point, error)
+
+
+def _derived(
+    program: Program, result: Any, name: str, order: int, around: str,
+    known: Mapping[str, Declaration],
+) -> tuple[list[w.Text], float]:  # fmt: skip
+    """The coefficients by the derivatives at the point, and how far they are from the engine's."""
+    text = value_text(program, known)
+    point = prepare(around)
     sides: list[w.Text] = []
     error = 0.0
     for k in range(order + 1):
@@ -98,27 +116,30 @@ def taylor(
             moves = name in prepare(text).checked.outer
             text = diff(text, name, declared=known).text if moves else "0"
         try:
-            at = _scaled(text, name, around, known, Fraction(1))
-            sides.append(_scaled(text, name, around, known, Fraction(1, factorial(k))))
+            at = scaled(text, name, around, known, Fraction(1))
+            sides.append(scaled(text, name, around, known, Fraction(1, factorial(k))))
         except Fault as fault:
             if fault.code == NO_ANSWER:
                 raise
             raise no_answer(f"no series around {around}: {fault.message}") from None
         error = max(error, _off(at, text, name, point, known))
-    return _assembled(sides, name, around, point, error)
+    return sides, error
 
 
-def value_text(program: Program, declared: Mapping[str, Declaration]) -> str:
-    """The program's value as one expression."""
+def value_text(
+    program: Program, declared: Mapping[str, Declaration], place: int | None = None
+) -> str:
+    """The program's value, or that of one of its steps, as one expression."""
     v.reset()
     steps = steps_of(program.checked)
-    t, dims = _evaluated(steps, infer(steps, declared, program.source), {})
+    shapes = infer(steps, declared, program.source)
+    t, dims = _evaluated(steps, shapes, {}, place)
     if dims:
         raise no_answer("a series of more than a scalar")
     return forms(t, dims)[0].key
 
 
-def _scaled(
+def scaled(
     text: str, name: str, around: str, known: Mapping[str, Declaration], by: Fraction
 ) -> w.Text:
     """A formula at the point, times a number."""
@@ -139,7 +160,9 @@ _PAIRS = frozenset(
 )
 
 
-def _evaluated(steps: list, shapes: Any, options: Mapping[str, bool]) -> tuple[v.Tensor, tuple]:
+def _evaluated(
+    steps: list, shapes: Any, options: Mapping[str, bool], place: int | None = None
+) -> tuple[v.Tensor, tuple]:
     """The value of steps; sin and cos at quarter turns are numbers, kinks are refused."""
     primals: list[Symbol] = []
     for step, shape in zip(steps, shapes.of, strict=True):
@@ -150,6 +173,8 @@ def _evaluated(steps: list, shapes: Any, options: Mapping[str, bool]) -> tuple[v
         if found is None:
             found, _ = _step(step, shape, shapes, "", primals, [None] * len(primals))
         primals.append(found)
+        if len(primals) - 1 == place:
+            break
     out = primals[-1]
     names = {a: (a[0], i) for i, a in enumerate(out.axes) if a is not None}
     return v.relabel(out.tensor, names), tuple(a[0] for a in out.axes if a is not None)
@@ -259,15 +284,24 @@ def _term(side: w.Text, factor: w.Text | None) -> tuple[int, w.Text]:
         return (1 if number > 0 else -1), w.scaled(abs(number), [factor], [])
     opposite = w.negated(side)
     sign = 1
-    if opposite.cost < side.cost or (number is not None and number < 0):
+    if opposite.cost < side.cost or _starts_below_zero(side.node):
         sign, side = -1, opposite
     if factor is None:
         return sign, side
-    below = side.node
-    if isinstance(below, n.Binary) and below.op == "/" and isinstance(below.right, n.Number):
-        top = w.binary("*", w.Text(below.left, side.cost - 1), factor)
-        return sign, w.binary("/", top, w.Text(below.right, 0))
+    quotient = side.node
+    if isinstance(quotient, n.Binary) and quotient.op == "/":
+        top, below = quotient.left, w.Text(quotient.right, 0)
+        if n.same(top, n.Number(1, "1")):
+            return sign, w.binary("/", factor, below)
+        return sign, w.binary("/", w.binary("*", w.Text(top, side.cost - 1), factor), below)
     return sign, w.binary("*", side, factor)
+
+
+def _starts_below_zero(node: Any) -> bool:
+    """Whether a product starts with a number below 0."""
+    while isinstance(node, n.Binary) and node.op in ("*", "/"):
+        node = node.left
+    return isinstance(node, n.Number) and node.value < 0
 
 
 def _fraction(node: Any) -> Fraction | None:

@@ -27,7 +27,9 @@ from gradcli.symbolic.regroup import (
     choices_met,
     inverses_met,
     known_sides,
+    logs_joined,
     logs_of_shares,
+    products_opened,
     sums_shared,
 )
 from gradcli.symbolic.relations import (
@@ -54,7 +56,7 @@ _TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
 _SPELLINGS = (
     ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
     ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
-    ({"pow"}, powers_joined), ({"exp", "log"}, logs_of_shares),
+    ({"pow"}, powers_joined), ({"exp", "log"}, logs_of_shares), ({"log"}, logs_joined),
 )  # fmt: skip
 MOST_FORMS = 80
 MOST_WORK = 8000
@@ -83,7 +85,8 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
     scalars = {b.name for b in v.bases_of(t) if b.kind in ("name", "size") and not b.dims}
     joined = [inverses_joined(x, scalars) for x in found]
     found += [x for x in joined if x is not None]
-    return sorted(found, key=lambda x: x.cost)
+    plain = len(dims) < 3  # an einsum says little where matrices can say it
+    return sorted(found, key=lambda x: (plain and "einsum(" in x.key, x.cost))
 
 
 class _Search:
@@ -164,6 +167,12 @@ class _Search:
         other = _tried(inverses_met, t)
         if other is not None and other != t:
             yield other
+        flat = _tried(products_opened, t)
+        if flat is not None and flat != t:
+            yield flat
+            other = _tried(factored, flat)
+            if other is not None:
+                yield other
         for start in (t, _tried(opened, t)):
             for ends in ((True,) * 9, (True,), (False,)):
                 other = None if start is None else _tried(partial(sums_shared, ends=ends), start)

@@ -80,6 +80,7 @@ def product(
     bound = set(summed)
     merged: dict[tuple[Base, tuple[Label, ...]], Any] = {}
     deltas, inverses, choices, picked, numbers = [], False, 0, False, False
+    roots = False
     for b, idx, e in factors:
         kind = b.kind
         if len(idx) == 2 and idx[0] > idx[1] and (kind == "delta" or "symmetric" in b.traits):
@@ -88,6 +89,7 @@ def product(
         have = merged.get(key)
         if have is not None:
             e = have + e
+            roots = roots or (kind == "sum" and len(b.args[0].terms) == 1 and e.denominator == 1)
         if e.__class__ is not int and e.denominator == 1:
             e = e.numerator  # whole exponents are plain numbers: they hash fast
         merged[key] = e
@@ -105,6 +107,10 @@ def product(
             picked = True
             merged[key] = min(e, 1) if e < 1 and e.denominator == 1 else 1  # zeros and ones
     spend(len(merged) + 1)
+    if roots:
+        squared = _squared(merged)
+        if squared is not None:
+            return product(squared[0], coefficient * squared[1], bound)
     if deltas:
         carried = _carried(merged, deltas, bound)
         if carried is not None:
@@ -150,6 +156,21 @@ def product(
     if not bound and not any(x[1] < 0 for _, idx, _ in flat for x in idx):
         return Tensor({in_order(flat): coefficient})
     return _closed(flat, coefficient, picked)
+
+
+def _squared(merged: Mapping) -> tuple[list, Fraction] | None:
+    """The factors with products that stood under a root taken apart: sqrt(a/b)**2 is a/b."""
+    found, number, changed = [], ONE, False
+    for (b, idx), e in merged.items():
+        if b.kind == "sum" and len(b.args[0].terms) == 1 and e and e.denominator == 1:
+            ((m, c),) = b.args[0].terms.items()
+            if not bound_of(m) and set(idx) == {x for f in m for x in (idx[k[1]] for k in f[1])}:
+                changed = True
+                number *= c ** int(e)
+                found += [(f, tuple(idx[x[1]] for x in i), k * e) for f, i, k in m]
+                continue
+        found.append((b, idx, e))
+    return (found, number) if changed else None
 
 
 _PLAIN = frozenset(("name", "sum", "constant", "size", "reduce"))

@@ -28,6 +28,7 @@ from gradcli.symbolic.write_terms import (
     column,
     diagonal_piece,
     lettered,
+    multiplied,
     outer_piece,
     place_of,
     vector_piece,
@@ -60,6 +61,7 @@ class Writer:
         self.inside = 0  # in how many bases: what stands in them is used further
         self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
         self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
+        self.positive: set[str] = set()  # variables that are declared positive
         self.symmetric: set[str] = set()  # texts that are symmetric matrices
         self.powers: dict[int, tuple[Text, Fraction]] = {}  # of sums over u**p: u and p
 
@@ -97,6 +99,8 @@ class Writer:
     def base(self, b: v.Base) -> Text:
         """A base on its own axes."""
         if b.kind in ("name", "constant"):
+            if "positive" in b.traits:
+                self.positive.add(b.name)
             return w.name(b.name)
         if b.kind == "number":
             return w.numeral(b.name)
@@ -350,12 +354,14 @@ class Writer:
             sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
             sides[0 if found[0].args[1].number() else 1][rest] = c
         pieces = [self.piece(m, c, labels) for m, c in plain.items()]
+        if len(plain) == 1 and not choices:
+            pieces = [multiplied(self, pieces[0], *next(iter(plain.items())))]
         for (condition, idx), sides in choices.items():
             own = tuple((d, i) for i, d in enumerate(x[0] for x in idx))
             test = self.sum(condition, own, True)
             whole = full and not idx and bool(labels)
             texts = [self.sum(v.Tensor(s), labels, whole and bool(s)) for s in sides]
-            chosen = choice(test, *texts)
+            chosen = choice(test, *texts, self.positive)
             pieces.append(
                 Piece(Fraction(1), [], [], (chosen,), 2 if whole or len(idx) == len(labels) else 0)
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from gradcli.language import nodes as n
@@ -53,8 +54,11 @@ def _apart(writer: Any, b: v.Base) -> v.Tensor | None:
     return body
 
 
-def choice(test: Text, yes: Text, no: Text) -> Text:
-    """``where(test, yes, no)``; u within bounds, else the nearer bound, as ``clamp(u, -d, d)``."""
+def choice(test: Text, yes: Text, no: Text, positive: Collection[str]) -> Text:
+    """``where(test, yes, no)``; u within bounds, else the nearer bound, as ``clamp(u, -d, d)``.
+
+    ``positive`` are variables that may be such a bound.
+    """
     found = w.called("where", test, yes, no)
     node = test.node
     if not isinstance(node, n.Compare) or node.ops[0] not in _FLIPPED or len(node.ops) > 1:
@@ -64,6 +68,11 @@ def choice(test: Text, yes: Text, no: Text) -> Text:
     if node.ops[0] in ("==", "!=") or not n.same(
         size, n.Call(n.Name("abs"), (yes.node,), ())
     ):  # fmt: skip
+        return found
+    if isinstance(bound, n.Number):
+        if not bound.value > 0:
+            return found
+    elif not isinstance(bound, n.Name) or bound.id not in positive:
         return found
     sign = n.Call(n.Name("sign"), (yes.node,), ())
     outside = [n.Binary("*", bound, sign), n.Binary("*", sign, bound)]

@@ -159,6 +159,26 @@ def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...
     return Piece(c, tops, below, (found,), 2 if labels else 0)
 
 
+def multiplied(writer: Any, p: Piece, m: v.Monomial, c: Fraction) -> Piece:
+    """A term with its number in the terms of a bracket: ``6*x - 32`` for ``2*(3*x - 16)``."""
+    if p.c in (1, -1) or any(b.kind == "delta" for b, _, _ in m):
+        return p
+    for b, idx, e in m:
+        if b.kind != "sum" or idx or e != 1 or len(b.args[0].terms) < 2:
+            continue
+        number = abs(p.c)
+        key = writer.written[b.serial].key
+        place = next((i for i, t in enumerate(p.tops) if t.key == key), None)
+        if place is not None:
+            tops = list(p.tops)
+            tops[place] = writer.sum(v.scale(b.args[0], number), (), True)
+            other = Piece(p.c / number, tops, p.below, p.chain, p.cover)
+            other.apart, other.whole = p.apart, p.whole
+            if other.text().cost < p.text().cost:
+                return other
+    return p
+
+
 def place_of(t: Text) -> tuple[int, str]:
     """Where a scalar factor stands: names first, by name, then functions, then sums."""
     node = t.node
