@@ -191,11 +191,20 @@ class Points:
                     break
         return found
 
+    def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        """The points at which the engine's derivative is no rounding: std of equal numbers is."""
+        with double():
+            return [
+                (point, exact) for point, exact in self.at(path)
+                if all(self._steady(point, exact, path, by) for by in (1e-9, -3e-9, 7e-9))
+            ]  # fmt: skip
+
     def _steady(
-        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...]
-    ) -> bool:
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...],
+        by: float = 1e-9,
+    ) -> bool:  # fmt: skip
         """Whether a point is away from singular matrices: a little further, little has changed."""
-        again = self._numeric({k: a * (1 + 1e-9) for k, a in point.items()}, path)
+        again = self._numeric({k: a * (1 + by) for k, a in point.items()}, path)
         if again is None or not exact.size:
             return again is not None
         return bool(np.max(np.abs(again - exact)) <= 1e-5 * max(np.max(np.abs(exact)), 1e-3))

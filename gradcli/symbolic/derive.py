@@ -267,16 +267,33 @@ def _confirmed(
     known = points.at(path)
     if not known:
         raise no_closed_form("an expression for which no point of its domain was found to check at")
+    found = _agreeing(options, small, known, points)
+    if found[1][0] > TOLERANCE and len(steady := points.steady(path)) < len(known):
+        if not steady:
+            raise no_closed_form(
+                "an expression whose derivative is all rounding where it was checked"
+            )
+        found = _agreeing(options, small, steady, points)
+    if found[1][0] <= TOLERANCE:
+        return found[0], found[1][0]
+    first = found
+    if first[1][1] is None:
+        raise no_closed_form("an expression whose formula has no value where it could be checked")
+    raise withheld(*first, path)
+
+
+def _agreeing(
+    options: Sequence[Text], small: Sequence[Text], known: Sequence[tuple], points: Points
+) -> tuple[Text, tuple]:
+    """The first text that agrees at these points, and by how much; if none does, the first."""
     first: tuple | None = None
     for text, checkable in zip(options, small, strict=True):
         off = worst(prepare(checkable.key), known, points.sizes)
         if off[0] <= TOLERANCE:
-            return text, off[0]
+            return text, off
         first = first or (text, off)
     assert first is not None
-    if first[1][1] is None:
-        raise no_closed_form("an expression whose formula has no value where it could be checked")
-    raise withheld(*first, path)
+    return first
 
 
 def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:

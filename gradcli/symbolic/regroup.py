@@ -55,6 +55,8 @@ def _pattern(f: Factor, kept: frozenset[v.Label]) -> tuple | None:
 
 def _shared_once(t: v.Tensor, ends: tuple[bool, ...]) -> v.Tensor | None:
     """The terms with the one factor that most of them have taken together."""
+    if sum(any(x[1] < 0 for f in m for x in f[1]) for m in t.terms) < 2:
+        return None
     terms = [(list(m), c) for m, c in t.sorted()]
     counts: Counter = Counter()
     for m, _ in terms:
@@ -201,7 +203,7 @@ def products_opened(t: v.Tensor) -> v.Tensor:
         found = opened(b.args[0])
         return found if len(found.terms) <= MOST_OPENED else None
 
-    found = replaced(t, change)
+    found = inside_groups(t, lambda u: replaced(u, change))
     return t if found == t else opened(found)
 
 

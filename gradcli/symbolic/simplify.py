@@ -82,11 +82,15 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
             break
     if not found and refused is not None:
         raise refused
-    scalars = {b.name for b in v.bases_of(t) if b.kind in ("name", "size") and not b.dims}
-    joined = [inverses_joined(x, scalars) for x in found]
-    found += [x for x in joined if x is not None]
-    plain = len(dims) < 3  # an einsum says little where matrices can say it
-    return sorted(found, key=lambda x: (plain and "einsum(" in x.key, x.cost))
+    bases = v.bases_of(t)
+    if any(b.kind == "matrix" and b.name == "inv" for b in bases):
+        scalars = {b.name for b in bases if b.kind in ("name", "size") and not b.dims}
+        joined = [inverses_joined(x, scalars) for x in found]
+        found += [x for x in joined if x is not None]
+    found.sort(key=lambda x: x.cost)
+    if len(dims) < 3 and "einsum(" in found[0].key:  # it says little where matrices can say it
+        found.sort(key=lambda x: "einsum(" in x.key)
+    return found
 
 
 class _Search:
@@ -170,14 +174,14 @@ class _Search:
         flat = _tried(products_opened, t)
         if flat is not None and flat != t:
             yield flat
-            other = _tried(factored, flat)
-            if other is not None:
-                yield other
-        for start in (t, _tried(opened, t)):
+            yield from filter(None, (_tried(lifted, flat), _tried(factored, flat)))
+        flat = _tried(opened, t)
+        for start in (t,) if flat is None or flat == t else (t, flat):
             for ends in ((True,) * 9, (True,), (False,)):
-                other = None if start is None else _tried(partial(sums_shared, ends=ends), start)
-                if other is not None and other != start:
-                    yield other
+                other = _tried(partial(sums_shared, ends=ends), start)
+                if other is None or other == start:
+                    break  # nothing is shared, from whichever end
+                yield other
 
     def _spelled(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
         """A tensor with functions recognised, and as it is. Each tensor once."""

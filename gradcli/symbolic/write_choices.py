@@ -50,6 +50,8 @@ def _apart(writer: Any, b: v.Base) -> v.Tensor | None:
             body = opened(v.add(b.args[0], v.scale(b.args[1], -1)))
     except Fault:
         return None
+    if set(body.free()) != {x for a in b.args for x in a.free()}:
+        return None  # the shape would go: x + s < x + 1
     writer.bases(body)
     return body
 

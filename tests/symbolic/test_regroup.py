@@ -37,8 +37,15 @@ def text(expression: str, wrt: str, **more: str) -> str:
         # logarithms of shares, choices, masks
         (
             "-sum(softmax(x)*log_softmax(x))", "x",
-            "softmax(x)*(dot(softmax(x), log_softmax(x)) - log_softmax(x))",
+            "softmax(x)*(dot(x, softmax(x)) - x)",
         ),
+        (
+            "-sum(softmax(X, 1)*log_softmax(X, 1))", "X",
+            "softmax(X, 1)*(sum(softmax(X, 1)*log_softmax(X, 1), 1, True) - log_softmax(X, 1))",
+        ),
+        ("sum(x*log(x)) - sum(x)*log(sum(x))", "x", "log(x/sum(x))"),
+        ("norm(x/norm(x) - r)**2", "x", "2*(dot(x, r)*x/dot(x, x) - r)/norm(x)"),
+        ("trace(A.T @ log(X))", "X", "A/X"),
         ("sum(max(2*x, x**2))", "x", "where(2*x > x**2, 2, 2*x)"),
         (
             "sum(max(3*(v - K @ w), 2*(v - K @ w)))", "w", "K.T @ where(v > K @ w, -3, -2)",
@@ -74,3 +81,15 @@ def test_an_inverse_of_a_product_is_right_past_its_factors() -> None:
         ends = [evaluate(prepare(expression), {**given, "X": x + s}, {}) for s in (step, -step)]
         slope = (ends[0] - ends[1]) / 2e-6
         assert result.evaluate(**given)[0, 1] == pytest.approx(float(slope), rel=1e-6, abs=1e-8)
+
+
+def test_a_comparison_keeps_its_shape() -> None:
+    """In ``x + s < x + 1`` the vector may not cancel: the choice has an entry for each of its."""
+    result = diff("min(x + s, x + 1)", "s", declared={"x": "vector:n", "s": "scalar"})
+    assert result.evaluate(x=np.zeros(3), s=np.array(0.5)).shape == (3,)
+
+
+def test_what_is_rounding_is_not_called_wrong() -> None:
+    """The engine's std of equal numbers is rounding, and its gradient noise: nothing to compare."""
+    result = diff("std(X[0, 1] + ones(n) - 3)", "X", declared={"X": "matrix:n,m"})
+    assert np.all(result.evaluate(X=np.ones((3, 4))) == 0)
