@@ -179,15 +179,20 @@ class _Job:
             self.along = self.named(along)
             return variants.directional(self.program, self.along, self.declared, order)
         from gradcli.symbolic import diff as closed_form
+        from gradcli.symbolic.follow import ending_with
 
-        if of is None:
+        program, rest = self.program, of
+        if of is not None and (shorter := ending_with(self.program, of)) is not None:
+            program, rest = shorter, None
+
+        if rest is None:
             try:
-                return closed_form(self.program, wrt, order=order, declared=self.declared)
+                return closed_form(program, wrt, order=order, declared=self.declared)
             except Fault as fault:
                 if fault.code != "E0701":
                     raise
                 first = fault
-            if not _branches(self.program):
+            if not _branches(self.program) and of is None:
                 raise first
         from gradcli.symbolic.pathdiff import diff_program
 

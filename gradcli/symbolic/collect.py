@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from gradcli.symbolic import text as w
+from gradcli.symbolic.terms import SMALL
 from gradcli.symbolic.text import Text
 
 
@@ -60,10 +61,11 @@ class Piece:
             return None
         if not w.n.same(inner.left, w.n.Number(1, "1")):
             return None
-        above = w.scaled(c * c.denominator, self.tops, [])
+        whole = c if c.denominator >= SMALL else c * c.denominator  # a decimal stays one
+        above = w.scaled(whole, self.tops, [])
         args = (w.n.Binary("/", above.node, inner.right), *node.args[1:])
         found = Text(w.n.Call(node.func, args, ()), self.chain[0].cost + above.cost)
-        return w.scaled(Fraction(1, c.denominator), [found], self.below)
+        return w.scaled(c / whole, [found], self.below)
 
     def scalars(self) -> tuple:
         """What must be equal for two terms to be joined."""

@@ -57,11 +57,30 @@ def up_to_backward(program: Program) -> Program:
     return program
 
 
+def ending_with(program: Program, of: str) -> Program | None:
+    """The program up to the last plain assignment of a variable, with that as its value.
+
+    None where there is none at its top level: then the program has to be followed. Raises
+    ValueFault (E0910) for a name that is nowhere in the program.
+    """
+    if not any(isinstance(x, n.Name) and x.id == of for x in n.walk(program.checked.module)):
+        raise _nowhere(of)
+    body = program.checked.module.body
+    for i in range(len(body) - 1, -1, -1):
+        statement = body[i]
+        target = statement.targets[0] if isinstance(statement, n.Assign) else None
+        if isinstance(target, n.Name) and target.id == of and len(statement.targets) == 1:
+            last = n.ExprStmt(n.Name(of, target.start, target.end), statement.start, statement.end)
+            module = n.Module((*body[: i + 1], last), 0, statement.end)
+            return Program(check(program.source, module))
+    return None
+
+
 def result_of(program: Program, outcome: Outcome, of: str | None) -> Any:
     """The value of a run: the variable ``of``, the last expression, or what was assigned last."""
     if of is not None:
         if of not in outcome.variables:
-            raise ValueFault("E0910", f"--of {of}: the program leaves no variable of that name")
+            raise _nowhere(of)
         return outcome.variables[of]
     if outcome.value is not None:
         return outcome.value
@@ -87,3 +106,7 @@ def needs_values(program: Program, conditions: Sequence[Condition], given: str) 
         help=f"give them, for example --{given} 1: the formula is then that of their path",
     )  # fmt: skip
     return at(fault, program.source, conditions[0].node)
+
+
+def _nowhere(of: str) -> ValueFault:
+    return ValueFault("E0910", f"--of {of}: the program leaves no variable of that name")

@@ -19,6 +19,8 @@ from gradcli.symbolic.dummies import canonical, components, in_order
 
 ZERO = Tensor({})
 UNIT = Tensor({(): ONE})
+SMALL = 1000
+"""A number below one over this is no fraction to multiply a sum with, but a decimal."""
 
 
 def base(
@@ -321,9 +323,15 @@ def scale(t: Tensor, c: Any) -> Tensor:
 
 
 def content(t: Tensor) -> Fraction:
-    """The largest positive number that leaves whole coefficients without a common divisor."""
+    """The largest positive number that leaves whole coefficients without a common divisor.
+
+    Beside a small decimal number, ``u + 1e-5``, the largest coefficient: that one becomes 1.
+    """
     values = list(t.terms.values())
-    return Fraction(gcd(*(v.numerator for v in values)), lcm(*(v.denominator for v in values)))
+    below = lcm(*(v.denominator for v in values))
+    if below >= SMALL and len(values) > 1:
+        return max(abs(v) for v in values)
+    return Fraction(gcd(*(v.numerator for v in values)), below)
 
 
 def settled(

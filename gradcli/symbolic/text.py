@@ -128,7 +128,7 @@ def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]
     number, under = c.as_integer_ratio()
     if top and under == 1 and (number == 1 or number == -1):
         pass
-    elif not _exact(c) or (c.denominator > 1000 and _short(c)):
+    elif not _exact(c) or (c.denominator >= 1000 and _short(c)):
         top.insert(0, numeral(_rounded(abs(c))))
     else:
         if abs(number) != 1 or not top:

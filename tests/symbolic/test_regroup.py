@@ -93,3 +93,11 @@ def test_what_is_rounding_is_not_called_wrong() -> None:
     """The engine's std of equal numbers is rounding, and its gradient noise: nothing to compare."""
     result = diff("std(X[0, 1] + ones(n) - 3)", "X", declared={"X": "matrix:n,m"})
     assert np.all(result.evaluate(X=np.ones((3, 4))) == 0)
+
+
+def test_a_small_number_stays_a_decimal() -> None:
+    """What keeps a root away from 0 multiplies nothing: no 100000*u + 1."""
+    expression = "dot(r, (x - mean(x))/sqrt(mean((x - mean(x))**2) + 1e-5))"
+    assert "100000" not in text(expression, "x")
+    assert diff("x/sqrt(x**2 + 1e-3)").text == "0.001/(x**2 + 0.001)**1.5"
+    assert diff("x/1000 + x**2").text == "2*x + 0.001"
