@@ -78,8 +78,10 @@ def _squared_only(steps: Sequence[Step]) -> set[int]:
     """The lengths of which only powers above 1 are used: those have no kink."""
     users: dict[int, list[bool]] = {}
     for s in steps:
-        power = steps[s.inputs[1]].value if s.op == "pow" else 2 if s.op == "square" else None
-        high = isinstance(power, int | float) and power > 1
+        power = steps[s.inputs[1]] if s.op == "pow" else None
+        high = s.op == "square" or (
+            power is not None and power.op == "number" and power.value > 1
+        )  # fmt: skip
         for k, i in enumerate(s.inputs):
             users.setdefault(i, []).append(high and k == 0)
     return {

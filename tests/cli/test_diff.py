@@ -134,3 +134,44 @@ def test_every_option_has_a_line_of_help(cli):
     for option in ("--order", "--along", "--structured", "--at", "--zeros", "--range", "--taylor",
                    "--around", "--let", "--no-let", "--latex", "--code"):  # fmt: skip
         assert option in shown
+
+
+def test_of_takes_the_program_up_to_a_name(cli, tmp_path):
+    place = tmp_path / "net.py"
+    place.write_text("h = tanh(W @ x + b)\nloss = norm(V @ h - y)**2\nloss\n")
+    done = cli(
+        "diff", "-f", str(place), "--of", "h", "--W", "matrix", "--x", "vector", "--b", "vector",
+        "--wrt", "b",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0] == "d/db  diag(1 - tanh(W @ x + b)**2)"
+    assert done.out.splitlines()[1].startswith("# assumed: W matrix:n,m, x vector:m, b vector:n ")
+    missing = cli("diff", "-f", str(place), "--of", "g", "--wrt", "b")
+    assert missing.code == 2
+    assert "E0910" in missing.err
+
+
+def test_zeros_are_not_dropped_in_silence(cli):
+    done = cli("diff", "sin(x)", "--zeros", "--latex")
+    assert done.code == 2
+    assert "--zeros and --latex exclude each other" in done.err
+    assert cli("diff", "abs(x)", "--zeros").out.splitlines()[1].split() == ["zero", "x", "=", "0"]
+
+
+def test_latex_of_a_direction_and_of_row_norms(cli):
+    along = cli(
+        "diff", "x.T @ A @ x", "--x", "vector", "--A", "matrix", "--along", "x=v", "--latex"
+    )
+    assert along.out.startswith(r"\mathrm{D} f\left[\mathbf{v}\right] = ")
+    rows = cli(
+        "diff", "sum(abs(X), 1) @ y", "--X", "matrix", "--y", "vector", "--wrt", "y", "--latex"
+    )
+    assert r"\right\rVert_{1, \mathrm{dim}\,1}" in rows.out
+
+
+def test_a_squared_length_has_no_kink(cli):
+    smooth = cli("diff", "norm(A @ x - b)**2/2 + norm(x, 1)", "--A", "matrix", "--wrt", "x")
+    assert "norm has no derivative" not in smooth.out
+    assert "an entry of x is 0" in smooth.out
+    rough = cli("diff", "norm(x) + norm(x)**2", "--x", "vector")
+    assert "norm has no derivative" in rough.out
