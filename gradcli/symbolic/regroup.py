@@ -10,7 +10,6 @@ used is decided by the length of the text.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,18 +26,18 @@ MOST_OPENED = 4
 Factor = tuple[v.Base, tuple[v.Label, ...], Any]
 
 
-def sums_shared(t: v.Tensor, ends: tuple[bool, ...] = (True,) * 9) -> v.Tensor:
+def sums_shared(t: v.Tensor, most: int = 9, last: bool = False) -> v.Tensor:
     """Terms that share factors which are summed over, as one product with a group.
 
-    ``ends`` says of each such factor that is taken out, with further summed labels, whether it is
-    looked for from the first on (else from the last).
+    most   how many such factors are taken out, each with further summed labels
+    last   the first of them is looked for from the last one on
     """
-    return inside_groups(t, lambda u: _shared(u, ends))
+    return inside_groups(t, lambda u: _shared(u, most, last))
 
 
-def _shared(t: v.Tensor, ends: tuple[bool, ...]) -> v.Tensor:
+def _shared(t: v.Tensor, most: int, last: bool) -> v.Tensor:
     for _ in range(4):
-        new = _shared_once(t, ends) if 1 < len(t.terms) <= MOST_TERMS else None
+        new = _shared_once(t, most, last) if 1 < len(t.terms) <= MOST_TERMS else None
         if new is None:
             return t
         t = new
@@ -53,41 +52,43 @@ def _pattern(f: Factor, kept: frozenset[v.Label]) -> tuple | None:
     return b, tuple(None if x[1] < 0 and x not in kept else x for x in idx), e
 
 
-def _shared_once(t: v.Tensor, ends: tuple[bool, ...]) -> v.Tensor | None:
+def _shared_once(t: v.Tensor, most: int, last: bool) -> v.Tensor | None:
     """The terms with the one factor that most of them have taken together."""
     if sum(any(x[1] < 0 for f in m for x in f[1]) for m in t.terms) < 2:
         return None
     terms = [(list(m), c) for m, c in t.sorted()]
-    counts: Counter = Counter()
+    counts: dict[tuple, int] = {}
     for m, _ in terms:
-        counts.update({p for f in m if (p := _pattern(f, frozenset())) is not None})
-    places = {p: i for i, p in enumerate(counts)}
-    for anchor in sorted(counts, key=lambda p: (-counts[p], places[p])):
-        if counts[anchor] < 2:
-            return None
+        for pattern in dict.fromkeys(_pattern(f, frozenset()) for f in m):
+            if pattern is not None:
+                counts[pattern] = counts.get(pattern, 0) + 1
+    anchors = [p for p in counts if counts[p] > 1]
+    for anchor in sorted(anchors[::-1] if last else anchors, key=lambda p: -counts[p]):
         here, others = [], []
         for m, c in terms:
             has = any(_pattern(f, frozenset()) == anchor for f in m)
             (here if has else others).append((m, c))
-        found = _taken(here, ends)
+        found = _taken(here, anchor, most)
         if found is not None:
             rest = [v.Tensor({tuple(m): c}) for m, c in others]
             return v.add(found, *rest)
     return None
 
 
-def _taken(terms: Sequence[tuple[list[Factor], Any]], ends: tuple[bool, ...]) -> v.Tensor | None:
+def _taken(terms: Sequence[tuple[list[Factor], Any]], anchor: tuple, most: int) -> v.Tensor | None:
     """Terms that share a factor with a summed label as one product; None where that is none."""
     parts = [list(m) for m, _ in terms]
     open_: frozenset[v.Label] = frozenset()
     front: list[Factor] = []
-    for first in ends:
-        aligned = _aligned(parts, open_, first)
+    for k in range(most):
+        aligned = _aligned(parts, open_, None if k else anchor)
         if aligned is None:
             break
         parts, shared, new = aligned
         front.append(shared)
         open_ |= new
+    if not front:
+        return None
     both = [f for f in parts[0] if all(x[1] >= 0 for x in f[1]) and f[0].kind != "delta"]
     for f in both:
         if all(f in m for m in parts):
@@ -105,12 +106,12 @@ def _taken(terms: Sequence[tuple[list[Factor], Any]], ends: tuple[bool, ...]) ->
 
 
 def _aligned(
-    parts: Sequence[list[Factor]], kept: frozenset[v.Label], first: bool
+    parts: Sequence[list[Factor]], kept: frozenset[v.Label], anchor: tuple | None
 ) -> tuple[list[list[Factor]], Factor, frozenset[v.Label]] | None:
     """The terms with a factor that all have taken out, its summed labels free and the same."""
-    for f in parts[0] if first else parts[0][::-1]:
+    for f in parts[0]:
         pattern = _pattern(f, kept)
-        if pattern is None or len(set(f[1])) < len(f[1]):
+        if pattern is None or len(set(f[1])) < len(f[1]) or anchor not in (None, pattern):
             continue
         partners = [next((g for g in m if _pattern(g, kept) == pattern), None) for m in parts]
         if None in partners or any(len(set(g[1])) < len(g[1]) for g in partners if g):

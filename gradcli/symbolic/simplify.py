@@ -177,11 +177,10 @@ class _Search:
             yield from filter(None, (_tried(lifted, flat), _tried(factored, flat)))
         flat = _tried(opened, t)
         for start in (t,) if flat is None or flat == t else (t, flat):
-            for ends in ((True,) * 9, (True,), (False,)):
-                other = _tried(partial(sums_shared, ends=ends), start)
-                if other is None or other == start:
-                    break  # nothing is shared, from whichever end
-                yield other
+            for most, last in ((9, False), (1, False), (1, True)):
+                other = _tried(partial(sums_shared, most=most, last=last), start)
+                if other is not None and other != start:
+                    yield other
 
     def _spelled(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
         """A tensor with functions recognised, and as it is. Each tensor once."""
