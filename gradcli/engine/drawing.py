@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.engine import creation, dtypes, random
 from gradcli.engine.dtypes import float32, float64, int64
 from gradcli.engine.tensor import Tensor, wrap
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
 
 
@@ -97,14 +97,27 @@ def _waits(shape: tuple, rate: float, dtype: dtypes.DType, generator: Any) -> Te
 # ---- Methods that write in place -----------------------------------------------------------------
 
 
+def _numbers(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, int | float):
+            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+
+
 def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write uniform numbers in [low, high)."""
+    _numbers("uniform_", low, high)
+    if low > high:
+        said = f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        raise RuntimeFault("E0304", said)
     shape = tuple(self.shape)
     return self.copy_(creation.drawn("uniform", shape, self.dtype, generator, low, high))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Write normal numbers."""
+    _numbers("normal_", mean, std)
+    if std < 0:
+        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
     shape = tuple(self.shape)
     return self.copy_(creation.drawn("normal", shape, self.dtype, generator, mean, std))
 

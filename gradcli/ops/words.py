@@ -113,6 +113,7 @@ _HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
 
 def nothing_largest(name: str, dim: Any) -> RuntimeFault | IndexFault:
     """The error of an extreme of no entries."""
+    dim = None if dim == () else dim
     if dim is None:
         said = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
         if not name.startswith("arg"):
