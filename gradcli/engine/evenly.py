@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.rounding import fused
+from gradcli.ops.rounding import fused_exactly
 
 
 def by_step(start: float, step: float, count: int, dtype: Any) -> np.ndarray:
@@ -26,8 +26,8 @@ def by_step(start: float, step: float, count: int, dtype: Any) -> np.ndarray:
     lanes = max(1, 32 // np.dtype(dtype).itemsize)
     whole = count - count % (2 * lanes)  # registers go in pairs; the rest are counted one by one
     first = np.where(places < whole, places - places % lanes, places).astype(np.float64)
-    base = fused(first, float(step), float(start)).astype(dtype).astype(np.float64)
-    return fused(places - first, float(step), base).astype(dtype)
+    base = fused_exactly(first, float(step), float(start)).astype(dtype).astype(np.float64)
+    return fused_exactly(places - first, float(step), base).astype(dtype)
 
 
 def between(start: float, end: float, count: int, dtype: Any) -> np.ndarray:
@@ -42,7 +42,8 @@ def between(start: float, end: float, count: int, dtype: Any) -> np.ndarray:
     kind = np.dtype(dtype).type
     start, end = kind(start), kind(end)
     step = (end - start) / kind(count - 1)
-    places = np.arange(count)
-    low = fused(places.astype(dtype), step, start)
-    high = fused((count - 1 - places).astype(dtype), -step, end)
-    return np.where(places < count // 2, low, high)
+    low, high = count // 2, count - count // 2
+    return np.concatenate((
+        fused_exactly(np.arange(low, dtype=kind), step, start),
+        fused_exactly(np.arange(high - 1, -1, -1, dtype=kind), -step, end),
+    ))  # fmt: skip
