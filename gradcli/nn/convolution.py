@@ -1,4 +1,4 @@
-"""Convolutions, pooling and padding of ``gradcli.nn.functional``.
+"""Convolutions of ``gradcli.nn.functional``, and their kin: unfold, pixel_shuffle, interpolate.
 
 Windows are gathered by index arrays (``im2col``), and what is done with them is a matrix product, a
 mean or a maximum: derivatives of every order follow from those.
@@ -6,124 +6,17 @@ mean or a maximum: derivatives of every order follow from those.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.naming import by_element, called
-from gradcli.engine.results import Extremes
+from gradcli.engine.naming import called
+from gradcli.nn.padding import pad
+from gradcli.nn.windows import Sizes, each, windows
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import charge_shape, step
-
-Sizes = int | Sequence[int]
-PIECE = 400
-"""Bytes that one small tensor takes, with its place in the graph."""
-
-
-def _each(value: Any, rank: int, name: str) -> tuple[int, ...]:
-    """A size for each spatial dimension."""
-    if isinstance(value, int):
-        return (value,) * rank
-    sizes = tuple(value)
-    if len(sizes) == 1:
-        return sizes * rank
-    if len(sizes) != rank:
-        raise RuntimeFault("E0304", f"{name} must be one number or {rank}, got {list(sizes)}")
-    return sizes
-
-
-def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
-    """Entries added at the ends of the last dimensions, the last one first; negative numbers cut.
-
-    ``mode`` is ``"constant"`` (``value``), ``"reflect"``, ``"replicate"`` or ``"circular"``.
-    """
-    sides = list(pad)
-    if len(sides) % 2:
-        raise RuntimeFault("E0304", "Padding length must be divisible by 2")
-    if len(sides) // 2 > len(input.shape):
-        raise RuntimeFault(
-            "E0304", "Padding length should be less than or equal to two times the input dimension "
-            f"but got padding length {len(sides)} and input of dimension {len(input.shape)}",
-        )  # fmt: skip
-    if mode not in ("constant", "reflect", "replicate", "circular"):
-        raise RuntimeFault("E0304", f"Unrecognised padding mode {mode}")
-    for i in range(len(sides) // 2):
-        before, after = sides[2 * i], sides[2 * i + 1]
-        axis = len(input.shape) - 1 - i
-        if before or after:
-            input = (
-                _constant(input, axis, before, after, 0.0 if value is None else value)
-                if mode == "constant"
-                else _repeated(input, axis, before, after, mode)
-            )
-    name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
-        mode, f"{mode.capitalize()}ionPad1DBackward0"
-    )
-    return called(input, name)
-
-
-def _constant(input: Any, axis: int, before: int, after: int, value: float) -> Any:
-    front = (slice(None),) * axis
-    size = input.shape[axis]
-    if before < 0 or after < 0:
-        input = _O["getitem"](input, (*front, slice(max(0, -before), size + min(0, after))))
-    parts = []
-    for n in (before, after):
-        shape = list(input.shape)
-        shape[axis] = max(0, n)
-        parts.append(input.new_full(tuple(shape), value) if n > 0 else None)
-    parts = [p for p in (parts[0], input, parts[1]) if p is not None]
-    return parts[0] if len(parts) == 1 else _O["cat"](*parts, dim=axis)
-
-
-def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
-    size = input.shape[axis]
-    most = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
-    if max(before, after) > most:
-        raise RuntimeFault(
-            "E0304", f"Padding size should be less than the corresponding input dimension, but got "
-            f"padding ({before}, {after}) at a dimension of size {size}",
-        )  # fmt: skip
-    charge_shape((*input.shape[:axis], size + before + after, *input.shape[axis + 1 :]))
-    places = np.arange(-before, size + after)
-    if mode == "reflect":
-        places = np.abs(places)
-        places = np.where(places >= size, 2 * (size - 1) - places, places)
-    elif mode == "circular":
-        places = places % size
-    else:
-        places = np.clip(places, 0, size - 1)
-    return _O["getitem"](input, ((slice(None),) * axis + (places,)))
-
-
-def _windows(
-    input: Any, kernel: tuple, stride: tuple, dilation: tuple, ceil: bool = False
-) -> tuple[Any, tuple]:
-    """``(N, C, out..., kernel...)``: the entries under the kernel at each place."""
-    rank = len(kernel)
-    sizes = input.shape[-rank:]
-    index, out = [], []
-    for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
-        reach = d * (k - 1) + 1
-        if n < reach or s < 1:
-            raise RuntimeFault(
-                "E0301", f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}"
-                f"). Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater "
-                "than actual input size" if s > 0 else "stride must be positive",
-            )  # fmt: skip
-        count = (n - reach) // s + 1
-        out.append(count)
-        charge_shape((count, k))
-        places = np.arange(count)[:, None] * s + np.arange(k) * d
-        shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = count, k
-        index.append(places.reshape(shape))
-    charge_shape((*input.shape[:-rank], *out, *kernel))
-    return _O["getitem"](input, (Ellipsis, *index)), tuple(out)
+from gradcli.ops.limits import charge_shape
 
 
 def _convolved(
@@ -146,9 +39,9 @@ def _convolved(
             "instead",
         )  # fmt: skip
     kernel = tuple(weight.shape[2:])
-    steps, spread = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
+    steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
     source, input = input, pad(input, _sides(padding, kernel, spread, rank))
-    found, out = _windows(input, kernel, steps, spread)
+    found, out = windows(input, kernel, steps, spread)
     # (N, groups, C/g, out, k) with (groups, O/g, C/g, k): sum over C/g and k
     n, area, volume = input.shape[0], math.prod(out), math.prod(kernel)
     patches = _O["reshape"](found, (n, groups, channels // groups, area, volume))
@@ -173,7 +66,7 @@ def _sides(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]
             total = dilation[i] * (kernel[i] - 1)
             sides += [total // 2, total - total // 2]
         else:
-            sides += [_each(padding, rank, "padding")[i]] * 2
+            sides += [each(padding, rank, "padding")[i]] * 2
     return sides
 
 
@@ -221,8 +114,8 @@ def _transposed(
     single = len(input.shape) == rank + 1
     if single:
         input = _O["unsqueeze"](input, 0)
-    steps, spread = _each(stride, rank, "stride"), _each(dilation, rank, "dilation")
-    inner, more = _each(padding, rank, "padding"), _each(output_padding, rank, "output_padding")
+    steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    inner, more = each(padding, rank, "padding"), each(output_padding, rank, "output_padding")
     kernel = tuple(weight.shape[2:])
     sides: list[int] = []
     for i in range(rank - 1, -1, -1):
@@ -253,185 +146,14 @@ def conv_transpose2d(
     return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
-def _extra(
-    sizes: Sequence[int], kernel: tuple, stride: tuple, dilation: tuple, sides: list[int]
-) -> list[int]:
-    """How much the last window of ``ceil_mode`` reaches past the end, the last dimension first."""
-    edges = sides[::2][::-1]
-    out = []
-    for n, k, s, d, edge in reversed(
-        list(zip(sizes, kernel, stride, dilation, edges, strict=True))
-    ):
-        reach = d * (k - 1) + 1
-        count = -(-(n - reach) // s) + 1
-        if (count - 1) * s >= n - edge:  # the last window begins within the input or its left edge
-            count -= 1
-        out += [0, max(0, (count - 1) * s + reach - n)]
-    return out
-
-
-def _pooled(input: Any, kernel: Any, stride: Any, padding: Any, rank: int, ceil: bool) -> tuple:
-    sizes = _each(kernel, rank, "kernel_size")
-    steps = sizes if stride is None or stride == [] else _each(stride, rank, "stride")
-    edges = _each(padding, rank, "padding")
-    if any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
-        raise RuntimeFault(
-            "E0304", "pad should be at most half of effective kernel size, but got "
-            f"pad={edges[0]}, kernel_size={sizes[0]} and dilation=1",
-        )  # fmt: skip
-    sides = [e for edge in reversed(edges) for e in (edge, edge)]
-    return sizes, steps, sides
-
-
-def _max_pool(
-    input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, indices: bool,
-    rank: int,
-) -> Any:  # fmt: skip
-    sizes, steps, sides = _pooled(input, kernel, stride, padding, rank, ceil)
-    spread = _each(dilation, rank, "dilation")
-    outer = tuple(input.shape[-rank:])
-    padded = pad(input, sides, value=-float("inf")) if any(sides) else input
-    if ceil:
-        more = _extra(padded.shape[-rank:], sizes, steps, spread, sides)
-        padded = pad(padded, more, value=-float("inf")) if any(more) else padded
-    found, out = _windows(padded, sizes, steps, spread)
-    flat = _O["reshape"](found, (*input.shape[:-rank], *out, -1))
-    values, where = flat.max(-1)
-    if rank > 1:
-        values = called(values, f"MaxPool{rank}DWithIndicesBackward0", input)
-    else:
-        values = called(values, "SqueezeBackward1")
-    if not indices:
-        return values
-    return Extremes((values, _flat_places(where, sizes, steps, spread, sides, outer, rank)),
-                    f"max_pool{rank}d")  # fmt: skip
-
-
-@by_element
-def _flat_places(
-    where: Any, kernel: tuple, stride: tuple, dilation: tuple, sides: list, outer: tuple, rank: int
-) -> Any:
-    from gradcli.engine.dtypes import int64
-    from gradcli.engine.tensor import wrap
-
-    inside = np.unravel_index(where.array, kernel)
-    total: Any = 0
-    for i in range(rank):
-        out = where.shape[len(where.shape) - rank + i]
-        start = np.arange(out).reshape((-1,) + (1,) * (rank - 1 - i)) * stride[i]
-        before = sides[2 * (rank - 1 - i)]
-        total = total * outer[i] + start + inside[i] * dilation[i] - before
-    return wrap(np.asarray(total, np.int64), int64)
-
-
-def max_pool1d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest entry of each window of ``(N, C, L)``."""
-    return _max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 1)
-
-
-def max_pool2d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest entry of each window of ``(N, C, H, W)``."""
-    return _max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 2)
-
-
-def _avg_pool(
-    input: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, count_pad: bool, rank: int,
-    divisor: int | None = None,
-) -> Any:  # fmt: skip
-    sizes, steps, sides = _pooled(input, kernel, stride, padding, rank, ceil)
-    one = (1,) * rank
-    padded = pad(input, sides) if any(sides) else input
-    counted = _O["ones_like"](padded if count_pad else input).detach()
-    if not count_pad and any(sides):
-        counted = pad(counted, sides)
-    if ceil:
-        more = _extra(padded.shape[-rank:], sizes, steps, one, sides)
-        padded, counted = (pad(v, more) if any(more) else v for v in (padded, counted))
-    dims = tuple(range(-rank, 0))
-    total = _O["sum"](_windows(padded, sizes, steps, one)[0], dims)
-    if divisor is not None:
-        share: Any = divisor
-    elif ceil or (any(sides) and not count_pad):
-        share = _O["sum"](_windows(counted, sizes, steps, one)[0], dims)
-    else:
-        share = math.prod(sizes)
-    return called(total / share, f"AvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1")
-
-
-def avg_pool1d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True,
-) -> Any:  # fmt: skip
-    """The mean of each window of ``(N, C, L)``."""
-    return _avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad, 1)
-
-
-def avg_pool2d(
-    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
-    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Any:  # fmt: skip
-    """The mean of each window of ``(N, C, H, W)``."""
-    return _avg_pool(
-        input, kernel_size, stride, padding, ceil_mode, count_include_pad, 2, divisor_override
-    )
-
-
-def _adaptive(input: Any, output_size: Any, rank: int, name: str) -> Any:
-    wanted = _each(output_size, rank, "output_size")
-    sizes = input.shape[-rank:]
-    pieces = []
-    charge_shape((math.prod(wanted), PIECE), 1)
-    parts = [
-        [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
-        for n, m in zip(sizes, wanted, strict=True)
-    ]
-    dims = tuple(range(-rank, 0))
-    for place in itertools.product(*parts):
-        step(20)
-        part = _O["getitem"](input, (Ellipsis, *place))
-        if name == "mean":
-            pieces.append(_O["mean"](part, dims))
-        else:
-            flat = _O["reshape"](part, (*part.shape[:-rank], -1))
-            pieces.append(flat.max(-1)[0])
-    out = _O["stack"](*pieces, dim=-1)
-    return _O["reshape"](out, (*input.shape[:-rank], *wanted))
-
-
-def adaptive_avg_pool1d(input: Any, output_size: Sizes) -> Any:
-    """Means of so many windows of ``(N, C, L)`` as are asked for."""
-    return _adaptive(input, output_size, 1, "mean")
-
-
-def adaptive_avg_pool2d(input: Any, output_size: Sizes) -> Any:
-    """Means of so many windows of ``(N, C, H, W)`` as are asked for."""
-    return _adaptive(input, output_size, 2, "mean")
-
-
-def adaptive_max_pool1d(input: Any, output_size: Sizes) -> Any:
-    """The largest entries of so many windows of ``(N, C, L)`` as are asked for."""
-    return _adaptive(input, output_size, 1, "max")
-
-
-def adaptive_max_pool2d(input: Any, output_size: Sizes) -> Any:
-    """The largest entries of so many windows of ``(N, C, H, W)`` as are asked for."""
-    return _adaptive(input, output_size, 2, "max")
-
-
 def unfold(
     input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Any:
     """The windows of ``(N, C, H, W)`` as columns."""
-    kernel = _each(kernel_size, 2, "kernel_size")
-    spread, steps = _each(dilation, 2, "dilation"), _each(stride, 2, "stride")
+    kernel = each(kernel_size, 2, "kernel_size")
+    spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
     input = pad(input, _sides(padding, kernel, spread, 2))
-    found, out = _windows(input, kernel, steps, spread)
+    found, out = windows(input, kernel, steps, spread)
     columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
     shape = (input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out))
     return called(_O["reshape"](columns, shape), "Im2ColBackward0")
@@ -461,7 +183,7 @@ def interpolate(
     rank = len(input.shape) - 2
     old = input.shape[2:]
     if size is not None:
-        new = _each(size, rank, "size")
+        new = each(size, rank, "size")
     else:
         factors = scale_factor if isinstance(scale_factor, tuple | list) else (scale_factor,) * rank
         new = tuple(int(n * f) for n, f in zip(old, factors, strict=True))

@@ -1,7 +1,10 @@
 """``gradcli.nn.functional``: activations, layers, convolutions and losses under PyTorch's names.
 
-activations   relu, gelu, softmax, dropout ...    layers        linear, layer_norm, embedding ...
-convolution   conv2d, max_pool2d, pad ...         losses        mse_loss, cross_entropy ...
+activations   relu, gelu, softmax, dropout ...    layers        linear, layer_norm ...
+convolution   conv2d, unfold, interpolate ...     tables        embedding, embedding_bag
+padding       pad                                 losses        mse_loss, huber_loss ...
+pooling       max_pool2d, avg_pool2d ...          class_losses  cross_entropy, nll_loss, one_hot ...
+                                                  pair_losses   triplet_margin_loss ...
 """
 
 from gradcli.nn.activations import (
@@ -37,22 +40,14 @@ from gradcli.nn.activations import (
     tanhshrink,
     threshold,
 )  # fmt: skip
+from gradcli.nn.class_losses import cross_entropy, multi_margin_loss, nll_loss, one_hot
 from gradcli.nn.convolution import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    avg_pool1d,
-    avg_pool2d,
     conv1d,
     conv2d,
     conv3d,
     conv_transpose1d,
     conv_transpose2d,
     interpolate,
-    max_pool1d,
-    max_pool2d,
-    pad,
     pixel_shuffle,
     unfold,
 )  # fmt: skip
@@ -70,25 +65,34 @@ from gradcli.nn.layers import (
 from gradcli.nn.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cosine_similarity,
-    cross_entropy,
     gaussian_nll_loss,
-    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
-    margin_ranking_loss,
     mse_loss,
-    multi_margin_loss,
     multilabel_soft_margin_loss,
-    nll_loss,
-    one_hot,
-    pairwise_distance,
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
+)  # fmt: skip
+from gradcli.nn.padding import pad
+from gradcli.nn.pair_losses import (
+    cosine_embedding_loss,
+    cosine_similarity,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    pairwise_distance,
     triplet_margin_loss,
+)  # fmt: skip
+from gradcli.nn.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    max_pool1d,
+    max_pool2d,
 )  # fmt: skip
 from gradcli.nn.tables import embedding, embedding_bag
 
