@@ -93,7 +93,7 @@ div = elementwise(
     "div",
     operator.truediv,
     lambda t, y: t / y,
-    lambda t, x, y: -t * (x / y) / y,
+    lambda t, x, y: -t * ((x / y) / y),
     aliases=("divide", "true_divide"),
     doc="The quotient; `x / y`.",
     domain="y != 0",

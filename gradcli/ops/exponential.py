@@ -79,7 +79,7 @@ def _softplus(x: Any) -> Any:
 sigmoid = elementwise(
     "sigmoid",
     _sigmoid,
-    lambda out: out * (1.0 - out),
+    lambda t, out: t * (1.0 - out) * out,
     aliases=("expit",),
     doc="The logistic function 1/(1 + exp(-x)).",
 )
