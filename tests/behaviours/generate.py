@@ -11,8 +11,11 @@ target over it reads a copy: what PyTorch reads after it wrote hangs on the proc
 Entries that share memory are not written to by a mask or all at once: PyTorch warns of it, and its
 own backward fails. A piece of a tensor has no hook, which gets None where another piece alone has a
 gradient; a tensor with pieces is not written to: PyTorch then refuses to read them, gradcli to
-differentiate them. Left out too is what cancels to rounding, or has more digits than float32: two
-products of matrices in a row, third derivatives but of float64.
+differentiate them. A leaf that was switched off or on is not written to through views: PyTorch
+finds their place in the graph anew, but only once they are asked for it.
+
+Left out too is what cancels to rounding, or has more digits than float32: two products of matrices
+in a row, third derivatives but of float64.
 
 Nothing here imports gradcli or PyTorch.
 """
@@ -39,6 +42,7 @@ class _Program:
         self.products: set[str] = set()  # what products of matrices made, and what they led to
         self.pieces_of: set[str] = set()  # memory that was cut in pieces
         self.siblings: set[str] = set()  # the pieces
+        self.switched: set[str] = set()  # leaves whose requires_grad was set anew
         self.double = self.rng.random() < 0.25  # all leaves are
         self.custom = 0  # how many Functions there are
         self.depth = ""
@@ -188,7 +192,8 @@ class _Program:
         """What split, chunk and unbind give; sometimes PyTorch's refusal to write to one."""
         x = self.pick(1, 2)
         shape = self.shapes[x]
-        if not shape or shape[0] < 2 or self.memory.get(x, x) in self.pieces_of:
+        memory = self.memory.get(x, x)
+        if not shape or shape[0] < 2 or memory in self.pieces_of | self.switched:
             return
         a, b = f"v{len(self.shapes)}", f"v{len(self.shapes) + 1}"
         first, rest = (1, *shape[1:]), (shape[0] - 1, *shape[1:])
@@ -201,11 +206,11 @@ class _Program:
         if shape[0] == 2 and self.rng.random() < 0.5:
             text, made, last = f"{x}.chunk(2)", first, first
         self.write(f"{a}, {b} = {text}")
-        self.pieces_of.add(self.memory.get(x, x))
+        self.pieces_of.add(memory)
         self.siblings |= {a, b}
         for name, size in ((a, made), (b, last)):
             self.shapes[name] = size
-            self.memory[name] = self.memory.get(x, x)
+            self.memory[name] = memory
             if x in self.repeated:
                 self.repeated.add(name)
         if self.rng.random() < 0.4:
@@ -247,7 +252,7 @@ class _Program:
 
     def in_place(self) -> None:
         free = [n for n in self.shapes if n not in self.fixed
-                and self.memory.get(n, n) not in self.pieces_of]  # fmt: skip
+                and self.memory.get(n, n) not in self.pieces_of | self.switched]  # fmt: skip
         if not free or self.rng.random() < 0.3:
             source = self.pick()
             free = [self.fresh(f"{source} * 1", self.shapes[source])]
@@ -299,6 +304,7 @@ class _Program:
     def toggled(self) -> None:
         """A leaf that stops asking for a gradient, or begins to."""
         x = self.rng.choice(self.leaves)
+        self.switched.add(x)
         flag = self.rng.choice(("True", "False"))
         self.write(self.rng.choice((f"{x}.requires_grad_({flag})", f"{x}.requires_grad = {flag}")))
 

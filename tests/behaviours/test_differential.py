@@ -24,10 +24,6 @@ generate, snippets = _load("generate"), _load("snippets")
 RECORD = json.loads((HERE.parent / "oracles" / "differential.json").read_text(encoding="utf-8"))
 TEXTS = RECORD["cases"]
 STRIPE = 100
-DIFFER = {
-    1131: "a view made and written to while its leaf was turned off is the leaf's again in PyTorch"
-}
-"""The programs that print something else here, and why."""
 
 
 def test_there_are_many_and_they_differ():
@@ -44,7 +40,5 @@ def test_programs_print_what_pytorch_prints(start):
             continue
         text = generate.program(seed)
         got = snippets.printed(gradcli, text)
-        if seed in DIFFER:
-            assert got != TEXTS[seed], "it need not be named any more"
-        elif got != TEXTS[seed]:
+        if got != TEXTS[seed]:
             pytest.fail(f"program {seed}\n{text}\n--- PyTorch\n{TEXTS[seed]}\n--- here\n{got}")
