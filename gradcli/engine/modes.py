@@ -13,13 +13,15 @@ from gradcli.ops.errors import TypeFault
 
 class _Mode:
     __slots__ = (
-        "annotate", "branches", "grad", "inference", "inspect", "passing", "saving",
+        "annotate", "branches", "grad", "inference", "inspect", "mixes", "passing", "saving",
         "saving_off", "warned_of_cycle", "watching",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
+        # Whether products take tensors of two element types: where formulas are computed.
+        self.mixes = False
         # Whether any graph so far chose between branches (``where`` and kin): only then does
         # backward look for slopes of branches that were not taken.
         self.branches = False

@@ -143,10 +143,9 @@ def _promoted(op: Operator, inputs: list) -> list:
                 torch=needs_floats(op.name, inputs[0].dtype.scalar_name),
             )
         return raw
-    # In programs whole numbers meet floats in products too: formulas say where(x > 0, 1, 0) @ w.
     if (
         op.name in ONE_TYPE
-        and not _budget.on
+        and not mode.mixes
         and not (is_number(inputs[0]) or is_number(inputs[1]))
         and inputs[0].dtype is not inputs[1].dtype
     ):

@@ -70,12 +70,17 @@ class Outcome:
 
 
 class Program:
-    """A checked text, ready to run. ``origins`` may say where an input came from (``--x``)."""
+    """A checked text, ready to run. ``origins`` may say where an input came from (``--x``).
 
-    __slots__ = ("_cache", "_passes", "checked", "origins")
+    A ``formula``, which the command line takes on one line, mixes whole numbers and floats in
+    products, as closed forms do: ``where(x > 0, 1, 0) @ w``. A program refuses that, as PyTorch.
+    """
 
-    def __init__(self, checked: Checked) -> None:
+    __slots__ = ("_cache", "_passes", "checked", "formula", "origins")
+
+    def __init__(self, checked: Checked, formula: bool = True) -> None:
         self.checked = checked
+        self.formula = formula
         self.origins: dict[str, str] = {}
         self._passes = any(word in checked.source.text for word in _PASSES)
         self._cache: dict[tuple, tuple[Any, list[n.Node], dict[str, Any]]] = {}
@@ -141,7 +146,8 @@ class Program:
             scope["h_trace"] = watch
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
-        before = turns.steps, mode.grad, mode.inference
+        before = turns.steps, mode.grad, mode.inference, mode.mixes
+        mode.mixes = self.formula
         again = _Again(values, limits, keep) if twice and self._passes else None
         turns.steps = scope["h_budget"]
         set_budget(limits.memory, scope["h_tick"])
@@ -158,7 +164,7 @@ class Program:
         finally:
             set_budget(None)
             settings.put_back(keep=lasting)
-            turns.steps, mode.grad, mode.inference = before
+            turns.steps, mode.grad, mode.inference, mode.mixes = before
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return Outcome(value, variables)
 
@@ -234,4 +240,5 @@ def prepare(source: Source | str, mode: str = "line", before: Program | None = N
     """
     if isinstance(source, str):
         source = Source(source)
-    return Program(check(source, parse(source, mode), before and before.checked))
+    checked = check(source, parse(source, mode), before and before.checked)
+    return Program(checked, formula=mode == "line")
