@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.ops.core import linear
 from gradcli.ops.device import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
 from gradcli.ops.words import SCALARS
 
@@ -263,6 +263,10 @@ flip = linear(
 
 
 def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
+    for shift in shifts if isinstance(shifts, tuple | list) else (shifts,):
+        if not isinstance(shift, int | np.integer):
+            kind = type(shift).__name__
+            raise TypeFault("E0303", f"roll moves entries by whole numbers, not by a {kind}")
     return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
 
 

@@ -244,10 +244,10 @@ def spell(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> i
         found = function(*args, **options)
     except Fault as fault:
         raise at(fault, unifier.source, step.node) from None
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         found = None
     if isinstance(found, bool | int | float):
         return work._number(found)
     if not isinstance(found, Stand):
-        raise no_closed_form(f"`{name}`", unifier.source, step.node)
+        raise no_closed_form(f"`{name.lstrip('_')}`", unifier.source, step.node)
     return found.place

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.core import OPERATORS
+from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -37,7 +38,12 @@ class Symbol:
         operation = OPERATION.get(op.name)
         symbols = [as_symbol(a) for a in args]
         if operation is not None:
-            return operation(*symbols, **params)
+            try:
+                return operation(*symbols, **params)
+            except Fault:
+                raise
+            except (TypeError, ValueError, OverflowError):  # a parameter of another kind
+                raise no_closed_form(f"`{op.name}` of these arguments") from None
         if op.kind in ("elementwise", "constant") and not params:
             from gradcli.symbolic.calls import call
 

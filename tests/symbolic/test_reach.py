@@ -223,3 +223,11 @@ def test_refused_by_name(name: str) -> None:
         diff(text, declared=declared)
     assert caught.value.code == "E0701"
     assert name in caught.value.message and "gradcli jac" in (caught.value.help or "")
+
+
+@pytest.mark.parametrize("text", ["x.roll('a')", "sum(x*int(inf))", "x.roll(1.5)"])
+def test_arguments_of_another_kind_are_refused_by_name(text: str) -> None:
+    with pytest.raises(Fault) as caught:
+        diff(text, "x", declared={"x": "vector"})
+    assert caught.value.code in ("E0701", "E0303")
+    assert "`_" not in str(caught.value)
