@@ -9,6 +9,7 @@ share, goes up, so that a node which saved the old value can tell.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -235,8 +236,11 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
     array = target.own_array()
     shared = 0 in array.strides and _share_memory(array)
     base = target.meta.base if target.meta is not None else None
-    if not array.flags.writeable and base is not None and base.array.flags.writeable:
-        array.setflags(write=True)  # NumPy protects what diagonal and expand give; PyTorch does not
+    if not array.flags.writeable and array.base is not None:
+        # NumPy protects what diagonal and expand give, PyTorch does not. Memory that its owner
+        # protects stays so.
+        with contextlib.suppress(ValueError):
+            array.setflags(write=True)
     if not array.flags.writeable or (shared and not one_number):
         raise RuntimeFault(
             "E0409",

@@ -11,8 +11,8 @@ target over it reads a copy: what PyTorch reads after it wrote hangs on the proc
 Entries that share memory are not written to by a mask or all at once: PyTorch warns of it, and its
 own backward fails. A piece of a tensor has no hook, which gets None where another piece alone has a
 gradient; a tensor with pieces is not written to: PyTorch then refuses to read them, gradcli to
-differentiate them. A leaf that was switched off or on is not written to through views: PyTorch
-finds their place in the graph anew, but only once they are asked for it.
+differentiate them. A leaf that is switched off or on has no views: PyTorch finds their
+place in the graph anew, but only once they are asked for it.
 
 Left out too is what cancels to rounding, or has more digits than float32: two products of matrices
 in a row, third derivatives but of float64.
@@ -63,8 +63,11 @@ class _Program:
 
     def shared(self, text: str, shape: tuple[int, ...], source: str) -> str:
         """A fresh name for what may lie in the memory of ``source``."""
+        root = self.memory.get(source, source)
+        if root in self.switched:
+            return self.fresh(f"{text}.clone()", shape)
         name = self.fresh(text, shape)
-        self.memory[name] = self.memory.get(source, source)
+        self.memory[name] = root
         if source in self.repeated or ".expand(" in text:
             self.repeated.add(name)
         return name
@@ -303,7 +306,10 @@ class _Program:
 
     def toggled(self) -> None:
         """A leaf that stops asking for a gradient, or begins to."""
-        x = self.rng.choice(self.leaves)
+        whole = [x for x in self.leaves if x not in self.memory.values()]
+        if not whole:
+            return
+        x = self.rng.choice(whole)
         self.switched.add(x)
         flag = self.rng.choice(("True", "False"))
         self.write(self.rng.choice((f"{x}.requires_grad_({flag})", f"{x}.requires_grad = {flag}")))

@@ -7,6 +7,7 @@ Falsifies, if it fails: "the engine keeps PyTorch's meaning". What is expected w
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gradcli as torch
@@ -139,3 +140,14 @@ def test_leaves_that_were_done_before_an_error_have_their_gradient():
     with pytest.raises(RuntimeError, match="modified by an inplace"):
         y.sum().backward()
     assert x.grad is None and b.grad.tolist() == [1, 1]
+
+
+def test_pieces_of_a_detached_expansion_are_written_to():
+    wide = torch.ones(2).expand(2, 2).detach()
+    _, last = wide.tensor_split([1])
+    last += 1
+    assert wide.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+    protected = np.ones(2)
+    protected.flags.writeable = False
+    with pytest.raises(RuntimeError):
+        torch.from_numpy(protected).add_(1)
