@@ -67,7 +67,7 @@ def _larger(t: Any, x: Any, y: Any) -> Any:
 
 maximum = elementwise(
     "maximum",
-    np.maximum,
+    lambda x, y: np.maximum(y, x),  # of 0.0 and -0.0 NumPy takes the second, PyTorch the first
     lambda t, x, y: _larger(t, x, y),
     lambda t, x, y: _larger(t, y, x),
     dtypes="promote",
@@ -77,7 +77,7 @@ maximum = elementwise(
 )
 minimum = elementwise(
     "minimum",
-    np.minimum,
+    lambda x, y: np.minimum(y, x),
     lambda t, x, y: _larger(t, y, x),
     lambda t, x, y: _larger(t, x, y),
     dtypes="promote",
