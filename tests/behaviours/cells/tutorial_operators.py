@@ -685,3 +685,12 @@ for _ in range(5):
     ((p - x) ** 2).sum().backward()
     opt.step()
 print(p[:9].tolist())
+
+# %% gradients of biases to the last digit
+torch.manual_seed(3)
+for dtype in (torch.float32, torch.float64):
+    g = torch.randn(20, 5, dtype=dtype)
+    b = torch.zeros(5, dtype=dtype, requires_grad=True)
+    c = torch.tensor(0.5, dtype=dtype, requires_grad=True)
+    ((b + c) * g + c * g[:, :1] * g).sum().backward()
+    print(b.grad.tolist(), ((g + b) * c).sum(0).tolist())
