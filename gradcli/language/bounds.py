@@ -236,6 +236,7 @@ def contains(item: Any, box: Any) -> bool:
         return isinstance(item, int) and int(item) in box
     if kind in _NESTED:
         pair(item, box)
+        spend(len(box))
         return item in box
     if kind is Lazy:
         for found in counted(box):
