@@ -33,6 +33,11 @@ def test_the_file_is_what_the_script_writes():
     assert build_stubs.FILE.read_text("utf-8") == build_stubs.text(), again
 
 
+def test_no_parameter_is_named_twice():
+    """Python's own compiler refuses that, its parser does not."""
+    compile(build_stubs.FILE.read_text("utf-8"), str(build_stubs.FILE), "exec")
+
+
 def test_every_function_and_method_is_in_it_and_is_there():
     module = {n.name for n in stub().body if isinstance(n, ast.FunctionDef)}
     (tensor,) = (n for n in stub().body if isinstance(n, ast.ClassDef))

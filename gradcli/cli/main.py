@@ -14,6 +14,10 @@ from collections.abc import Callable, Sequence
 
 # Imports make many objects and no garbage; collecting meanwhile costs a tenth of the start.
 gc.disable()
+# OpenBLAS's threads start with NumPy and wait for work at full speed before they sleep: by default
+# 2**26 cycles, longer than a small command runs, which doubles its CPU time. After 2**16 the
+# products of large matrices were as fast.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 COMMANDS = {
     "eval": "the value of an expression",

@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 import gradcli
+from gradcli import surface
 from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import Operator
 
@@ -68,7 +69,7 @@ _SEVERAL = frozenset((
 
 def text() -> str:
     """The stub file."""
-    for name in gradcli._LATER:  # those loaded with their first use
+    for name in surface._LATER:  # those loaded with their first use
         getattr(gradcli, name)
     lines = [HEAD, *_constants(), "", *_tensor(), ""]
     for name, value in sorted(vars(gradcli).items()):
@@ -142,7 +143,7 @@ def _parameters(function: Any, method: bool) -> Iterator[str]:
         if function.variadic:
             yield f"*{function.inputs[0]}: Any"
         names = function.inputs if not function.variadic else ()
-        words = ("input", "other", "value")
+        words = ("input", "other") if len(names) < 3 else ("input", *names[1:])
         for i, _ in enumerate(names):
             yield "self" if method and not i else f"{words[i]}: {_NUMBER}"
         for name, default in function.params.items():

@@ -26,7 +26,9 @@
 ``core`` says what an operator is and how its one rule is read. This package knows arrays only.
 """
 
-from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
+import warnings  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
+
+from gradcli.ops import (
     comparison,
     exponential,
     special,
@@ -51,6 +53,9 @@ from gradcli.ops import (  # noqa: I001  (the order is that of dependence, and o
 from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
 
 __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
+
+# NumPy announces 1/0 and log(0); here they are values like any other, as in PyTorch.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")
 
 
 def _name_families() -> None:

@@ -22,12 +22,44 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.rpartition("\n")[2].split())
 
 
-def test_importing_gradcli_loads_numpy_and_nothing_heavy():
-    modules = loaded("import gradcli")
-    assert "numpy" in modules
+def test_importing_gradcli_loads_nothing_and_its_first_name_numpy():
+    assert not loaded("import gradcli") & (HEAVY | {"numpy", "gradcli.engine", "gradcli.cli"})
+    modules = loaded("import gradcli; gradcli.tensor")
+    assert {"numpy", "gradcli.engine"} <= modules
     assert not modules & (
         HEAVY | {"typer", "gradcli.language", "gradcli.transforms", "gradcli.cli"}
     )
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], []])
+def test_what_needs_no_numbers_loads_no_numpy(argv):
+    modules = loaded(f"from gradcli.cli.main import run; run({argv!r})")
+    assert not modules & (HEAVY | {"numpy", "typer", "gradcli.engine"})
+
+
+def test_the_first_name_brings_all_and_a_wrong_one_is_told():
+    """By each way that Python asks a module for names."""
+    shown = "print(sorted(dir(g)) == sorted(set(dir(g)) | set(g.__all__)), g.pi, g.nn.__name__)"
+    for first in ("g.sin", "dir(g)", "from gradcli import *", "from gradcli import nn", "g.vmap"):
+        done = subprocess.run(
+            [sys.executable, "-c", f"import gradcli as g\n{first}\n{shown}\ng.tensro"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.stdout == "True 3.141592653589793 gradcli.nn\n", first
+        assert "no attribute 'tensro'. Did you mean: 'tensor'?" in done.stderr
+
+
+@pytest.mark.parametrize("given", [None, "20"])
+def test_waiting_threads_sleep_soon_unless_the_user_says_when(given, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given)
+    code = "import os, gradcli.cli.main, sys\nassert 'numpy' not in sys.modules\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == (given or "16")
 
 
 @pytest.mark.parametrize(

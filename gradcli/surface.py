@@ -1,0 +1,263 @@
+"""The names of ``gradcli`` itself: what ``gradcli.NAME`` is, loaded when the first one is used.
+
+Operators and what is composed of them stand under PyTorch's names; element types too, so that
+``float``, ``int`` and ``bool`` are not Python's here.
+"""
+
+import builtins as _builtins
+import math as _math
+from importlib import import_module as _import_module
+from sys import modules as _modules
+
+from gradcli import engine as _engine
+from gradcli.engine import creation as _creation
+from gradcli.engine import dtypes as _dtypes
+from gradcli.engine.creation import (
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    logspace,
+    manual_seed,
+    normal,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    tril_indices,
+    triu_indices,
+    zeros,
+    zeros_like,
+)
+from gradcli.engine.creation import complex_of as complex
+from gradcli.engine.drawing import (
+    bernoulli,
+    get_rng_state,
+    initial_seed,
+    multinomial,
+    seed,
+    set_rng_state,
+)
+from gradcli.engine.dtypes import Device as device
+from gradcli.engine.dtypes import bool_ as bool
+from gradcli.engine.dtypes import (
+    can_cast,
+    cdouble,
+    cfloat,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    long,
+    promote_types,
+    set_default_dtype,
+    short,
+    strided,
+    uint8,
+)
+from gradcli.engine.dtypes import float32 as float
+from gradcli.engine.dtypes import int32 as int
+from gradcli.engine.functions import broadcast_shapes, is_tensor, numel, public_operators
+from gradcli.engine.functions import torch_max as _torch_max
+from gradcli.engine.functions import torch_min as _torch_min
+from gradcli.engine.modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from gradcli.engine.outputs import with_out as _with_out
+from gradcli.engine.overlay import functions as _functions
+from gradcli.engine.random import Generator
+
+Tensor = _engine.Tensor
+Size = _engine.Size
+pi = 3.141592653589793
+e = 2.718281828459045
+inf = _math.inf
+nan = _math.nan
+dtype = _dtypes.DType
+
+# PyTorch's names: operators, then what is composed of them or takes PyTorch's optional parameters;
+# what is imported above keeps its name.
+_own = frozenset(globals())
+_table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_functions()}
+globals().update({name: _with_out(function) for name, function in _table.items()})
+globals().update(_creation.TYPED)
+globals().update(
+    {n: getattr(Tensor, n) for n in dir(Tensor) if n.endswith("_") and n[:-1] in _table}
+)
+max, min = _with_out(_torch_max), _with_out(_torch_min)
+
+
+def set_default_device(device: object) -> None:
+    """Where tensors are made: the CPU. Raises as ``device`` does for another."""
+    if device is not None:
+        as_tensor(0).to(device)
+
+
+def set_printoptions(**options: object) -> None:
+    """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
+    from gradcli.engine.printing import set_printoptions as change
+
+    change(**options)
+
+
+def is_floating_point(input: Tensor) -> _builtins.bool:
+    """Whether entries are real floating-point numbers."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> _builtins.bool:
+    """Whether entries are complex numbers."""
+    return input.is_complex()
+
+
+def is_inference(input: Tensor) -> _builtins.bool:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def result_type(tensor1: object, tensor2: object) -> dtype:
+    """The dtype that an operation on two values gives."""
+    return _dtypes.result_type(
+        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (_dtypes.number_dtype(v), 0)
+        for v in (tensor1, tensor2)
+    )
+
+
+# Functions whose modules are loaded with their first use.
+_LATER = {
+    "finfo": "engine.ranges", "iinfo": "engine.ranges",
+    "is_anomaly_enabled": "engine.anomaly", "is_anomaly_check_nan_enabled": "engine.anomaly",
+    "cholesky_inverse": "decompositions", "cholesky_solve": "decompositions",
+    "lu_solve": "decompositions", "qr": "decompositions:torch_qr",
+    "svd": "decompositions:torch_svd", "vmap": "func",
+    **dict.fromkeys(
+        ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
+         "conv3d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss",
+         "cosine_similarity", "dropout", "embedding", "group_norm", "hardshrink",
+         "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss",
+         "max_pool1d", "max_pool2d", "pairwise_distance", "pixel_shuffle", "poisson_nll_loss",
+         "prelu", "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss"),
+        "nn.functional",
+    ),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """A function whose module is loaded with its first use."""
+    if name not in _LATER:
+        raise AttributeError(
+            f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
+        )
+    module, _, other = _LATER[name].partition(":")
+    found = getattr(_import_module(f"gradcli.{module}"), other or name)
+    globals()[name] = found = _with_out(found) if module == "decompositions" else found
+    return found
+
+
+__all__ = [
+    "Generator",
+    "Size",
+    "Tensor",
+    "arange",
+    "as_tensor",
+    "bernoulli",
+    "bool",
+    "broadcast_shapes",
+    "can_cast",
+    "cdouble",
+    "cfloat",
+    "complex",
+    "complex64",
+    "complex128",
+    "device",
+    "double",
+    "dtype",
+    "e",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "eye",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "from_numpy",
+    "full",
+    "full_like",
+    "get_default_dtype",
+    "get_rng_state",
+    "half",
+    "inf",
+    "inference_mode",
+    "initial_seed",
+    "int",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "is_complex",
+    "is_floating_point",
+    "is_grad_enabled",
+    "is_inference",
+    "is_inference_mode_enabled",
+    "is_tensor",
+    "linspace",
+    "logspace",
+    "long",
+    "manual_seed",
+    "max",
+    "min",
+    "multinomial",
+    "nan",
+    "no_grad",
+    "normal",
+    "numel",
+    "ones",
+    "ones_like",
+    "pi",
+    "promote_types",
+    "rand",
+    "rand_like",
+    "randint",
+    "randn",
+    "randn_like",
+    "randperm",
+    "result_type",
+    "seed",
+    "set_default_device",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "set_printoptions",
+    "set_rng_state",
+    "short",
+    "strided",
+    "tensor",
+    "tril_indices",
+    "triu_indices",
+    "uint8",
+    "zeros",
+    "zeros_like",
+]  # fmt: skip
