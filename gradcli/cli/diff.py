@@ -1,6 +1,6 @@
 """``gradcli diff``: the closed form of a derivative, checked before it is printed."""
 
-from __future__ import annotations
+# Annotations are objects here: Typer reads texts by compiling them, twice.
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -179,12 +179,14 @@ class _Job:
             self.along = self.named(along)
             return variants.directional(self.program, self.along, self.declared, order)
         from gradcli.symbolic import diff as closed_form
-        from gradcli.symbolic.follow import ending_with
 
         program, rest = self.program, of
-        if of is not None and (shorter := ending_with(self.program, of)) is not None:
-            program, rest = shorter, None
+        if of is not None:
+            from gradcli.symbolic.follow import ending_with
 
+            shorter = ending_with(self.program, of)
+            if shorter is not None:
+                program, rest = shorter, None
         if rest is None:
             try:
                 return closed_form(program, wrt, order=order, declared=self.declared)

@@ -120,8 +120,9 @@ def _command(name: str, rest: list[str]) -> int:
 
     warnings.showwarning = _warned
     module = importlib.import_module(f"gradcli.cli.{_MODULES.get(name, name)}")
-    gc.freeze()
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
     return invoke(name, module.__dict__[name], rest, COMMANDS[name])
 
 

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.limits import hold_address_space, resident, show_bytes
+from gradcli.ops.limits import held, hold_address_space, resident, show_bytes
 
 GRACE = 2.0
 """Seconds after the limit until the process is ended from outside the computation."""
@@ -105,12 +105,12 @@ def _pulse(_number: int, _frame: Any) -> None:
             help="--timeout SECONDS raises the limit",
         )
     if watch.memory:
-        held = resident() - watch.base
-        if held > watch.memory:
+        used = held(watch.base, watch.memory)
+        if used > watch.memory:
             watch.told = now + 1
             raise LimitFault(
                 "E0602",
-                f"the evaluation holds {show_bytes(held)}; the limit is {show_bytes(watch.memory)}",
+                f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(watch.memory)}",
                 help="--max-mem SIZE raises the limit: 4G",
             )
 

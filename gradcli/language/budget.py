@@ -21,7 +21,7 @@ import numpy as np
 from gradcli.engine.tensor import Tensor
 from gradcli.language.bounds import TEXT_LIMIT
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.limits import resident, show_bytes
+from gradcli.ops.limits import held, resident, show_bytes
 
 FILE = "<gradcli program>"
 """What generated code calls its file."""
@@ -48,19 +48,19 @@ def _portions(steps: int, memory: int | None) -> Iterator[Iterator[bool]]:
         if not memory:
             portion = PORTION
             continue
-        held = peak()
-        if held > memory / 2:
-            held = resident() - base
-        if held > memory:
+        used = peak()
+        if used > memory / 2:
+            used = held(base, memory)
+        if used > memory:
             raise LimitFault(
                 "E0602",
-                f"the evaluation holds {show_bytes(held)}; the limit is {show_bytes(memory)}",
+                f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(memory)}",
                 help="--max-mem SIZE raises the limit: 4G",
             )
-        grew, before = (held - before) / portion, held
+        grew, before = (used - before) / portion, used
         portion = min(2 * portion, PORTION)
         if grew > 0:
-            portion = max(1, min(portion, int((memory - held) / 4 / grew)))
+            portion = max(1, min(portion, int((memory - used) / 4 / grew)))
     seen: list[tuple[Any, dict[str, Any]]] = []
     for _ in range(min(steps, WATCHED)):
         yield itertools.repeat(True, 1)

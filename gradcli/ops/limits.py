@@ -9,6 +9,7 @@ so the usual small operation costs two attribute reads.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ def charge(nbytes: int) -> None:
         budget.base = resident()  # what the process held before its first large request
     budget.spent += nbytes
     if budget.spent >= budget.next_look:
-        used = max(0, resident() - budget.base)
+        used = held(budget.base, budget.total - nbytes)
         if used + nbytes > budget.total:
             raise LimitFault(
                 "E0602",
@@ -133,6 +134,15 @@ def resident() -> int:
     import resource
 
     return pages * resource.getpagesize()
+
+
+def held(base: int, allowed: int) -> int:
+    """Bytes held beyond ``base``; where more than ``allowed``, without what only cycles keep."""
+    used = resident() - base
+    if used > allowed:
+        gc.collect()
+        used = resident() - base
+    return max(0, used)
 
 
 def hold_address_space(room: int) -> tuple[int, int] | None:
