@@ -9,6 +9,7 @@ so the usual small operation costs two attribute reads.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -139,10 +140,18 @@ def resident() -> int:
 def held(base: int, allowed: int) -> int:
     """Bytes held beyond ``base``; where more than ``allowed``, without what only cycles keep."""
     used = resident() - base
-    if used > allowed:
-        gc.collect()
+    if used > allowed and gc.collect():
+        _give_back()
         used = resident() - base
     return max(0, used)
+
+
+def _give_back() -> None:
+    """Have the C library return free memory to the system: glibc's can, others count it as held."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def hold_address_space(room: int) -> tuple[int, int] | None:
