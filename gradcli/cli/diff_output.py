@@ -22,7 +22,8 @@ def notes_of(result: Any) -> list[str]:
     if result.conditions:
         notes.append(conditions_text(result.conditions))
     for name, array in result.constants.items():
-        notes.append(f"{name} = {show_value(array, None)}".replace("\n", " "))
+        in_a_line = " ".join(show_value(array, None).split()).replace("[ ", "[")
+        notes.append(f"{name} = {in_a_line}")
     notes += result.kinks
     if result.assumed:
         assumed = ", ".join(f"{name} {kind}" for name, kind in result.assumed.items())

@@ -116,9 +116,9 @@ class _Path:
         if not np.all(np.isfinite(np.asarray(as_tensor(tape.result.value).detach().array))):
             raise no_closed_form("a program whose value is not finite at these values")
         steps = tape.steps[: tape.result.index + 1]
-        known = {k: self.declared[k] for k in start if k not in self.fixed}
-        known |= {k: Declaration.of_shape(x.shape) for k, x in tape.constants.items()}
         points = [(start, tape), *self._others(conditions)]
+        known = {k: self.declared[k] for k in start if k not in self.fixed}
+        known |= {k: _declared([t.constants[k] for _, t in points]) for k in tape.constants}
         by = self._names(wrt, [k for k in start if k not in self.fixed])
         answers: dict[str, Text] = {}
         error = 0.0
@@ -243,3 +243,12 @@ class _Path:
             return prepare(forms(*primal(steps, shapes))[0].key)
         except Fault:
             return None
+
+
+def _declared(arrays: Sequence[np.ndarray]) -> Declaration:
+    """What one constant of a path is at several points: its shape, and whether it is symmetric."""
+    shape = arrays[0].shape
+    found = Declaration.of_shape(shape)
+    if len(shape) == 2 and shape[0] == shape[1] and all(np.array_equal(a, a.T) for a in arrays):
+        return Declaration(found.rank, found.dims, ("symmetric",))
+    return found

@@ -365,7 +365,7 @@ def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
     for s in steps:
         if s.op == "name":
             rank = known.get(s.value)
-            found.append(rank == 2 if rank is not None else len(s.value) == 1 and s.value.isupper())
+            found.append(rank == 2 if rank is not None else s.value[0].isupper())
         elif s.op in _MIXED or s.op in SHAPES or s.op == "composed":
             found.append(s.op in ("tril", "triu"))
         else:

@@ -175,3 +175,9 @@ def test_a_squared_length_has_no_kink(cli):
     assert "an entry of x is 0" in smooth.out
     rough = cli("diff", "norm(x) + norm(x)**2", "--x", "vector")
     assert "norm has no derivative" in rough.out
+
+
+def test_a_constant_of_a_program_stands_in_one_line(cli):
+    done = cli("diff", "x @ tensor([[2.0, 0.25], [0.25, 1]]) @ x", "--x", "vector:2")
+    assert done.out.startswith("d/dx  2*c1 @ x\n")
+    assert "# c1 = [[2, 0.25], [0.25, 1]]  " in done.out

@@ -60,6 +60,19 @@ def test_assumptions() -> None:
     assert diff("n*sum(A @ x)", "x").assumed["n"] == "scalar"
 
 
+def test_names_say_what_is_a_matrix() -> None:
+    """A capital and what follows it: W1, X_train, Sigma; and b1, mu are vectors."""
+    layers = diff("norm(W2 @ tanh(W1 @ x + b1) + b2 - y)**2", "b2")
+    assert layers.assumed == {
+        "W1": "matrix:m,p", "W2": "matrix:n,m", "x": "vector:p", "b1": "vector:m",
+        "b2": "vector:n", "y": "vector:n",
+    }  # fmt: skip
+    assert diff("X_train @ w", "w").text == "X_train"
+    normal = diff("logdet(Sigma) + (x - mu).T @ inv(Sigma) @ (x - mu)", "mu")
+    assert normal.assumed == {"Sigma": "matrix:n,n", "x": "vector:n", "mu": "vector:n"}
+    assert diff("R1*I**2", "I").assumed == {"R1": "scalar", "I": "scalar"}
+
+
 def test_numbers_for_sizes() -> None:
     assert diff("sum(x)", "x", declared={"x": "vector:5"}).text == "ones(5)"
     wide = diff("trace(X)", "X", declared={"X": "matrix:5000,5000"})

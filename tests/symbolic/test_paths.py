@@ -53,6 +53,8 @@ def test_backward_names_the_result():
         ("w = x @ x\nfor i in range(2):\n    w = w*w\nw", {"x": np.array([1.0, 2.0])}, None),
         ("A = tensor([[1.0, 2], [3, 4]])\nx @ A @ x", {"x": np.array([1.0, 2.0])},
          {"x": "(c1 + c1.T) @ x"}),
+        ("A = tensor([[1.0, 2], [2, 4]])\nx @ A @ x", {"x": np.array([1.0, 2.0])},
+         {"x": "2*c1 @ x"}),
         ("x = 1.0\nfor i in range(3):\n    x = x - (x**2 - a)/(2*x)\nx", {"a": 2.0}, None),
         ("k = 3\nwhile k > 0:\n    x = x*k\n    k = k - 1\nx", {"x": 1.5}, {"x": "6"}),
         ("eye(2) @ x + ones(2)*x", {"x": np.array([1.0, 2.0])}, {"x": "2*eye(2)"}),
