@@ -143,7 +143,7 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
         args = tuple([data(a, name) if i < arity else light(a) for i, a in enumerate(args)])
         for key, value in options.items():
             options[key] = data(value, name) if key in inputs else light(value)
-        for value in args[:arity]:
+        for value in (*args[:arity], *(options[k] for k in inputs & options.keys())):
             if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
                 return function(*args, **options)
         # Numbers alone: the operator itself, because Tensor's methods need a tensor.

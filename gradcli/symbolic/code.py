@@ -7,20 +7,26 @@ above; its name begins with an underscore, which no variable of the language doe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from gradcli.language import printer as p
 from gradcli.language.run import Program
-from gradcli.ops.errors import ValueFault
-from gradcli.symbolic.code_tables import HELPERS, INFIX, MATH, NUMPY, TORCH, Entry, index_text
-from gradcli.symbolic.formula import Formula
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.symbolic.code_tables import HELPERS, INFIX, JAX, MATH, NUMPY, TORCH, Entry, index_text
+from gradcli.symbolic.formula import FREE, Formula
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Declaration
 from gradcli.symbolic.sizes import is_plain, solved
-from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM
 from gradcli.symbolic.write_parts import size_text
 
 TARGETS = {"numpy": ("numpy", "np"), "torch": ("torch", "torch"), "jax": ("jax.numpy", "jnp")}
+SPECIAL = {
+    "numpy": "from scipy import special", "torch": "from torch import special",
+    "jax": "from jax.scipy import special",
+}  # fmt: skip
+TABLES: dict[str, Mapping[str, Entry]] = {"numpy": NUMPY, "torch": TORCH, "jax": JAX}
+LIGHT = frozenset(INFIX) - {"matmul", "dot"} | {"neg", "getitem", "reverse_dims", "mT"}
+"""Operators that may well be written twice."""
 Piece = tuple[str, int]
 
 
@@ -39,7 +45,7 @@ def function_text(
         raise ValueFault(
             "E0907", f"--code {target}: no such target", help=f"one of {', '.join(TARGETS)}"
         )
-    formula = Formula([program, *derivatives.values()], declared)
+    formula = Formula([program, *derivatives.values()], declared, light=LIGHT)
     return _Writer(target, formula, list(derivatives), order, declared, title).text()
 
 
@@ -53,7 +59,8 @@ class _Writer:
         self.title = title
         self.params = list(declared)
         self.torch = target == "torch"
-        self.table: Mapping[str, Entry] = TORCH if self.torch else NUMPY
+        self.target = target
+        self.table = TABLES[target]
         taken = {*self.params, *formula.names()}
         module, alias = TARGETS[target]
         while alias in taken:
@@ -64,10 +71,14 @@ class _Writer:
         while self.math in taken:
             self.math += "_"
         self.uses_math = False
+        self.special = "special"
+        while self.special in taken:
+            self.special += "_"
+        self.uses_special = False
         self.helpers: dict[str, None] = {}
         self.pieces: list[Piece] = []
         self.plain: list[bool] = []
-        taken |= {self.alias, self.math, "f"}
+        taken |= {self.alias, self.math, self.special, "f"}
         self.results = ["value", *self._result_names(wrt, order)]
         for i, name in enumerate(self.results):
             while name in taken:
@@ -75,6 +86,10 @@ class _Writer:
             self.results[i] = name
             taken.add(name)
         self.locals = formula.letters(taken)
+        self.computed: dict[int, str] = {}  # the first result of each step, as a name for it
+        for name, root in zip(self.results, formula.roots, strict=True):
+            if formula.steps[root].op not in FREE:
+                self.computed.setdefault(root, name)
 
     @staticmethod
     def _result_names(wrt: Sequence[str], order: int) -> list[str]:
@@ -89,7 +104,11 @@ class _Writer:
         """The whole source."""
         body = self.body()
         imports = [f"import math as {self.math}".removesuffix(" as math")] if self.uses_math else []
-        lines = [*imports, *([""] if imports else []), *self.imports, ""]
+        lines = [*imports, *([""] if imports else []), *self.imports]
+        if self.uses_special:
+            known_as = "" if self.special == "special" else f" as {self.special}"
+            lines.append(SPECIAL[self.target] + known_as)
+        lines.append("")
         for name in self.helpers:
             source = HELPERS["torch" if self.torch else "numpy"][name]
             lines += ["", *source.replace("NP.", f"{self.alias}.").splitlines(), ""]
@@ -102,13 +121,15 @@ class _Writer:
         lines: list[str] = []
         for i, step in enumerate(formula.steps):
             piece, plain = self.step(i, step)
-            if i in self.locals:
-                lines.append(f"{self.locals[i]} = {piece[0]}")
-                piece = (self.locals[i], p.ATOM)
+            name = self.locals.get(i) or (None if plain else self.computed.get(i))
+            if name is not None:
+                lines.append(f"{name} = {piece[0]}")
+                piece = (name, p.ATOM)
             self.pieces.append(piece)
             self.plain.append(plain)
         for name, root in zip(self.results, formula.roots, strict=True):
-            lines.append(f"{name} = {self.full(root)}")
+            if self.pieces[root][0] != name:
+                lines.append(f"{name} = {self.full(root)}")
         sizes = [f"{d} = {where}" for d, where in self.sizes() if self.mentions(d)]
         return [*self.docstring(), *sizes, *lines, f"return {', '.join(self.results)}"]
 
@@ -179,6 +200,8 @@ class _Writer:
             return (f"{self.at(s.inputs[0], p.POSTFIX)}.T", p.POSTFIX), plain
         if s.op in INFIX:
             return self.infix(INFIX[s.op], s.inputs), plain
+        if s.op in ("add_scaled", "addcmul"):
+            return self.scaled_sum(s), plain
         if s.op == "neg":
             return ("-" + self.at(s.inputs[0], p.SIGN), p.SIGN), plain
         if plain and s.op in MATH:
@@ -186,38 +209,43 @@ class _Writer:
             return (f"{self.math}.{MATH[s.op]}({self.at(s.inputs[0])})", p.POSTFIX), True
         entry = self.table.get(s.op)
         if entry is None:
-            raise no_closed_form(f"`{s.op}` as code")
+            raise self.missing(s)
         return self.said(entry, s, rank), False
 
     def said(self, entry: Entry, s: Step, rank: int) -> Piece:
         """A step by its entry in the library's table."""
-        args = [self.argument(k) for k in s.inputs]
-        found: Any = entry
-        if callable(entry):
-            found = entry(args, dict(s.params), rank)
-            if found is None:
-                raise no_closed_form(f"`{s.op}` with these parameters, as code")
-        elif "{" in entry:
-            found = entry.format(*args)
-        else:
-            found = f"{entry}({', '.join(args)})"
+        places = [f"{{{i}}}" for i in range(len(s.inputs))]
+        found = entry(places, dict(s.params), rank) if callable(entry) else entry
+        if found is None:
+            raise self.missing(s, " with these parameters")
+        if "{" not in found:
+            found = f"{found}({', '.join(places)})"
         head = found.partition("(")[0]
         if head.startswith("_"):
             self.helpers[head] = None
-        return found.replace("NP.", f"{self.alias}."), p.POSTFIX
+        self.uses_special = self.uses_special or "SP." in found
+        found = found.replace("NP.", f"{self.alias}.").replace("SP.", f"{self.special}.")
+        return found.format(*[self.argument(k) for k in s.inputs]), p.POSTFIX
+
+    def missing(self, s: Step, how: str = "") -> Exception:
+        """The fault (E0701) for a function that the library does not have."""
+        others = [t for t in TARGETS if t != self.target and s.op in TABLES[t]]
+        return RuntimeFault(
+            NO_CLOSED_FORM, f"`{s.op}`{how} has no counterpart in {self.target}",
+            help=f"--code {others[0]} has one" if others else None,
+        )  # fmt: skip
 
     def argument(self, k: int) -> str:
         """An argument; PyTorch's functions take no plain numbers."""
         text = self.at(k)
         if self.torch and self.plain[k]:
             dtype = f", dtype={self.params[0]}.dtype" if self.params else ""
-            return f"NP.as_tensor({text}{dtype})"
+            return f"{self.alias}.as_tensor({text}{dtype})"
         return text
 
     def at(self, k: int, asked: int = p.TEST) -> str:
         """The text of a step, in brackets where its place asks for them."""
-        text, own = self.pieces[k]
-        return f"({text})" if own < asked else text
+        return _tight(*self.pieces[k], asked)
 
     def infix(self, op: str, inputs: Sequence[int]) -> Piece:
         """``a op b``."""
@@ -226,6 +254,19 @@ class _Writer:
             return f"({a} {op} {b})", p.ATOM
         own, left, right, sign = p.BINARY[op]
         return f"{self.at(inputs[0], left)}{sign}{self.at(inputs[1], right)}", own
+
+    def scaled_sum(self, s: Step) -> Piece:
+        """``a + k*b`` or ``a + k*b*c``."""
+        scale = s.params["alpha" if s.op == "add_scaled" else "value"]
+        own, left, right, plus = p.BINARY["+"]
+        inner, _, other, times = p.BINARY["*"]
+        factors = [self.at(k, other) for k in s.inputs[1:]]
+        if scale != 1:
+            factors.insert(0, f"({scale!r})" if scale < 0 else repr(scale))
+        elif len(factors) == 1:
+            inner, factors = self.pieces[s.inputs[1]][1], [self.pieces[s.inputs[1]][0]]
+        product = times.join(factors)
+        return f"{self.at(s.inputs[0], left)}{plus}{_tight(product, inner, right)}", own
 
     def constant(self, name: str) -> str:
         """pi and e."""
@@ -239,6 +280,10 @@ class _Writer:
         first = self.params[0] if self.params else None
         like = f", dtype={first}.dtype, device={first}.device" if self.torch and first else ""
         return f"{self.alias}.{s.op}({sizes}{like})"
+
+
+def _tight(text: str, own: int, asked: int) -> str:
+    return f"({text})" if own < asked else text
 
 
 def _kind(d: Declaration) -> str:

@@ -1,8 +1,9 @@
 """How NumPy (and JAX, which has the same names) and PyTorch say what the language says.
 
 An entry is a function's name, a text with places ``{0}``, or a function of (arguments, parameters,
-rank of the argument) where parameters matter. ``NP.`` stands for the library. A name that begins
-with an underscore is one of ``HELPERS``, which are written above the function that needs them.
+rank of the argument) where parameters matter. ``NP.`` stands for the library, ``SP.`` for its
+special functions (NumPy's are SciPy's). A name that begins with an underscore is one of
+``HELPERS``, which are written above the function that needs them.
 """
 
 from __future__ import annotations
@@ -140,6 +141,19 @@ def _joining(name: str) -> Entry:
     return entry
 
 
+def _of_order(name: str) -> Entry:
+    """A function of its whole order and a value."""
+
+    def entry(args: list[str], params: dict, rank: int) -> str:
+        return f"{name}({params['n']}, {args[0]})"
+
+    return entry
+
+
+def _sinc_slope(args: list[str], params: dict, rank: int) -> str | None:
+    return f"_sinc_slope({args[0]})" if params.get("n", 1) == 1 else None
+
+
 def _flip(args: list[str], params: dict, rank: int) -> str:
     dims = params.get("dims")
     dims = tuple(range(rank)) if dims is None else (dims,) if isinstance(dims, int) else dims
@@ -184,6 +198,22 @@ NUMPY: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     "softmax": _simple("_softmax", ("dim", -1)),
     "log_softmax": _simple("_log_softmax", ("dim", -1)),
 }  # fmt: skip
+
+_SPECIAL = {
+    name: f"SP.{name}"
+    for name in (
+        "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "entr", "digamma", "zeta",
+        "gammainc", "gammaincc", "i0", "i1", "i0e", "i1e",
+    )
+} | {"lgamma": "SP.gammaln", "sinc": "NP.sinc", "sinc_slope": _sinc_slope}  # fmt: skip
+NUMPY |= _SPECIAL | {
+    "gamma": "SP.gamma", "polygamma": _of_order("SP.polygamma"), "bessel_j0": "SP.j0",
+    "bessel_j1": "SP.j1", "bessel_i": _of_order("SP.iv"), "bessel_ie": _of_order("SP.ive"),
+    "bessel_j": _of_order("SP.jv"),
+}  # fmt: skip
+JAX: dict[str, Entry] = {
+    name: entry for name, entry in NUMPY.items() if not name.startswith("bessel")
+}
 
 # ---- PyTorch -------------------------------------------------------------------------------------
 
@@ -255,6 +285,11 @@ TORCH: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     "log_softmax": _simple("NP.log_softmax", ("dim", -1)),
 }  # fmt: skip
 
+TORCH |= _SPECIAL | {
+    "lgamma": "NP.lgamma", "gamma": "_gamma", "polygamma": _of_order("NP.polygamma"),
+    "bessel_j0": "SP.bessel_j0", "bessel_j1": "SP.bessel_j1",
+}  # fmt: skip
+
 # ---- Small functions written above ---------------------------------------------------------------
 
 HELPERS: dict[str, dict[str, str]] = {
@@ -279,9 +314,18 @@ HELPERS: dict[str, dict[str, str]] = {
         "_log_softmax": """def _log_softmax(x, axis):
     x = x - NP.max(x, axis=axis, keepdims=True)
     return x - NP.log(NP.sum(NP.exp(x), axis=axis, keepdims=True))""",
+        "_sinc_slope": """def _sinc_slope(x):
+    safe = NP.where(x == 0, 1.0, x)
+    return NP.where(x == 0, 0.0, (NP.cos(NP.pi * safe) - NP.sinc(safe)) / safe)""",
     },
     "torch": {
         "_cbrt": """def _cbrt(x):
-    return NP.sign(x) * NP.abs(x) ** (1 / 3)"""
+    return NP.sign(x) * NP.abs(x) ** (1 / 3)""",
+        "_gamma": """def _gamma(x):
+    mirrored = NP.pi / (NP.sin(NP.pi * x) * NP.exp(NP.lgamma(1 - x)))
+    return NP.where(x > 0, NP.exp(NP.lgamma(x)), mirrored)""",
+        "_sinc_slope": """def _sinc_slope(x):
+    safe = NP.where(x == 0, 1.0, x)
+    return NP.where(x == 0, 0.0, (NP.cos(NP.pi * safe) - NP.sinc(safe)) / safe)""",
     },
 }

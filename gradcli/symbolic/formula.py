@@ -24,13 +24,16 @@ class Formula:
     dims     the dimensions of each step, by name or number (None: size 1)
     roots    the steps that are results
     named    the steps to be given a name, inner ones first
+
+    Names are given to save a reader operations; with ``light``, the operators that take a computer
+    no time, to save it the others: results that are computed then stand for themselves too.
     """
 
     __slots__ = ("dims", "named", "roots", "steps")
 
     def __init__(
         self, expressions: Sequence[str | Program], declared: Mapping[str, Declaration],
-        let: bool = True,
+        let: bool = True, light: Collection[str] | None = None,
     ) -> None:  # fmt: skip
         self.steps: list[Step] = []
         self.dims: list[tuple[str | None, ...]] = []
@@ -57,7 +60,12 @@ class Formula:
             if s.op in ("eye", "ones", "zeros"):
                 costs[i] = 1
         children = [s.inputs for s in self.steps]
-        self.named = chosen(children, costs, self.roots, set(self.roots)) if let else []
+        roots = set(self.roots)
+        if light is not None:
+            costs = [c if s.op in light else 2 * c for s, c in zip(self.steps, costs, strict=True)]
+            self.named = chosen(children, costs, self.roots, roots, roots, 2)
+        else:
+            self.named = chosen(children, costs, self.roots, roots) if let else []
 
     def rank(self, i: int) -> int:
         """The number of dimensions of a step."""

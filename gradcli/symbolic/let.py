@@ -22,7 +22,7 @@ _HINTS = {"softmax": "p", "sigmoid": "s", "norm": "d"}
 
 def chosen(
     children: Sequence[Sequence[int]], costs: Sequence[int], roots: Sequence[int],
-    fixed: Collection[int] = (),
+    fixed: Collection[int] = (), given: Collection[int] = (), least: int = LEAST,
 ) -> list[int]:  # fmt: skip
     """The nodes of a graph that are worth a name, inner ones first.
 
@@ -30,6 +30,8 @@ def chosen(
     costs      operations of the node itself; one without any is never named
     roots      the results
     fixed      nodes that must not be named
+    given      those of them that have a name already
+    least      what a name has to save, in operations
     """
     edges = [0] * len(children)
     for inner in (*children, roots):
@@ -37,10 +39,9 @@ def chosen(
             edges[i] += 1
     taken = {i for i, e in enumerate(edges) if e > 1 and costs[i] and i not in fixed}
     while taken:
-        uses, whole = _weighed(children, costs, roots, taken)
-        saved = [((uses[i] - 1) * whole[i], i) for i in taken]
-        least, worst = min(saved)
-        if least >= LEAST:
+        uses, whole = _weighed(children, costs, roots, taken.union(given))
+        saved, worst = min(((uses[i] - 1) * whole[i], i) for i in taken)
+        if saved >= least:
             break
         taken.discard(worst)
     return sorted(taken)

@@ -42,7 +42,7 @@ def mul(x: Symbol, y: Symbol) -> Symbol:
 
 @operation("add_scaled")
 def add_scaled(x: Symbol, y: Symbol, alpha: Any = 1) -> Symbol:
-    return add(x, Symbol(v.scale(y.tensor, alpha), y.axes))
+    return add(x, mul(as_symbol(alpha), y))
 
 
 @operation("addcmul")

@@ -272,7 +272,7 @@ class _Flattening:
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
         op = called_by_name({"max": "amax", "min": "amin", "view": "reshape"}.get(name, name))
-        if op is None:
+        if op is None or self.richer(op, node, name):
             return self.composed(name, node, args)
         if op.name in _SHAPED and not node.keywords:
             return self.shaped(op.name, node, args)
@@ -287,6 +287,14 @@ class _Flattening:
         except Exception as fault:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
+
+    def richer(self, op: Operator, node: n.Call, name: str) -> bool:
+        """Whether a call has parameters that only the function composed of an operator takes."""
+        asked = {k.name for k in node.keywords}
+        if asked <= op.params.keys():
+            return False
+        code = getattr(composed_function(self.checked, node.func, name), "__code__", None)
+        return code is not None and asked <= set(code.co_varnames)
 
     def shaped(
         self, name: str, node: n.Call, args: list[n.Node]

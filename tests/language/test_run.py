@@ -652,3 +652,14 @@ def test_rates_that_grow_become_floats():
         "for i in range(9): s.step()\nprint(s.get_last_lr())\n"
     )
     assert ran(text)[0] == "[inf]\n"
+
+
+@pytest.mark.parametrize(
+    "call", ["mul(input=x, other=y)", "mul(other=y, input=x)", "add(input=x, other=y)*y",
+             "maximum(input=x, other=y)", "dot(input=ones(2)*x, other=ones(2)*y)"],
+)  # fmt: skip
+def test_tensors_given_by_name_keep_their_gradient(call):
+    x, y = (gradcli.tensor(v, dtype=gradcli.float64, requires_grad=True) for v in (2.0, 3.0))
+    value = prepare(call).run({"x": x, "y": y}).value
+    value.backward()
+    assert value.requires_grad and y.grad is not None and y.grad.item() != 0

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.special
 
 from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
@@ -47,11 +48,12 @@ def ran(source: str, values: dict) -> tuple:
 
 @pytest.fixture
 def jax_numpy(monkeypatch):
-    """``import jax.numpy`` gives NumPy here."""
+    """``import jax.numpy`` gives NumPy here, and ``jax.scipy`` SciPy."""
     jax = types.ModuleType("jax")
-    jax.numpy = np
+    jax.numpy, jax.scipy = np, scipy
     monkeypatch.setitem(sys.modules, "jax", jax)
     monkeypatch.setitem(sys.modules, "jax.numpy", np)
+    monkeypatch.setitem(sys.modules, "jax.scipy", scipy)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=[r["expr"] for r in RECIPES])
@@ -119,6 +121,22 @@ def test_names_of_variables_do_not_clash():
     values = {k: np.float64(0.5) for k in result.declared}
     got = ran(result.code("numpy"), values)
     assert np.allclose(got[1], np.sin(0.25))
+
+
+def test_what_a_library_lacks_is_told_with_one_that_has_it():
+    result = diff("bessel_j1(x)")
+    assert "special.j0(x)" in result.code("numpy")
+    with pytest.raises(Fault) as caught:
+        result.code("jax")
+    assert caught.value.code == "E0701"
+    assert "`bessel_j1` has no counterpart in jax" in str(caught.value)
+    assert caught.value.help == "--code numpy has one"
+
+
+def test_a_result_stands_for_itself():
+    """What the value computed the derivative does not compute again."""
+    assert "gradient = value*(1 - value)" in diff("sigmoid(x)").code()
+    assert "gradient = value\n" in diff("exp(x)").code("torch")
 
 
 def test_another_target_is_refused():
