@@ -11,7 +11,7 @@ from gradcli.language.diagnostics import closest
 from gradcli.language.printer import unparse
 from gradcli.language.run import Program, prepare
 from gradcli.language.source import Source
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
 from gradcli.symbolic.kinks import kinks
@@ -20,6 +20,7 @@ from gradcli.symbolic.shapes import Declaration, Shapes, infer, parse_declaratio
 from gradcli.symbolic.simplify import forms
 from gradcli.symbolic.sizes import known_from
 from gradcli.symbolic.sizes import names as names_of
+from gradcli.symbolic.symmetry import together, told_apart
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
@@ -242,6 +243,7 @@ def _along(
     """The derivative by one variable after the other, each time of the simplest form."""
     text = Text(program.checked.module, 0)  # type: ignore[arg-type]
     error = 0.0
+    given, shapes = shapes, told_apart(shapes, path)
     here, known = program, shapes
     for depth, name in enumerate(path, 1):
         v.reset()
@@ -257,7 +259,25 @@ def _along(
             continue
         small = forms(tensor, dims, points.shrunk) if points.shrunk else options
         text, error = _confirmed(options, small, points, tuple(path[:depth]))
+    if shapes is not given:
+        return _rewritten(text, error, given, points if check else None, path)
     return text, error
+
+
+def _rewritten(
+    text: Text, error: float, shapes: Shapes, points: Points | None, path: Sequence[str]
+) -> tuple[Text, float]:
+    """A text in its simplest form with all that was declared; as it is where it has none."""
+    try:
+        tensor, dims = together(text, shapes)
+        options = forms(tensor, dims)
+        again, off = options[0], error
+        if points is not None:
+            small = forms(tensor, dims, points.shrunk) if points.shrunk else options
+            again, off = _confirmed(options, small, points, tuple(path))
+    except Fault:
+        return text, error
+    return (again, off) if again.cost <= text.cost else (text, error)
 
 
 def _confirmed(

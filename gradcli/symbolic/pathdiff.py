@@ -20,6 +20,7 @@ from gradcli.symbolic.path import Tape
 from gradcli.symbolic.program import Step, steps_of
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
+from gradcli.symbolic.symmetry import told_apart
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.trace import derivative, primal
 from gradcli.symbolic.unsupported import no_closed_form
@@ -187,6 +188,7 @@ class _Path:
                 steps, detached, source = steps_of(again.checked), set(), again.source
             shapes = infer(steps, known, source)
             shapes.declarations = dict(known) | shapes.declarations
+            shapes = told_apart(shapes, path)
             options = forms(*derivative(steps, shapes, name, source, detached))
             exact = [self._exact(point, path[:depth]) for point, _ in points]
             text, error = self._confirmed(options, points, exact, path[:depth])

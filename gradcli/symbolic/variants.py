@@ -7,6 +7,7 @@ the engine's derivative, contracted with a direction or folded as the formula wa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -21,6 +22,7 @@ from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program import steps_of
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
+from gradcli.symbolic.symmetry import together, told_apart
 from gradcli.symbolic.text import Text, total
 from gradcli.symbolic.trace import derivative
 from gradcli.symbolic.unsupported import no_closed_form
@@ -135,9 +137,10 @@ def directional(
     }  # fmt: skip
     text: Text | None = None
     error = 0.0
+    given = job.shapes
+    job.shapes = told_apart(given, names * order)
     for depth in range(1, order + 1):
-        if text is not None:
-            job.start(text, more)
+        job.start(text, more)
         moved, out = v.ZERO, ()
         for name in names:
             whole, dims = job.derivative(name)
@@ -149,6 +152,13 @@ def directional(
         known = _contracted(job.points, names, along, depth)
         text, error = job.confirmed(moved, out, known, ",".join(names))
     assert text is not None
+    if job.shapes is not given:
+        job.shapes = copy(given)
+        job.shapes.declarations = {**given.declarations, **more}
+        moved, out = together(text, job.shapes)
+        again, off = job.confirmed(moved, out, known, ",".join(names))
+        text, error = (again, off) if again.cost <= text.cost else (text, error)
+        job.shapes = given
     return job.result({",".join(names): text}, error, more)
 
 

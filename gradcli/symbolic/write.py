@@ -29,6 +29,7 @@ from gradcli.symbolic.write_terms import (
     diagonal_piece,
     lettered,
     multiplied,
+    on_diagonal,
     outer_piece,
     place_of,
     vector_piece,
@@ -203,12 +204,18 @@ class Writer:
             return absorbed(found, self.resized)
         return found
 
-    def graph(self, m: v.Monomial) -> tuple[Graph, list[Text], list[Text]]:
-        """The indexed factors of a product as a graph, its scalars above and below the line."""
+    def graph(
+        self, m: v.Monomial, ends: tuple[v.Label, ...] = ()
+    ) -> tuple[Graph, list[Text], list[Text]]:
+        """The indexed factors of a product as a graph, its scalars above and below the line.
+
+        ``ends`` are the labels of a delta that the product stands beside.
+        """
         graph = Graph(self.sums)
         tops: list[Text] = []
         below: list[Text] = []
-        for f in self.operands(self.prepared(m)):
+        factors = self.prepared(m)
+        for f in self.operands(on_diagonal(self, factors, ends) if ends else factors):
             idx, exponent = f.idx, f.exponent
             if not idx:
                 (tops if exponent > 0 else below).append(w.raised(f.text, abs(exponent)))
@@ -270,7 +277,8 @@ class Writer:
     def folded(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
         """A term as scalars and a matrix product. Raises a fault where it is none."""
         deltas = [f for f in m if f[0].kind == "delta"]
-        graph, tops, below = self.graph(tuple(f for f in m if f[0].kind != "delta"))
+        ends = deltas[0][1] if deltas else ()
+        graph, tops, below = self.graph(tuple(f for f in m if f[0].kind != "delta"), ends)
         if not labels:
             if graph.matrices or graph.vectors:
                 raise no_closed_form("a sum over products that is no matrix product")

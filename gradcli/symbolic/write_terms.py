@@ -8,8 +8,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from gradcli.ops.core import OPERATORS
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
+from gradcli.symbolic.calls import applied
 from gradcli.symbolic.collect import Piece
 from gradcli.symbolic.contraction import Graph, Vector, elementwise
 from gradcli.symbolic.text import Text
@@ -74,6 +76,31 @@ def outer_piece(
         *front, x = right[0].chain
         tail = tuple(t if t.key in writer.symmetric else w.transposed(t) for t in reversed(front))
     found.apart = (*head, w.called("outer", u, x), *tail)
+    return found
+
+
+def on_diagonal(writer: Any, factors: list[tuple], ends: tuple[v.Label, ...]) -> list[tuple]:
+    """Factors beside a delta, matrices at its two labels by their diagonals.
+
+    ``eye(n)*(1/A)`` would be 0/0 beside the diagonal of a triangular matrix: ``diag(1/diag(A))``.
+    """
+    found = []
+    for b, idx, e in factors:
+        if len(idx) != 2 or not set(idx) <= set(ends):
+            found.append((b, idx, e))
+        elif isinstance(b, Text):
+            found.append((w.called("diag", b), ends[:1], e))
+        elif b.kind in ("name", "sum", "call"):
+            op = OPERATORS.get(b.name) if b.kind == "call" else None
+            if op is not None and op.kind == "elementwise":
+                inner = applied(b.name, [v.place(a, (ends[0], ends[0])) for a in b.args])
+                writer.bases(inner)
+                text = writer.sum(inner, ends[:1], True)
+            else:
+                text = w.called("diag", writer.written[b.serial])
+            found.append((text, ends[:1], e))
+        else:
+            found.append((b, idx, e))
     return found
 
 

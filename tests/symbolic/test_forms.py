@@ -33,7 +33,7 @@ NEAT = [
     ("A @ exp(x)", "x", "A*exp(x)"),
     ("sigmoid(W @ x + b)", "x", "diag(sigmoid(W @ x + b)*(1 - sigmoid(W @ x + b))) @ W"),
     ("x - mean(x)", "x", "eye(n) - 1/n"),
-    ("trace(sin(X))", "X", "eye(n)*cos(X)"),
+    ("trace(sin(X))", "X", "diag(cos(diag(X)))"),
     ("dot(x, y)**2", "x", "2*dot(x, y)*y"),
     ("exp(-norm(x - y)**2)", "x", "-2*exp(-norm(x - y)**2)*(x - y)"),
 ]
