@@ -10,8 +10,9 @@ result depends on comes from these numbers.
 from __future__ import annotations
 
 from _thread import _local as local
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from math import gcd, lcm
 from typing import Any
 
 from gradcli.symbolic.unsupported import too_large
@@ -68,6 +69,7 @@ class _Table(local):
         self.memory: dict[Any, Any] = {}
         self.fresh = 0
         self.tally = [0, MOST_WORK]  # what has been done, and where it ends
+        self.decimals = False
 
 
 _table = _Table()
@@ -104,6 +106,47 @@ class limited:
 
     def __exit__(self, *_exc: object) -> None:
         self.tally[1] = self.before
+
+
+class decimals:
+    """Within this block 3/10 is written 0.3, where ``on``: as who wrote 0.3 would."""
+
+    __slots__ = ("before", "on")
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __enter__(self) -> None:
+        self.before, _table.decimals = _table.decimals, self.on
+
+    def __exit__(self, *_exc: object) -> None:
+        _table.decimals = self.before
+
+
+def in_decimals() -> bool:
+    """Whether numbers are written as decimals now."""
+    return _table.decimals
+
+
+def terminates(c: Fraction) -> bool:
+    """Whether a fraction, no whole number, is a decimal number."""
+    below = c.denominator
+    for p in (2, 5):
+        while below % p == 0:
+            below //= p
+    return below == 1 and c.denominator > 1
+
+
+def common(values: Sequence[Fraction]) -> Fraction:
+    """What numbers share: the largest that leaves whole numbers without a common divisor.
+
+    Among decimals the least, where the others are small multiples of it; else 1.
+    """
+    if len(values) > 1 and _table.decimals and any(map(terminates, values)):
+        least = min(abs(v) for v in values)
+        shared = all((v / least).denominator == 1 and abs(v) <= 10 * least for v in values)
+        return least if shared else ONE
+    return Fraction(gcd(*(v.numerator for v in values)), lcm(*(v.denominator for v in values)))
 
 
 def base(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import gcd, lcm
 
 from gradcli.symbolic import text as w
+from gradcli.symbolic.base import common
 from gradcli.symbolic.terms import SMALL
 from gradcli.symbolic.text import Text
 
@@ -155,7 +155,7 @@ def _without(texts: Sequence[Text], gone: Sequence[Text]) -> list[Text]:
 
 def _content(values: Sequence[Fraction]) -> Fraction:
     """What all numbers share; negative where all are."""
-    c = Fraction(gcd(*(x.numerator for x in values)), lcm(*(x.denominator for x in values)))
+    c = common(values)
     return -c if all(x.numerator < 0 for x in values) else c
 
 

@@ -13,9 +13,10 @@ from gradcli.language.run import Program, prepare
 from gradcli.language.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.symbolic import value as v
+from gradcli.symbolic.base import decimals
 from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
 from gradcli.symbolic.kinks import kinks
-from gradcli.symbolic.program import Step, steps_of
+from gradcli.symbolic.program import Step, steps_of, writes_decimals
 from gradcli.symbolic.shapes import Declaration, Shapes, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
 from gradcli.symbolic.sizes import known_from
@@ -180,10 +181,11 @@ def diff(
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error = 0.0
-    for path in _paths(names, order, wrt is not None):
-        text, off = _along(path, program, steps, shapes, points, check)
-        answers[_key(path)] = text
-        error = max(error, off)
+    with decimals(writes_decimals(program.checked)):
+        for path in _paths(names, order, wrt is not None):
+            text, off = _along(path, program, steps, shapes, points, check)
+            answers[_key(path)] = text
+            error = max(error, off)
     v.reset()
     result = Result(
         {k: t.key for k, t in answers.items()},

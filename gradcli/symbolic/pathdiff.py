@@ -11,13 +11,14 @@ from gradcli.engine.creation import as_tensor
 from gradcli.language.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic import value as v
+from gradcli.symbolic.base import decimals
 from gradcli.symbolic.check import TOLERANCE, double, draw, worst
 from gradcli.symbolic.conditions import Condition
 from gradcli.symbolic.derive import Result, withheld
 from gradcli.symbolic.follow import follow, needs_values, result_of, up_to_backward
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.path import Tape
-from gradcli.symbolic.program import Step, steps_of
+from gradcli.symbolic.program import Step, steps_of, writes_decimals
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
 from gradcli.symbolic.symmetry import told_apart
@@ -123,11 +124,12 @@ class _Path:
         by = self._names(wrt, [k for k in start if k not in self.fixed])
         answers: dict[str, Text] = {}
         error = 0.0
-        for path in _paths(by, order, wrt is not None):
-            text, off = self.along(path, steps, tape, known, points)
-            answers[_key(path)] = text
-            error = max(error, off)
-        value = self._value(steps, tape, known)
+        with decimals(writes_decimals(self.program.checked)):
+            for path in _paths(by, order, wrt is not None):
+                text, off = self.along(path, steps, tape, known, points)
+                answers[_key(path)] = text
+                error = max(error, off)
+            value = self._value(steps, tape, known)
         v.reset()
         result = Result(
             {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},

@@ -60,6 +60,14 @@ class Step:
         self.value = value
 
 
+def writes_decimals(checked: Checked) -> bool:
+    """Whether a text has numbers such as 0.3; halves are as good as fractions."""
+    return any(
+        isinstance(node, n.Number) and isinstance(node.value, float) and 2 * node.value % 1
+        for node in n.walk(checked.module)
+    )
+
+
 def steps_of(checked: Checked) -> list[Step]:
     """The steps of a checked text; the last one is the value. Raises a fault (E0701, E0201)."""
     return _Flattening(checked).run()

@@ -128,11 +128,13 @@ Size.__eq__ = Size.__dict__["__eq__"]
 
 
 def _constants() -> dict[float, v.Tensor]:
-    """What the floats of rules stand for: logarithms, and powers of pi."""
+    """What the floats of rules stand for: logarithms, roots, and powers of pi."""
     pi = v.factor(v.base("constant", "pi"))
     two = v.number(2)
+    half = Fraction(1, 2)
     found = {math.log(n): v.factor(v.base("call", "log", (v.number(n),))) for n in (2, 10)}
-    for power in (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2)):
+    found |= {n**0.5: v.power(v.number(n), half) for n in (2, 3)}
+    for power in (Fraction(1), Fraction(-1), half, -half):
         found[math.pi**power] = v.power(pi, power)
         if power.denominator == 2:
             found[(2 * math.pi) ** power] = v.mul(v.power(two, power), v.power(pi, power))

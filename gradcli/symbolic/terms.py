@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import gcd, lcm
+from math import lcm
 from typing import Any
 
 from gradcli.symbolic import picks, sizes
-from gradcli.symbolic.base import ONE, Base, Label, Monomial, Tensor, fresh_sum, known, spend
+from gradcli.symbolic.base import (
+    ONE,
+    Base,
+    Label,
+    Monomial,
+    Tensor,
+    common,
+    fresh_sum,
+    in_decimals,
+    known,
+    spend,
+)
 from gradcli.symbolic.base import base as interned
 from gradcli.symbolic.cancel import implied, impossible, inverses_cancelled, triangles_met
 from gradcli.symbolic.dummies import canonical, components, in_order
@@ -323,15 +334,14 @@ def scale(t: Tensor, c: Any) -> Tensor:
 
 
 def content(t: Tensor) -> Fraction:
-    """The largest positive number that leaves whole coefficients without a common divisor.
+    """What the coefficients share, see ``common``.
 
     Beside a small decimal number, ``u + 1e-5``, the largest coefficient: that one becomes 1.
     """
     values = list(t.terms.values())
-    below = lcm(*(v.denominator for v in values))
-    if below >= SMALL and len(values) > 1:
+    if len(values) > 1 and lcm(*(v.denominator for v in values)) >= SMALL and not in_decimals():
         return max(abs(v) for v in values)
-    return Fraction(gcd(*(v.numerator for v in values)), below)
+    return common(values)
 
 
 def settled(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from gradcli.language import nodes as n
+from gradcli.symbolic.base import in_decimals, terminates
 from gradcli.symbolic.gather import is_difference, powers_gathered, roots_gathered, turnable, turned
 from gradcli.symbolic.tree import (
     Text,
@@ -100,6 +101,13 @@ def _exact(c: Fraction) -> bool:
     return c.numerator.bit_length() <= 53 and c.denominator.bit_length() <= 53
 
 
+def _as_decimal(c: Fraction) -> bool:
+    """Whether a decimal number is written as one: long, or where others are, but for a half."""
+    if in_decimals():
+        return abs(c) != Fraction(1, 2)
+    return c.denominator >= 1000 and c.denominator % 5 == 0
+
+
 def _short(c: Fraction) -> bool:
     """Whether a fraction is a decimal number of few digits."""
     written = repr(float(c))
@@ -128,8 +136,11 @@ def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]
     number, under = c.as_integer_ratio()
     if top and under == 1 and (number == 1 or number == -1):
         pass
-    elif not _exact(c) or (c.denominator >= 1000 and _short(c)):
+    elif not _exact(c) or (terminates(c) and _as_decimal(c)):
         top.insert(0, numeral(_rounded(abs(c))))
+    elif in_decimals() and under != 1 and terminates(1 / c):
+        top = top or [numeral(1)]
+        below.insert(0, numeral(_rounded(abs(1 / c))))
     else:
         if abs(number) != 1 or not top:
             top.insert(0, numeral(abs(number)))

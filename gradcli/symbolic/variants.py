@@ -16,10 +16,11 @@ import numpy as np
 from gradcli.language.run import Program, prepare
 from gradcli.ops.errors import ValueFault
 from gradcli.symbolic import value as v
+from gradcli.symbolic.base import decimals
 from gradcli.symbolic.check import TOLERANCE, Draws, Points, worst
 from gradcli.symbolic.derive import MOST_ORDER, Result, _names, withheld
 from gradcli.symbolic.kinks import kinks
-from gradcli.symbolic.program import steps_of
+from gradcli.symbolic.program import steps_of, writes_decimals
 from gradcli.symbolic.shapes import Declaration, infer, parse_declaration
 from gradcli.symbolic.simplify import forms
 from gradcli.symbolic.symmetry import together, told_apart
@@ -76,8 +77,9 @@ class _Job:
         """The shortest text that agrees at all points. Raises E0702, E0701 where there is none."""
         if not known:
             raise no_closed_form("an expression for which no point of its domain was found")
-        options = forms(t, dims)
-        small = forms(t, dims, self.points.shrunk) if self.points.shrunk else options
+        with decimals(writes_decimals(self.program.checked)):
+            options = forms(t, dims)
+            small = forms(t, dims, self.points.shrunk) if self.points.shrunk else options
         first: tuple | None = None
         for text, checkable in zip(options, small, strict=True):
             off = worst(prepare(checkable.key), known, self.points.sizes)

@@ -172,3 +172,26 @@ def test_unknown_names() -> None:
     with pytest.raises(Fault) as caught:
         diff("x**2", "z")
     assert caught.value.code == "E0902"
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("sin(0.3*x + 1.2)", "0.3*cos(0.3*x + 1.2)"),
+        ("x*sigmoid(1.702*x)", "sigmoid(1.702*x)*(1.702*x*sigmoid(-1.702*x) + 1)"),
+        ("exp(-x**2/0.3)/2.5066", "-x*exp(-x**2/0.3)/0.37599"),
+        ("3.7*x**2.2 + 1e-3*x", "8.14*x**1.2 + 0.001"),
+        ("0.1*x**3 - 2.5*x", "0.3*x**2 - 2.5"),
+        ("1.5*exp(-0.25*x)", "-0.375*exp(-0.25*x)"),
+        ("0.3*x + 0.6*x**2", "1.2*x + 0.3"),
+        ("x**2/10", "x/5"),
+        ("0.5*x**2", "x"),
+        ("exp(-0.5*x**2)", "-x*exp(-x**2/2)"),
+    ],
+)
+def test_who_writes_decimals_gets_decimals(text, want):
+    assert diff(text, "x").text == want
+
+
+def test_a_constant_of_a_rule_is_named_and_not_rounded():
+    assert "282842712474619" not in diff("log_ndtr(x)").text
