@@ -107,11 +107,20 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
-    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+    if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         return O["clamp"](input, min=min, max=max)
-    out = input if min is None else O["maximum"](input, min)
-    out = out if max is None else O["minimum"](out, max)
+    # At a bound the derivative is the input's, as between numbers; a NaN of any of them stays.
+    out = input if min is None else _held(input, min, O["lt"])
+    out = out if max is None else _held(out, max, O["gt"])
     return called(out, "ClampBackward0", input, min, max)
+
+
+def _held(input: Any, bound: Any, past: Any) -> Any:
+    """``bound`` where ``input`` is past it, or where it is NaN."""
+    taken = past(input, bound)
+    if not is_number(bound):
+        taken = O["logical_or"](taken, O["ne"](bound, bound))
+    return O["where"](taken, bound, input)
 
 
 def clamp_min(input: Any, min: Any) -> Any:

@@ -280,7 +280,7 @@ class _Flattening:
         if name == "diag" and len(args) == 1 and not node.keywords:
             return "diag", args, {}, None
         op = called_by_name({"max": "amax", "min": "amin", "view": "reshape"}.get(name, name))
-        if op is None or self.richer(op, node, name):
+        if op is None or self.richer(op, node, name, args):
             return self.composed(name, node, args)
         if op.name in _SHAPED and not node.keywords:
             return self.shaped(op.name, node, args)
@@ -296,8 +296,11 @@ class _Flattening:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
 
-    def richer(self, op: Operator, node: n.Call, name: str) -> bool:
+    def richer(self, op: Operator, node: n.Call, name: str, args: Sequence[n.Node]) -> bool:
         """Whether a call has parameters that only the function composed of an operator takes."""
+        if op.name == "clamp":  # between bounds that are values too
+            bounds = [*args[1:], *(k.value for k in node.keywords)]
+            return not all(map(self.is_literal, bounds))
         asked = {k.name for k in node.keywords}
         if asked <= op.params.keys():
             return False
@@ -368,6 +371,14 @@ class _Flattening:
         if found.startswith("-"):
             raise self.refuse("a size below 0", node)
         return found
+
+    def is_literal(self, node: n.Node) -> bool:
+        """Whether a parameter is written out."""
+        try:
+            self.literal(node)
+        except Fault:
+            return False
+        return True
 
     def literal(self, node: n.Node) -> Any:
         """A parameter's value: a number, a truth value, None or a tuple of them."""

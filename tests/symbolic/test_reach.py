@@ -231,3 +231,16 @@ def test_arguments_of_another_kind_are_refused_by_name(text: str) -> None:
         diff(text, "x", declared={"x": "vector"})
     assert caught.value.code in ("E0701", "E0303")
     assert "`_" not in str(caught.value)
+
+
+def test_bounds_that_are_values():
+    """Huber's own answer, ``clamp(r, -d, d)``, can be differentiated again and printed."""
+    result = diff("clamp(x, a, b)**2", "x,a,b")
+    assert result.checked["max_rel_error"] < 1e-12
+    huber = diff(
+        "sum(where(abs(r) <= d, r**2/2, d*abs(r) - d**2/2))", "r",
+        declared={"r": "vector", "d": "scalar positive"},
+    )  # fmt: skip
+    assert huber.text == "clamp(r, -d, d)"
+    assert "np.where" in huber.code() and huber.latex
+    assert huber.diff("r").checked["max_rel_error"] < 1e-12

@@ -478,3 +478,13 @@ for t in range(5):
         w2 -= 1e-3 * w2.grad
         w1.grad.zero_()
         w2.grad.zero_()
+
+# %% a value held between tensors, at its bounds too
+x = torch.tensor([0.0, 1, 1.5, 2, 3], requires_grad=True)
+low = torch.full((5,), 1.0, requires_grad=True)
+high = torch.full((5,), 2.0, requires_grad=True)
+y = torch.clamp(x, low, high)
+y.sum().backward()
+print(y, x.grad, low.grad, high.grad)
+above = x.clamp(min=low)
+print(torch.autograd.grad(above.sum(), [x, low]))
