@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation import tensor
 from gradcli.engine.modes import enable_grad, no_grad
-from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import TypeFault, UnwrittenFault, ValueFault
 from gradcli.ops.limits import step as turn
 
 _SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
@@ -114,7 +114,8 @@ class Optimizer:
         """Update every parameter that has a gradient.
 
         ``closure`` clears the gradients, computes the loss, calls backward and returns the loss,
-        which ``step`` then returns.
+        which ``step`` then returns. Raises UnwrittenFault (E0304) for a class that does not say
+        how it changes a parameter.
         """
         self.stepped = True
         loss = None
@@ -136,8 +137,15 @@ class Optimizer:
     def _update(
         self, p: Tensor, g: Tensor, state: dict[str, Any], group: Mapping[str, Any]
     ) -> None:
-        """Write the new value of one parameter into it, given its gradient."""
-        raise NotImplementedError
+        """Write the new value of one parameter into it, given its gradient.
+
+        Raises UnwrittenFault (E0304) where the class has neither this nor a ``step`` of its own.
+        """
+        raise UnwrittenFault(
+            "E0304",
+            f"{type(self).__name__} does not say how it changes a parameter",
+            help="write def step(self, closure=None) in it, which writes p under no_grad()",
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """The state by parameter number, and the groups with numbers for their parameters."""

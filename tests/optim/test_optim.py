@@ -155,3 +155,16 @@ def test_repr_names_the_options():
     text = repr(torch.optim.SGD([x], lr=0.1, momentum=0.9))
     assert text.startswith("SGD (\nParameter Group 0\n")
     assert "    momentum: 0.9" in text
+
+
+def test_a_class_without_an_update_says_so():
+    class Still(torch.optim.Optimizer):
+        pass
+
+    x = torch.tensor([1.0], requires_grad=True)
+    still = Still([x], {"lr": 0.1, "maximize": False})
+    (x * x).sum().backward()
+    with pytest.raises(NotImplementedError, match="Still does not say") as fault:
+        still.step()
+    assert fault.value.code == "E0304"
+    assert x.tolist() == [1.0]
