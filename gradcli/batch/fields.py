@@ -90,6 +90,7 @@ class Fields:
         )  # fmt: skip
 
     def number(self, name: str, value: Any) -> object:
+        """A JSON number in the dtype of the fields. Raises Fault (E0923) for one too large."""
         try:
             value = float(value)
         except OverflowError:
@@ -103,6 +104,7 @@ class Fields:
         return found
 
     def too_large(self, name: str) -> Fault:
+        """The fault (E0923) of a number that the dtype cannot hold."""
         return ValueFault(
             "E0923", f"{name}: a number is too large for {self.dtype}",
             help='write "Infinity" for infinity',
@@ -143,6 +145,7 @@ class Fields:
         return result.reshape(shape)
 
     def wrong_list(self, name: str, what: str) -> Fault:
+        """The fault (E0923) of nested lists that are no array of numbers."""
         return ValueFault(
             "E0923", f"{name}: the list {what}",
             help='like [[1, 2], [3, 4]], with "NaN", "Infinity" and "-Infinity" where needed',

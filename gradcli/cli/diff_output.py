@@ -71,6 +71,10 @@ def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: A
 def write_text(
     result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any, let: bool, digits: Any
 ) -> None:
+    """Print the formulas in rows, each with its value or its zeros below, and the notes last.
+
+    ``let`` gives parts that come up again a name; ``digits`` is the precision of values.
+    """
     from gradcli.symbolic.let import named
 
     values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)

@@ -107,6 +107,7 @@ class Emitter:
         return value
 
     def visit(self, node: Any) -> Generator:
+        """The generator that lowers a node, or a block where ``node`` is a tuple of statements."""
         if node.__class__ is tuple:
             return self.block(node)
         return getattr(self, node.__class__.__name__)(node)
@@ -120,24 +121,30 @@ class Emitter:
         return {"lineno": self.line, "col_offset": 0, "end_lineno": self.line, "end_col_offset": 0}
 
     def here(self) -> dict[str, int]:
+        """The position arguments of code that comes from the node that ``at`` was last given."""
         return {"lineno": self.line, "col_offset": 0, "end_lineno": self.line, "end_col_offset": 0}
 
     def name(self, name: str) -> ast.Name:
+        """A variable of the generated code, read."""
         return ast.Name(name, LOAD, **self.here())
 
     def assign(self, name: str, code: ast.expr) -> ast.Assign:
+        """``name = code`` in the generated code."""
         return ast.Assign([ast.Name(name, STORE, **self.here())], code, **self.here())
 
     def call(self, function: str, *args: ast.expr, at: dict | None = None) -> ast.Call:
+        """A call of a helper or function of the generated code, by position only."""
         where = at or self.here()
         return ast.Call(ast.Name(function, LOAD, **where), list(args), [], **where)
 
     def constant(self, prefix: str, value: Any) -> str:
+        """Put a value into the table of constants; the new name it has there."""
         name = f"{prefix}{len(self.constants)}"
         self.constants[name] = value
         return name
 
     def table(self, name: str, node: n.Node) -> ast.expr:
+        """A name of the language: a number as it is, a function by its global ``g_name``."""
         where = self.at(node)
         if name in names.CONSTANTS:
             return ast.Constant(names.CONSTANTS[name], **where)
@@ -149,6 +156,7 @@ class Emitter:
         return self.checked.renamed.get(id(name)) or f"v_{name.id}"
 
     def fresh(self) -> str:
+        """The name of a new temporary."""
         self.temporaries += 1
         return f"t_{self.temporaries}"
 

@@ -26,6 +26,7 @@ class Calls(Emitter):
     """How calls, attributes and lambdas are lowered."""
 
     def Attribute(self, node: n.Attribute) -> Generator:
+        """A name of an imported module, or what the fixed tables have for the value."""
         found = self.from_module(node)
         if found is not None:
             return found
@@ -78,6 +79,7 @@ class Calls(Emitter):
         )  # fmt: skip
 
     def Call(self, node: n.Call) -> Generator:
+        """A call: the receiver or function first, then the arguments in the order written."""
         func = node.func
         given = (*node.args, *(k.value for k in node.keywords))
         if isinstance(func, n.Attribute) and (found := self.from_module(func)) is None:
@@ -103,6 +105,10 @@ class Calls(Emitter):
         return self.finish_call(node, target, values[1:], own)
 
     def finish_call(self, node: n.Call, target: ast.expr, values: list[Value], own: bool) -> Value:
+        """The call itself, of arguments already lowered: those with a keyword last.
+
+        ``own`` says that the program itself may have defined what is called.
+        """
         where = self.at(node)
         plain = len(values) - len(node.keywords)
         args = [v.code for v in values[:plain]]
@@ -140,6 +146,7 @@ class Calls(Emitter):
         return ast.Name(name, LOAD, **where)
 
     def Lambda(self, node: n.Lambda) -> Generator:
+        """An expression where it needs no statements and is not too deep, else a function."""
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
         )

@@ -18,6 +18,7 @@ class Comprehensions(Emitter):
     """How lists with ``for`` are lowered."""
 
     def ListComp(self, node: n.ListComp) -> Generator:
+        """A comprehension, a loop in place or a loop in a function (see the top of the file)."""
         (first,) = yield from self.sequence((node.clauses[0].iter,))
         parts = []
         simple = True

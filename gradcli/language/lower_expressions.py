@@ -61,6 +61,7 @@ class Expressions(Calls, Comprehensions):
     """How each kind of expression is lowered; every method gives a Value."""
 
     def Name(self, node: n.Name) -> Generator:
+        """A variable, or a name of the language. Raises SyntaxFault (E0206) for a module."""
         if id(node) in self.checked.variables or node.id in self.inputs:
             counter = id(node) in self.counters and node.id not in self.inputs
             bits = COUNTER if counter else 0
@@ -78,20 +79,24 @@ class Expressions(Calls, Comprehensions):
         yield
 
     def Number(self, node: n.Number) -> Generator:
+        """A number as written; of a whole one it is known how many bits it has."""
         exact = isinstance(node.value, int)
         bits = node.value.bit_length() + 1 if exact else 0
         return Value(ast.Constant(node.value, **self.at(node)), 1, not exact, bits)
         yield
 
     def String(self, node: n.String) -> Generator:
+        """A text as written."""
         return Value(ast.Constant(node.value, **self.at(node)), 1)
         yield
 
     def Literal(self, node: n.Literal) -> Generator:
+        """``True``, ``False``, ``None`` or ``...``."""
         return Value(ast.Constant(node.value, **self.at(node)), 1)
         yield
 
     def Binary(self, node: n.Binary) -> Generator:
+        """``a op b``: inline where the result cannot grow past its bounds, else by a helper."""
         left, right = yield from self.sequence((node.left, node.right))
         where = self.at(node)
         inexact = left.inexact or right.inexact
@@ -126,6 +131,7 @@ class Expressions(Calls, Comprehensions):
         return ast.IfExp(test, plain, guarded, **where)
 
     def Unary(self, node: n.Unary) -> Generator:
+        """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""
         (operand,) = yield from self.sequence((node.operand,))
         op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
         where = self.at(node)
@@ -134,6 +140,7 @@ class Expressions(Calls, Comprehensions):
         return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact, bits)
 
     def Compare(self, node: n.Compare) -> Generator:
+        """A chain of comparisons: a side is computed once, and only if those before it hold."""
         left, right = yield from self.sequence((node.left, node.rights[0]))
         rest = []
         for child in node.rights[1:]:
@@ -172,6 +179,7 @@ class Expressions(Calls, Comprehensions):
         return ast.Compare(left, [COMPARISONS[op]()], [right], **where)
 
     def BoolOp(self, node: n.BoolOp) -> Generator:
+        """``and`` and ``or``: a side is computed only if those before it leave it open."""
         (first,) = yield from self.sequence(node.values[:1])
         rest = []
         for child in node.values[1:]:
@@ -192,6 +200,7 @@ class Expressions(Calls, Comprehensions):
         return Value(self.name(held), 1)
 
     def Conditional(self, node: n.Conditional) -> Generator:
+        """``a if test else b``: an IfExp where both sides are simple, else an if statement."""
         (test,) = yield from self.sequence((node.test,))
         yes_body, yes = yield from self.aside(node.body)
         no_body, no = yield from self.aside(node.orelse)
@@ -207,6 +216,7 @@ class Expressions(Calls, Comprehensions):
         return Value(self.name(held), 1, inexact)
 
     def Subscript(self, node: n.Subscript) -> Generator:
+        """An item: inline for an index that is surely a number, else by ``h_item`` or ``h_cut``."""
         value, index = yield from self.sequence((node.value, node.index))
         where = self.at(node)
         if isinstance(index.code, ast.Slice):
@@ -233,6 +243,7 @@ class Expressions(Calls, Comprehensions):
         return self.call("h_slice", *bounds, at=where)
 
     def Slice(self, node: n.Slice) -> Generator:
+        """The bounds of a slice; one that is left out stays left out."""
         present = [p for p in (node.lower, node.upper, node.step) if p is not None]
         lowered = iter((yield from self.sequence(present)))
         parts = [
@@ -242,16 +253,19 @@ class Expressions(Calls, Comprehensions):
         return Value(ast.Slice(*parts, **self.at(node)), 1)
 
     def Tuple(self, node: n.Tuple) -> Generator:
+        """A tuple, its items in the order written."""
         items = yield from self.sequence(node.items)
         code = ast.Tuple([i.code for i in items], LOAD, **self.at(node))
         return Value(code, max([0, *(i.depth for i in items)]) + 1)
 
     def List(self, node: n.List) -> Generator:
+        """A list, its items in the order written."""
         items = yield from self.sequence(node.items)
         code = ast.List([i.code for i in items], LOAD, **self.at(node))
         return Value(code, max([0, *(i.depth for i in items)]) + 1)
 
     def FString(self, node: n.FString) -> Generator:
+        """Texts and formatted values, joined by a helper that bounds the length."""
         fields = [p for p in node.parts if isinstance(p, n.FormatPart)]
         values = iter((yield from self.sequence([p.value for p in fields])))
         where = self.at(node)

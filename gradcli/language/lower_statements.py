@@ -42,6 +42,7 @@ class Statements(Expressions):
     """How each kind of statement is lowered; every method adds to ``out``."""
 
     def block(self, body: tuple[n.Statement, ...]) -> Generator:
+        """The statements of a block; ``pass`` where there would be none."""
         outer, self.out = self.out, []
         for statement in body:
             yield statement
@@ -75,6 +76,7 @@ class Statements(Expressions):
         return made
 
     def function(self, name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+        """A function that takes a step and a token of depth when it is entered."""
         made = ast.FunctionDef(
             name=name, args=args, decorator_list=[], **self.here(),
             body=[
@@ -142,6 +144,7 @@ class Statements(Expressions):
                 )
 
     def Assign(self, node: n.Assign) -> Generator:
+        """One name at once, other targets from a temporary; names to keep retain their gradient."""
         (value,) = yield from self.sequence((node.value,))
         if len(node.targets) == 1 and only_names(node.targets[0]):
             target = node.targets[0]
@@ -154,6 +157,7 @@ class Statements(Expressions):
             yield from self.store(target, held)
 
     def AugAssign(self, node: n.AugAssign) -> Generator:
+        """``a += b``, where the parts of an item or an attribute are computed once."""
         op = node.op.rstrip("=")
         target = node.target
         if isinstance(target, n.Name):
@@ -193,6 +197,7 @@ class Statements(Expressions):
         self.out.append(ast.Expr(call, **where))
 
     def in_place(self, op: str, old: ast.expr, value: Value, where: dict) -> ast.expr:
+        """The value that ``old op= value`` leaves, by a helper that bounds what may grow."""
         if op in GUARDED_IN_PLACE:
             return self.call(GUARDED_IN_PLACE[op], old, value.code, at=where)
         helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by", "%": "h_modulo_by",
@@ -200,6 +205,7 @@ class Statements(Expressions):
         return self.call(helper, old, value.code, at=where)
 
     def ExprStmt(self, node: n.ExprStmt) -> Generator:
+        """An expression; outside functions its value becomes the result of the program."""
         (value,) = yield from self.sequence((node.value,))
         where = self.at(node)
         if self.nesting == 0:
@@ -208,6 +214,7 @@ class Statements(Expressions):
             self.out.append(ast.Expr(value.code, **where))
 
     def Def(self, node: n.Def) -> Generator:
+        """A function of the program, ``v_`` and its name in generated code."""
         yield from self.defined(node, f"v_{node.name}")
 
     def defined(self, node: n.Def, name: str) -> Generator:
@@ -241,6 +248,7 @@ class Statements(Expressions):
         self.out.append(self.assign(f"v_{node.name}", made))
 
     def Return(self, node: n.Return) -> Generator:
+        """A return, which gives back the token of depth once the value is there."""
         value = None
         if node.value is not None:
             (found,) = yield from self.sequence((node.value,))
@@ -253,6 +261,7 @@ class Statements(Expressions):
         self.out += self.leave(value, self.at(node))
 
     def If(self, node: n.If) -> Generator:
+        """An if statement; an elif is one in the block of its else."""
         (test,) = yield from self.sequence((node.test,))
         if self.trace:
             test = self.spill(test)
@@ -262,6 +271,7 @@ class Statements(Expressions):
         self.out.append(ast.If(test.code, body, orelse, **self.at(node.test)))
 
     def While(self, node: n.While) -> Generator:
+        """A loop that takes a step before each test."""
         before, test = yield from self.aside(node.test)
         body = yield node.body
         step = self.call("h_tick", at=self.at(node))
@@ -279,6 +289,7 @@ class Statements(Expressions):
         self.out.append(ast.While(step, [*before, stop, *body], [], **where))
 
     def For(self, node: n.For) -> Generator:
+        """A loop over what ``walked`` gives; targets but names go through a temporary."""
         (items,) = yield from self.sequence((node.iter,))
         where = self.at(node.iter)
         walked = self.walked(items.code)
@@ -298,30 +309,35 @@ class Statements(Expressions):
         self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
 
     def Break(self, node: n.Break) -> Generator:
+        """A break; a trace shows it as it begins."""
         self.out += self.announced(node)
         self.out.append(ast.Break(**self.at(node)))
         return
         yield
 
     def Continue(self, node: n.Continue) -> Generator:
+        """A continue; a trace shows it as it begins."""
         self.out += self.announced(node)
         self.out.append(ast.Continue(**self.at(node)))
         return
         yield
 
     def Pass(self, node: n.Pass) -> Generator:
+        """A pass; a trace shows it as it begins."""
         self.out += self.announced(node)
         self.out.append(ast.Pass(**self.at(node)))
         return
         yield
 
     def Import(self, _node: n.Import) -> Generator:
+        """Nothing runs: the check before has found what the names stand for."""
         return
         yield
 
     FromImport = Import
 
     def Assert(self, node: n.Assert) -> Generator:
+        """A test; the message is computed only where it fails."""
         (test,) = yield from self.sequence((node.test,))
         body: list[ast.stmt] = []
         message: list[ast.expr] = []
@@ -333,6 +349,7 @@ class Statements(Expressions):
         self.out.append(ast.If(ast.UnaryOp(ast.Not(), test.code, **where), body, [], **where))
 
     def With(self, node: n.With) -> Generator:
+        """Contexts, checked when entered. Raises SyntaxFault (E0164) for what is surely none."""
         items = []
         for item in node.items:
             self.refuse_table(item.expr)

@@ -81,6 +81,7 @@ class Place:
 
     @property
     def at_line_end(self) -> bool:
+        """Whether the line, or the whole text, ends here."""
         return self.name in ("_NEWLINE", "$END")
 
     @property

@@ -43,6 +43,7 @@ def matrix_shape(name: str, x: Any) -> tuple[int, ...]:
 
 
 def square_shape(name: str, x: Any) -> tuple[int, ...]:
+    """The shape of x. Raises RuntimeFault (E0301) where its last two dimensions differ."""
     shape = tuple(_square(name, x))
     charge_shape((*shape, 3))
     return shape
@@ -60,6 +61,7 @@ def decompose(name: str, function: Any, x: Any) -> Any:
 
 
 def join(parts: Sequence[Any], lead: Sequence[int], dtype: Any) -> Any:
+    """Results flattened behind the dimensions ``lead`` and joined along the last, in one dtype."""
     flat = [p.reshape((*lead, int(np.prod(p.shape[len(lead) :])))).astype(dtype) for p in parts]
     return np.concatenate(flat, axis=-1)
 
@@ -74,11 +76,13 @@ def take_part(out: Any, start: int, shape: Sequence[int]) -> Any:
 
 
 def flat(x: Any) -> Any:
+    """Each matrix of a stack as one row, as results lie in a joined array."""
     shape = tuple(x.shape)
     return reshape(x, (*shape[:-2], shape[-2] * shape[-1]))
 
 
 def mH(x: Any) -> Any:
+    """The conjugate transpose of each matrix of a stack."""
     return conj(mT(x))
 
 
@@ -89,6 +93,7 @@ def eye_of(x: Any) -> Any:
 
 
 def diagonal_matrix(x: Any) -> Any:
+    """A square matrix for each vector of ``x``, with it on the diagonal."""
     shape = tuple(x.shape)
     return undiagonal(x, (*shape, shape[-1]))
 
@@ -118,10 +123,12 @@ class Together(tuple):
     """Several arrays that are cast together."""
 
     def astype(self, dtype: Any) -> tuple:
+        """Each array in this dtype, as a plain tuple."""
         return tuple(a.astype(dtype) for a in self)
 
 
 def both_parts(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
+    """Eigenvalues (..., n) and eigenvectors (..., n, n) out of a joined array."""
     n = shape[-1]
     return take_part(out, 0, (n,)), take_part(out, n, (n, n))
 

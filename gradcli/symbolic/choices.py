@@ -22,6 +22,7 @@ def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
 
 @operation("where")
 def where(condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
+    """x*[c] + y*[not c]; x or y itself where the condition is known or both are equal."""
     (c, a, b), axes = aligned((condition, x, y))
     known = c.number()
     if known is not None:
@@ -33,6 +34,7 @@ def where(condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
 
 @operation("logical_and")
 def logical_and(x: Symbol, y: Symbol) -> Symbol:
+    """A side that is known drops out: the other is left, or 0."""
     for one, other in ((x, y), (y, x)):
         if one.number() is not None:
             return other if one.number() else as_symbol(0)
@@ -41,6 +43,7 @@ def logical_and(x: Symbol, y: Symbol) -> Symbol:
 
 @operation("logical_or")
 def logical_or(x: Symbol, y: Symbol) -> Symbol:
+    """A side that is known drops out: the other is left, or 1."""
     for one, other in ((x, y), (y, x)):
         if one.number() is not None:
             return as_symbol(1) if one.number() else other
@@ -49,6 +52,7 @@ def logical_or(x: Symbol, y: Symbol) -> Symbol:
 
 @operation("clamp")
 def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
+    """minimum(maximum(x, min), max), each bound where it is given."""
     if min is not None:
         x = call("maximum", [x, as_symbol(min)])
     return x if max is None else call("minimum", [x, as_symbol(max)])
@@ -56,6 +60,7 @@ def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
 
 @operation("leaky_relu")
 def leaky_relu(x: Symbol, negative_slope: Any = 0.01) -> Symbol:
+    """x where it is above 0, else negative_slope*x."""
     above = call("gt", [x, as_symbol(0)])
     slope = as_symbol(negative_slope)
     return where(above, x, Symbol(v.mul(x.tensor, slope.tensor), x.axes))
@@ -63,6 +68,7 @@ def leaky_relu(x: Symbol, negative_slope: Any = 0.01) -> Symbol:
 
 @operation("elu")
 def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
+    """x where it is above 0, else alpha*(exp(x) - 1)."""
     above = call("gt", [x, as_symbol(0)])
     tail = v.mul(as_symbol(alpha).tensor, v.add(applied("exp", [x.tensor]), v.number(-1)))
     return where(above, x, Symbol(tail, x.axes))
@@ -70,9 +76,11 @@ def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
 
 @operation("remainder")
 def remainder(x: Symbol, y: Symbol) -> Symbol:
+    """A call of two arguments: no sum or product says it."""
     return call("remainder", [x, y])
 
 
 @operation("isclose")
 def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
+    """Raises a fault (E0701): tolerances have no closed form."""
     raise no_closed_form("`isclose`")

@@ -27,6 +27,10 @@ def entry_of(x: v.Tensor, label: v.Label, k: int) -> v.Tensor:
 
 @operation("getitem")
 def getitem(x: Symbol, index: Any = ()) -> Symbol:
+    """x[index]: a number picks an entry, a slice a part, None adds an axis of size 1.
+
+    Raises a fault (E0701) where the size of a slice cannot be told.
+    """
     x = _apart(x)
     t, axes = x.tensor, []
     left = iter(x.axes)
@@ -95,6 +99,7 @@ def put(x: Symbol, value: Symbol, index: Any = (), onward: bool = False) -> Symb
 
 @operation("stack")
 def stack(*xs: Symbol, dim: int = 0) -> Symbol:
+    """Each tensor times the entry of its place along a new axis, and these added."""
     tensors, axes = aligned([Symbol(x.tensor, (*x.axes,)) for x in xs])
     place = normal_dim(dim, len(axes) + 1)
     if len(xs) == 1:
@@ -108,6 +113,10 @@ def stack(*xs: Symbol, dim: int = 0) -> Symbol:
 
 @operation("cat")
 def cat(*xs: Symbol, dim: int = 0) -> Symbol:
+    """Each tensor with zeros around it along the axis, and these added.
+
+    Raises a fault (E0701) for an axis of size 1 that stands behind sizes without a number.
+    """
     axis = normal_dim(dim, len(xs[0].axes))
     if len(xs) == 1:
         return xs[0]
@@ -138,6 +147,7 @@ def _embedded(t: v.Tensor, here: Any, label: v.Label, start: str) -> v.Tensor:
 
 @operation("pad")
 def pad(x: Symbol, pad: Sequence[int] = ()) -> Symbol:
+    """Zeros around a tensor: its axes as parts of longer ones."""
     x = _apart(x)
     t, axes = x.tensor, list(x.axes)
     for axis, (low, high) in widths(pad, len(axes)).items():
@@ -149,6 +159,7 @@ def pad(x: Symbol, pad: Sequence[int] = ()) -> Symbol:
 
 @operation("sum_to")
 def sum_to(x: Symbol, shape: Sequence[int] = ()) -> Symbol:
+    """The sum over axes that broadcasting had added or stretched from size 1."""
     lead = len(x.axes) - len(shape)
     found = total(x, tuple(range(lead)), False) if lead else x
     for i, size in enumerate(shape):
@@ -159,6 +170,7 @@ def sum_to(x: Symbol, shape: Sequence[int] = ()) -> Symbol:
 
 @operation("flip")
 def flip(x: Symbol, dims: Any = None) -> Symbol:
+    """A product with the matrix that reverses, along each of the dimensions."""
     x = _apart(x)
     t, axes = x.tensor, list(x.axes)
     for d in normal_dims(dims, len(axes)):
@@ -171,6 +183,10 @@ def flip(x: Symbol, dims: Any = None) -> Symbol:
 
 @operation("roll")
 def roll(x: Symbol, shifts: Any = 1, dims: Any = None) -> Symbol:
+    """A product with the matrix that moves entries round, along each of the dimensions.
+
+    Raises a fault (E0701) for a matrix without a dimension given.
+    """
     if dims is None and len(x.axes) > 1:
         raise no_closed_form("`roll` of a flattened matrix (give a dimension)")
     x = _apart(x)
@@ -187,11 +203,13 @@ def roll(x: Symbol, shifts: Any = 1, dims: Any = None) -> Symbol:
 
 @operation("tril")
 def tril(x: Symbol, diagonal: int = 0) -> Symbol:
+    """Zeros above a diagonal: a product with ones on and below it, entry by entry."""
     return _triangle(x, diagonal, False)
 
 
 @operation("triu")
 def triu(x: Symbol, diagonal: int = 0) -> Symbol:
+    """Zeros below a diagonal: as tril of the transpose."""
     return _triangle(x, -diagonal, True)
 
 
@@ -207,6 +225,7 @@ def _triangle(x: Symbol, k: int, turned: bool) -> Symbol:
 
 @operation("cumsum")
 def cumsum(x: Symbol, dim: int = 0) -> Symbol:
+    """Running sums: a product with the matrix of ones on and below the diagonal."""
     if not x.axes:
         return x
     x = _apart(x)

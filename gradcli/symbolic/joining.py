@@ -18,6 +18,7 @@ from gradcli.symbolic.symbol import Symbol, dimension_of, operation
 
 @operation("reshape")
 def reshape(x: Symbol, shape: Any = ()) -> Symbol:
+    """The same entries in the same order: axes are joined and split; -1 is what is left over."""
     given = shape if isinstance(shape, tuple | list) else (shape,)
     x = _apart(x)
     have = [a for a in x.axes if a is not None]
@@ -82,6 +83,7 @@ def _times(
 
 @operation("tile")
 def tile(x: Symbol, repeats: Any = ()) -> Symbol:
+    """Copies side by side: a new axis of each number of copies, joined with the old one."""
     x = _apart(x)
     t, axes = x.tensor, list(x.axes)
     for d, k in enumerate(repeats if isinstance(repeats, tuple | list) else (repeats,)):

@@ -162,12 +162,14 @@ def _of_kronecker(name: str, both: Kronecker) -> v.Tensor:
 
 @operation("inv")
 def inv(x: Symbol) -> Symbol:
+    """The inverse. Raises a fault (E0701) for what is no square matrix."""
     t, a, b = _own(x, "inv")
     return Symbol(inverse(t, a, b), (a, b))
 
 
 @operation("adjugate")
 def adjugate(x: Symbol) -> Symbol:
+    """det(x)*inv(x), which holds where x is regular."""
     t, a, b = _own(x, "adjugate")
     return Symbol(v.mul(of_matrix("det", t, a, b), inverse(t, a, b)), (a, b))
 
@@ -182,6 +184,7 @@ for _name in ("det", "logdet", "logabsdet", "detsign"):
 
 @operation("cholesky")
 def cholesky(x: Symbol) -> Symbol:
+    """The factor of a symmetric matrix; another one counts as (x + x.T)/2."""
     t, a, b = _own(x, "cholesky")
     turned = v.relabel(t, {a: b, b: a})
     whole = t if turned == v.add(t) else v.scale(v.add(t, turned), Fraction(1, 2))
@@ -191,6 +194,7 @@ def cholesky(x: Symbol) -> Symbol:
 
 @operation("solve")
 def solve(x: Symbol, y: Symbol) -> Symbol:
+    """inv(x) @ y."""
     from gradcli.symbolic.operations import matmul
 
     return matmul(inv(x), y)

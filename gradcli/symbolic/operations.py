@@ -20,44 +20,52 @@ from gradcli.symbolic.unsupported import no_closed_form
 
 @operation("add")
 def add(x: Symbol, y: Symbol) -> Symbol:
+    """The sum over common labels; axes broadcast."""
     (a, b), axes = aligned((x, y))
     return Symbol(v.add(a, b), axes)
 
 
 @operation("sub")
 def sub(x: Symbol, y: Symbol) -> Symbol:
+    """x + -1*y: a difference is a sum with a coefficient."""
     return add(x, -y)
 
 
 @operation("neg")
 def neg(x: Symbol) -> Symbol:
+    """Every coefficient turned."""
     return -x
 
 
 @operation("mul")
 def mul(x: Symbol, y: Symbol) -> Symbol:
+    """The product entry by entry; axes broadcast."""
     (a, b), axes = aligned((x, y))
     return Symbol(v.mul(a, b), axes)
 
 
 @operation("add_scaled")
 def add_scaled(x: Symbol, y: Symbol, alpha: Any = 1) -> Symbol:
+    """x + alpha*y, for a number or a scalar alpha."""
     return add(x, mul(as_symbol(alpha), y))
 
 
 @operation("addcmul")
 def addcmul(x: Symbol, tensor1: Symbol, tensor2: Symbol, value: Any = 1) -> Symbol:
+    """x + value*tensor1*tensor2."""
     return add_scaled(x, mul(tensor1, tensor2), value)
 
 
 @operation("div")
 def div(x: Symbol, y: Symbol) -> Symbol:
+    """x times y**-1: a quotient is a product with an exponent."""
     (a, b), axes = aligned((x, y))
     return Symbol(v.mul(a, v.power(b, Fraction(-1))), axes)
 
 
 @operation("pow")
 def pow(x: Symbol, y: Symbol) -> Symbol:
+    """An exponent of the base where y is one number of modest size, else a call."""
     exponent = y.number()
     if exponent is not None and abs(exponent) < 10**6 and exponent.denominator < 100:
         if not y.axes:
@@ -102,6 +110,7 @@ def _apart(x: Symbol) -> Symbol:
 
 @operation("sum")
 def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The labels of the dimensions are summed over: all dimensions where ``dim`` is None."""
     gone, axes = _reduced(x, dim, keepdim)
     if in_a_rule() and calls.marks_one(x.tensor, gone):
         return Symbol(v.UNIT, axes)
@@ -110,6 +119,7 @@ def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
 
 @operation("mean")
 def mean(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The sum divided by the sizes that it runs over."""
     gone, axes = _reduced(x, dim, keepdim)
     found = v.contract(x.tensor, gone)
     for label in gone:
@@ -126,6 +136,7 @@ def _count(x: Symbol, dim: Any) -> Symbol:
 
 @operation("var")
 def var(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
+    """The mean square distance from the mean, over n - correction."""
     apart = add(x, -mean(x, dim, True))
     total = sum(Symbol(v.power(apart.tensor, Fraction(2)), apart.axes), dim, keepdim)
     return div(total, add(_count(x, dim), -as_symbol(correction)))
@@ -133,11 +144,13 @@ def var(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) 
 
 @operation("std")
 def std(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
+    """The root of ``var``."""
     return _power(Fraction(1, 2))(var(x, dim, correction, keepdim))
 
 
 @operation("norm")
 def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The root of a sum of squares, for p = 1 a sum of abs; others are in ``reductions``."""
     if p in (2, "fro", None):
         square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
         return _power(Fraction(1, 2))(sum(square, dim, keepdim))
@@ -150,17 +163,20 @@ def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbo
 
 @operation("logsumexp")
 def logsumexp(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """log(sum(exp(x))), as written: the printers find its name again."""
     return calls.call("log", [sum(calls.call("exp", [x]), dim, keepdim)])
 
 
 @operation("softmax")
 def softmax(x: Symbol, dim: Any = -1) -> Symbol:
+    """exp(x)/sum(exp(x)), as written: the printers find its name again."""
     top = calls.call("exp", [x])
     return div(top, sum(top, dim, True))
 
 
 @operation("log_softmax")
 def log_softmax(x: Symbol, dim: Any = -1) -> Symbol:
+    """x - logsumexp(x)."""
     return add(x, -logsumexp(x, dim, True))
 
 
@@ -173,6 +189,10 @@ def _broadcast(left: tuple, right: tuple) -> tuple:
 
 @operation("matmul")
 def matmul(x: Symbol, y: Symbol) -> Symbol:
+    """The product of matrices and vectors; leading dimensions broadcast.
+
+    Raises a fault (E0701) for scalars and for inner sizes that differ.
+    """
     if not x.axes or not y.axes:
         raise no_closed_form("a product of scalars by @")
     x, y = _apart(x), _apart(y)
@@ -200,18 +220,21 @@ def matmul(x: Symbol, y: Symbol) -> Symbol:
 
 @operation("dot")
 def dot(x: Symbol, y: Symbol) -> Symbol:
+    """The sum of products entry by entry."""
     (a, b), axes = aligned((x, y))
     return Symbol(v.contract(v.mul(a, b), [x for x in axes if x is not None]))
 
 
 @operation("outer")
 def outer(x: Symbol, y: Symbol) -> Symbol:
+    """x[i]*y[j]: the labels of both, side by side."""
     x, y = _apart(x), _apart(y)
     return Symbol(v.mul(x.tensor, y.tensor), (*x.axes, *y.axes))
 
 
 @operation("trace")
 def trace(x: Symbol) -> Symbol:
+    """The sum over the diagonal. Raises a fault (E0701) for a matrix that is not square."""
     x = _apart(x)
     a, b = x.axes
     if a is None or b is None or a[0] != b[0]:
@@ -224,16 +247,19 @@ def trace(x: Symbol) -> Symbol:
 
 @operation("reverse_dims")
 def reverse_dims(x: Symbol) -> Symbol:
+    """``x.T``: all axes in reverse order."""
     return x.T
 
 
 @operation("mT")
 def mT(x: Symbol) -> Symbol:
+    """The last two axes exchanged."""
     return transpose(x, -2, -1)
 
 
 @operation("transpose")
 def transpose(x: Symbol, dim0: int = -2, dim1: int = -1) -> Symbol:
+    """Two axes exchanged; the formula stays, as labels name its entries."""
     axes = list(x.axes)
     if axes:
         i, j = normal_dim(dim0, len(axes)), normal_dim(dim1, len(axes))
@@ -243,6 +269,7 @@ def transpose(x: Symbol, dim0: int = -2, dim1: int = -1) -> Symbol:
 
 @operation("permute")
 def permute(x: Symbol, dims: Any = ()) -> Symbol:
+    """Axes in another order; the formula stays, as labels name its entries."""
     return Symbol(x.tensor, tuple(x.axes[d] for d in normal_dims(dims, len(x.axes))))
 
 
@@ -260,6 +287,7 @@ def expand(x: Symbol, shape: Any = ()) -> Symbol:
 
 @operation("squeeze")
 def squeeze(x: Symbol, dim: Any = None) -> Symbol:
+    """Without axes of size 1, or without those among ``dim``."""
     dims = normal_dims(dim, len(x.axes))
     return Symbol(
         x.tensor, tuple(a for i, a in enumerate(x.axes) if a is not None or i not in dims)
@@ -268,12 +296,17 @@ def squeeze(x: Symbol, dim: Any = None) -> Symbol:
 
 @operation("unsqueeze")
 def unsqueeze(x: Symbol, dim: int = 0) -> Symbol:
+    """With an axis of size 1 at ``dim``."""
     place = normal_dim(dim, len(x.axes) + 1)
     return Symbol(x.tensor, (*x.axes[:place], None, *x.axes[place:]))
 
 
 @operation("diagonal")
 def diagonal(x: Symbol) -> Symbol:
+    """The diagonals of the last two axes: both get one label.
+
+    Raises a fault (E0701) where the sizes differ.
+    """
     x = _apart(x)
     a, b = x.axes[-2:]
     if a is None or b is None or a[0] != b[0]:
@@ -283,6 +316,7 @@ def diagonal(x: Symbol) -> Symbol:
 
 @operation("undiagonal")
 def undiagonal(x: Symbol, shape: Any = ()) -> Symbol:
+    """A vector on the diagonal: times delta. Raises a fault (E0701) for any other shape."""
     x = _apart(x)
     if len(x.axes) != 1 or x.axes[0] is None or shape[0] != shape[1]:
         raise no_closed_form("a diagonal matrix that is not square")

@@ -50,16 +50,22 @@ def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
 
 @operation("amax")
 def amax(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The largest entry over the dimensions; x itself where it is the same along all of them."""
     return _over("amax", x, dim, keepdim)
 
 
 @operation("amin")
 def amin(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The smallest entry over the dimensions; x itself where it is the same along all of them."""
     return _over("amin", x, dim, keepdim)
 
 
 @operation("prod")
 def prod(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The product over the dimensions: a power where x is the same along one of them.
+
+    Raises a fault (E0701) over several dimensions where one stays.
+    """
     if 1 < len(normal_dims(dim, len(x.axes))) < len(x.axes):
         raise no_closed_form("`prod` over several dimensions, with one that stays")
     return _over("prod", x, dim, keepdim)

@@ -20,6 +20,7 @@ _ORDERS = {
 
 @operation("polygamma")
 def polygamma(x: Symbol, n: int = 1) -> Symbol:
+    """The derivative of order n of digamma."""
     return Symbol(applied("polygamma", [v.number(n), x.tensor]), x.axes)
 
 

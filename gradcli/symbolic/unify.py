@@ -112,6 +112,7 @@ class Unifier:
         return {size: front + back for size, (front, back) in ends.items()}
 
     def root(self, d: int) -> int:
+        """The dimension that stands for all of the class of ``d``."""
         while self.parent[d] != d:
             d = self.parent[d]
         return d
@@ -324,12 +325,14 @@ class Unifier:
         return tuple(known[c] for c in out)
 
     def meet(self, a: Any, b: Any, s: Step) -> None:
+        """Make two axes one size; None is an axis of size 1. Raises a fault (E0301) as ``join``."""
         if a is not None and b is not None:
             self.join(a, b, s)
         elif a is not b:
             self.join(self.new("1"), a if b is None else b, s)
 
     def variable(self, s: Step) -> tuple[int, ...]:
+        """The dimensions of a variable, the same wherever it stands: as declared, or new ones."""
         name = s.value
         if name not in self.variables:
             given = self.declared.get(name)

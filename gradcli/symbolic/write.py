@@ -141,9 +141,11 @@ class Writer:
         return w.called(_NAMES.get(b.name, b.name), *args)
 
     def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """An argument of a call; ``full`` where it may not be shorter than the labels."""
         return self.sum(t, labels, full or (len(labels) > 2 and bool(t.free())))
 
     def sum_base(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+        """A sum that is a base: a matrix product where its only term is one, else term by term."""
         body = b.args[0]
         if not labels and len(body.terms) == 1:
             ((m, c),) = body.terms.items()
@@ -339,6 +341,7 @@ class Writer:
         return found
 
     def summed(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """``sum``, worked out: zeros, entries side by side as a stack, or term by term."""
         if not t.terms:
             if not labels or not full:
                 return w.numeral(0)

@@ -39,6 +39,7 @@ def column(writer: Any, u: Text) -> Text:
 def vector_piece(
     writer: Any, c: Fraction, tops: list[Text], below: list[Text], vectors: list[Vector]
 ) -> Piece:
+    """Factors that share one label: a matrix product alone as it is, else entry by entry."""
     if not vectors:
         return Piece(c, tops, below, (), 0)
     if len(vectors) == 1 and vectors[0].exponent == 1:
@@ -108,6 +109,7 @@ def diagonal_piece(
     writer: Any, c: Fraction, tops: list[Text], below: list[Text], vectors: list[list[Vector]],
     graph: Graph, labels: tuple[v.Label, ...],
 ) -> Piece:  # fmt: skip
+    """A term that is 0 off the diagonal: ``eye``, ``eye`` times a matrix, or ``diag``."""
     eye = w.called("eye", writer.dimension(labels[0][0]))
     every = [*vectors[0], *vectors[1]]
     for m in graph.matrices:

@@ -122,10 +122,12 @@ class Batched(Operand):
 
     @property
     def shape(self) -> Size:
+        """The shape of one value, without the dimension of the batch."""
         return Size(self.value.shape[1:])
 
     @property
     def dtype(self) -> Any:
+        """The dtype that all values have."""
         return self.value.dtype
 
     @property
@@ -135,15 +137,19 @@ class Batched(Operand):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether the values are recorded for a gradient."""
         return self.value.requires_grad
 
     def detach(self) -> Any:
+        """The same values outside the graph, still a batch."""
         return Batched(self.value.detach(), self.__gradcli_rank__)
 
     def max(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """As Tensor's: of all entries, along a dimension, or of two values entry by entry."""
         return self._extreme("max", dim, keepdim)
 
     def min(self, dim: Any = None, keepdim: bool = False) -> Any:
+        """As Tensor's: of all entries, along a dimension, or of two values entry by entry."""
         return self._extreme("min", dim, keepdim)
 
     def _extreme(self, name: str, dim: Any, keepdim: bool) -> Any:
@@ -177,6 +183,7 @@ class Batched(Operand):
         return Batched(OPERATORS["getitem"](source, index=arrays), level)
 
     def item(self) -> Any:
+        """Raises RuntimeFault (E0414): a batch is not one number."""
         raise _depends("you call .item() on")
 
     tolist = item

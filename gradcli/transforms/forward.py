@@ -60,10 +60,12 @@ class Dual(Operand):
 
     @property
     def shape(self) -> Any:
+        """The primal's shape, which its tangent has too."""
         return self.primal.shape
 
     @property
     def dtype(self) -> Any:
+        """The primal's dtype."""
         return self.primal.dtype
 
     @property
@@ -78,6 +80,7 @@ class Dual(Operand):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether the primal is recorded for a gradient."""
         return self.primal.requires_grad
 
     def detach(self) -> Any:
@@ -85,9 +88,11 @@ class Dual(Operand):
         return self.primal.detach()
 
     def item(self) -> Any:
+        """The primal's number, without its tangent."""
         return self.primal.item()
 
     def tolist(self) -> Any:
+        """The primal's numbers in nested lists, without its tangent."""
         return self.primal.tolist()
 
     def __bool__(self) -> bool:

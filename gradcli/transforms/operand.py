@@ -35,84 +35,108 @@ class Operand:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def T(self) -> Any:
+        """All dimensions in reverse order."""
         return OPERATORS["reverse_dims"](self)
 
     @property
     def mT(self) -> Any:
+        """The last two dimensions exchanged."""
         return OPERATORS["mT"](self)
 
     @property
     def mH(self) -> Any:
+        """The conjugate transpose of the last two dimensions."""
         return self.mT.conj()
 
     @property
     def real(self) -> Any:
+        """The real part; what is real is itself."""
         return OPERATORS["real"](self) if self.dtype.is_complex else self
 
     @property
     def imag(self) -> Any:
+        """The imaginary part."""
         return OPERATORS["imag"](self)
 
     def dim(self) -> int:
+        """The number of dimensions."""
         return self.ndim
 
     def numel(self) -> int:
+        """The number of entries."""
         total = 1
         for n in self.shape:
             total *= n
         return total
 
     def size(self, dim: int | None = None) -> Any:
+        """The shape, or the length of one dimension."""
         return self.shape if dim is None else self.shape[dim]
 
     def is_floating_point(self) -> bool:
+        """Whether the entries are real floating-point numbers."""
         return self.dtype.is_floating_point
 
     def t(self) -> Any:
+        """The transpose of a matrix; a vector and a scalar are themselves."""
         return OPERATORS["mT"](self) if self.ndim == 2 else self
 
     def where(self, condition: Any, other: Any) -> Any:
+        """Entries of this value where the condition holds, else those of ``other``."""
         return OPERATORS["where"](condition, self, other)
 
     def to(self, dtype: Any) -> Any:
+        """The value in another dtype; itself where it has that already."""
         target = dtypes.to_dtype(dtype)
         return self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
 
     def type_as(self, other: Any) -> Any:
+        """The value in the dtype of another."""
         return self.to(other.dtype)
 
     def float(self) -> Any:
+        """The value as float32."""
         return self.to(dtypes.float32)
 
     def double(self) -> Any:
+        """The value as float64."""
         return self.to(dtypes.float64)
 
     def long(self) -> Any:
+        """The value as int64."""
         return self.to(dtypes.int64)
 
     def contiguous(self) -> Any:
+        """Itself: how the memory lies is not seen here."""
         return self
 
     def is_complex(self) -> bool:
+        """Whether the entries are complex numbers."""
         return self.dtype.is_complex
 
     def new_full(self, size: Any, fill_value: Any) -> Any:
+        """A plain Tensor of this dtype with one number in every place."""
         return creation.full(size, fill_value, dtype=self.dtype)
 
     def new_zeros(self, *size: Any) -> Any:
+        """A plain Tensor of zeros of this dtype."""
         return creation.zeros(*size, dtype=self.dtype)
 
     def new_ones(self, *size: Any) -> Any:
+        """A plain Tensor of ones of this dtype."""
         return creation.ones(*size, dtype=self.dtype)
 
     def new_tensor(self, data: Any) -> Any:
+        """A plain Tensor of this dtype from data."""
         return creation.tensor(data, dtype=self.dtype)
 
     def unfold(self, dimension: int, size: int, step: int) -> Any:
+        """All windows of a size along a dimension, as a last dimension."""
         return placing.unfold(self, dimension, size, step)
 
     def __len__(self) -> int:

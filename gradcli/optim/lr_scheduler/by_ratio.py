@@ -78,6 +78,7 @@ class LambdaLR(_ByFunction):
     """
 
     def get_lr(self) -> list[float]:
+        """The initial rate of each group times its function of ``last_epoch``."""
         pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
         return [base * function(self.last_epoch) for base, function in pairs]
 
@@ -86,6 +87,7 @@ class MultiplicativeLR(_ByFunction):
     """The rate before times ``lr_lambda(t)``, from the first step on."""
 
     def get_lr(self) -> list[float]:
+        """The present rate of each group times its function; at first as it is."""
         if self._is_initial:
             return self._rates()
         pairs = zip(self._rates(), self.lr_lambdas, strict=True)
@@ -264,6 +266,7 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        """The present rate of each group above ``eta_min``, times the ratio of two cosines."""
         if self._is_initial:
             return self._rates()
         t, low = self.last_epoch, self.eta_min

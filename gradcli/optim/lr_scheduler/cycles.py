@@ -102,6 +102,7 @@ class CyclicLR(LRScheduler):
         return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
 
     def get_lr(self) -> list[float]:
+        """A rate between ``base_lr`` and ``max_lr`` for each group; sets the momentum as well."""
         cycle = math.floor(1 + self.last_epoch / self.total_size)
         x = 1.0 + self.last_epoch / self.total_size - cycle
         part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
@@ -182,6 +183,10 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        """The rate of each group in the phase that ``last_epoch`` is in; sets the momentum as well.
+
+        Raises ValueFault (E0304) behind the last step.
+        """
         t = self.last_epoch
         if t > self.total_steps:
             raise ValueFault(
@@ -266,6 +271,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
+        """The rate of each group ``T_cur`` steps after the last restart, of ``T_i``."""
         height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
 
