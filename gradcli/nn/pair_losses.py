@@ -9,6 +9,12 @@ from gradcli.nn.losses import chosen, reduced
 from gradcli.ops import OPERATORS as _O
 
 
+def _by_target(target: Any, alike: Any, apart: Any) -> Any:
+    """``alike`` where the target is 1, ``apart`` where it is -1, else 0."""
+    zero = _O["zeros_like"](alike)
+    return _O["where"](target == 1, alike, zero) + _O["where"](target == -1, apart, zero)
+
+
 def hinge_embedding_loss(
     input: Any,
     target: Any,
@@ -19,11 +25,8 @@ def hinge_embedding_loss(
 ) -> Any:
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
-    zero = _O["zeros_like"](input)
-    loss = _O["where"](target == 1, input, zero) + _O["where"](
-        target == -1, calls.clamp(margin - input, min=0.0), zero
-    )
-    return reduced(loss, reduction)
+    apart = calls.clamp(margin - input, min=0.0)
+    return reduced(_by_target(target, input, apart), reduction)
 
 
 def margin_ranking_loss(
@@ -87,7 +90,5 @@ def cosine_embedding_loss(
     # PyTorch adds a small number to the squares here.
     squares = [_O["sum"](x * x, -1) + 1e-12 for x in (input1, input2)]
     cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
-    zero = _O["zeros_like"](cosine)
     apart = calls.clamp(cosine - margin, min=0.0)
-    loss = _O["where"](target == 1, 1.0 - cosine, zero) + _O["where"](target == -1, apart, zero)
-    return reduced(loss, reduction)
+    return reduced(_by_target(target, 1.0 - cosine, apart), reduction)

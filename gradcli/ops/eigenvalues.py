@@ -49,7 +49,7 @@ def _eigh_both(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
 
 def _eigh_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     values, vectors = _eigh_both(out, shape)
-    g_values, g_vectors = _eigh_both(g, shape)
+    g_values, g_vectors = _eigh_both(conj(g), shape)
     eye = eye_of(values)
     gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
     along = matmul(mH(vectors), g_vectors)
@@ -57,7 +57,7 @@ def _eigh_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
         one_phase("linalg_eigh", diagonal(along))
     inside = over_gaps(along, gaps, eye) + diagonal_matrix(g_values)
     turned = matmul(matmul(vectors, inside), mH(vectors))
-    return 0.5 * (turned + mH(turned))
+    return conj(0.5 * (turned + mH(turned)))
 
 
 def _eigh_jvp(tx: Any, x: Any, out: Any) -> Any:
@@ -71,7 +71,7 @@ def _eigh_jvp(tx: Any, x: Any, out: Any) -> Any:
 eigh_parts = general(
     "eigh_parts",
     _eigh,
-    lambda g, out, shape, checked: conj(_eigh_vjp(conj(g), out, shape, checked)),
+    _eigh_vjp,
     jvp=_eigh_jvp,
     params={"checked": False},
     dtypes="inexact",
@@ -100,7 +100,7 @@ def _eigvalsh_jvp(tx: Any, x: Any) -> Any:
 eigvalsh = general(
     "eigvalsh",
     _eigvalsh,
-    lambda g, x, shape: _eigvalsh_vjp(g, x, shape),
+    _eigvalsh_vjp,
     jvp=_eigvalsh_jvp,
     dtypes="inexact",
     grad_name="LinalgEighBackward0",
@@ -120,7 +120,7 @@ def _eig(x: Any, checked: bool) -> Any:
 
 def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     values, vectors = both_parts(out, shape)
-    g_values, g_vectors = both_parts(g, shape)
+    g_values, g_vectors = both_parts(conj(g), shape)
     eye = eye_of(values)
     gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
     inside = matmul(mH(vectors), g_vectors)
@@ -128,7 +128,7 @@ def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
         one_phase("linalg_eig", diagonal(inside))
     inside = inside - matmul(mH(vectors), vectors * unsqueeze(real(diagonal(inside)), -2))
     middle = over_gaps(inside, gaps, eye) + diagonal_matrix(g_values)
-    return solve(mH(vectors), matmul(middle, mH(vectors)))
+    return conj(solve(mH(vectors), matmul(middle, mH(vectors))))
 
 
 def _eig_jvp(tx: Any, x: Any, out: Any) -> Any:
@@ -143,7 +143,7 @@ def _eig_jvp(tx: Any, x: Any, out: Any) -> Any:
 eig_parts = general(
     "eig_parts",
     _eig,
-    lambda g, out, shape, checked: conj(_eig_vjp(conj(g), out, shape, checked)),
+    _eig_vjp,
     jvp=_eig_jvp,
     params={"checked": False},
     dtypes="inexact",
@@ -162,7 +162,7 @@ def _eigvals(x: Any) -> Any:
 
 def _eigvals_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
     _, vectors = both_parts(eig_parts(x), shape)
-    return solve(mH(vectors), unsqueeze(g, -1) * mH(vectors))
+    return conj(solve(mH(vectors), unsqueeze(conj(g), -1) * mH(vectors)))
 
 
 def _eigvals_jvp(tx: Any, x: Any) -> Any:
@@ -173,7 +173,7 @@ def _eigvals_jvp(tx: Any, x: Any) -> Any:
 eigvals = general(
     "eigvals",
     _eigvals,
-    lambda g, x, shape: conj(_eigvals_vjp(conj(g), x, shape)),
+    _eigvals_vjp,
     jvp=_eigvals_jvp,
     dtypes="inexact",
     grad_name="LinalgEigBackward0",

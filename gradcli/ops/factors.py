@@ -43,11 +43,11 @@ def _qr_both(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
 
 def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
     q, r = _qr_both(out, shape)
-    gq, gr = _qr_both(g, shape)
+    gq, gr = _qr_both(conj(g), shape)
     upper = triu(matmul(gr, mH(r)) - matmul(mH(q), gq), 0)
     both = upper + mH(upper)
     both = both - 0.5 * diagonal_matrix(diagonal(both))
-    return over_r(gq + matmul(q, both), r)
+    return conj(over_r(gq + matmul(q, both), r))
 
 
 def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
@@ -64,7 +64,7 @@ def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
 qr_parts = general(
     "qr_parts",
     _qr,
-    lambda g, out, shape: conj(_qr_vjp(conj(g), out, shape)),
+    _qr_vjp,
     jvp=_qr_jvp,
     dtypes="inexact",
     grad_name="LinalgQrBackward0",
@@ -88,9 +88,10 @@ def _lu_both(out: Any) -> tuple[Any, Any]:
 
 
 def _lu_vjp(g: Any, out: Any) -> Any:
+    g = conj(g)
     low, high = _lu_both(out)
     inside = tril(matmul(mH(low), tril(g, -1)), -1) + triu(matmul(triu(g, 0), mH(high)), 0)
-    return over_r(solve(mH(low), inside), high)
+    return conj(over_r(solve(mH(low), inside), high))
 
 
 def _lu_jvp(tx: Any, out: Any) -> Any:
@@ -102,7 +103,7 @@ def _lu_jvp(tx: Any, out: Any) -> Any:
 lu_compact = general(
     "lu_compact",
     _lu_compact,
-    lambda g, out: conj(_lu_vjp(conj(g), out)),
+    _lu_vjp,
     jvp=_lu_jvp,
     dtypes="inexact",
     grad_name="LinalgLuFactorExBackward0",

@@ -45,7 +45,7 @@ def _svd_all(out: Any, shape: Sequence[int]) -> tuple[Any, Any, Any]:
 
 def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
     u, s, vh = _svd_all(out, shape)
-    gu, gs, gvh = _svd_all(g, shape)
+    gu, gs, gvh = _svd_all(conj(g), shape)
     m, n = shape[-2:]
     row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
     gaps = row * row - column * column
@@ -59,7 +59,7 @@ def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
         found = found + matmul((gu - matmul(u, left)) / row, vh)
     if n > m:
         found = found + matmul(u, (gvh - matmul(matmul(gvh, mH(vh)), vh)) / column)
-    return found
+    return conj(found)
 
 
 def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
@@ -84,7 +84,7 @@ def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
 svd_parts = general(
     "svd_parts",
     _svd,
-    lambda g, out, shape, checked: conj(_svd_vjp(conj(g), out, shape, checked)),
+    _svd_vjp,
     jvp=_svd_jvp,
     params={"checked": False},
     dtypes="inexact",
@@ -112,7 +112,7 @@ def _svdvals_jvp(tx: Any, x: Any) -> Any:
 svdvals = general(
     "svdvals",
     _svdvals,
-    lambda g, x, shape: _svdvals_vjp(g, x, shape),
+    _svdvals_vjp,
     jvp=_svdvals_jvp,
     dtypes="inexact",
     grad_name="LinalgSvdBackward0",

@@ -13,7 +13,45 @@ from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 
 
-class Embedding(Module):
+class _Table(Module):
+    """A table of vectors, drawn where it is not given; the row of ``padding_idx`` is then 0."""
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None,
+        max_norm: float | None, norm_type: float, scale_grad_by_freq: bool, sparse: bool,
+        weight: Tensor | None, freeze: bool, dtype: Any,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        if padding_idx is not None:
+            padding_idx %= num_embeddings
+        self.padding_idx = padding_idx
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        if weight is None:
+            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
+            self.reset_parameters()
+        else:
+            self.weight = Parameter(weight, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        """Draw the table again."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def _limits(self) -> str:
+        """What is not as usual about the norm of rows and the scale of gradients."""
+        text = "" if self.max_norm is None else f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            text += f", norm_type={self.norm_type}"
+        if self.scale_grad_by_freq:
+            text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
+        return text
+
+
+class Embedding(_Table):
     """A table of ``num_embeddings`` vectors, drawn from the standard normal distribution.
 
     The row of ``padding_idx`` is 0 and learns nothing.
@@ -25,18 +63,10 @@ class Embedding(Module):
         sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False,
         device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        super().__init__()
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        if padding_idx is not None:
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
-        self.max_norm, self.norm_type = max_norm, norm_type
-        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
-        if _weight is None:
-            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        super().__init__(
+            num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq,
+            sparse, _weight, _freeze, dtype,
+        )  # fmt: skip
 
     @classmethod
     def from_pretrained(
@@ -50,13 +80,6 @@ class Embedding(Module):
             _weight=embeddings, _freeze=freeze,
         )  # fmt: skip
 
-    def reset_parameters(self) -> None:
-        """Draw the table again."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
-
     def forward(self, input: Tensor) -> Tensor:
         """Whole numbers of any shape to vectors: one more dimension."""
         return functions.embedding(
@@ -69,20 +92,10 @@ class Embedding(Module):
         text = f"{self.num_embeddings}, {self.embedding_dim}"
         if self.padding_idx is not None:
             text += f", padding_idx={self.padding_idx}"
-        return text + _limits(self)
+        return text + self._limits()
 
 
-def _limits(module: Any) -> str:
-    """What is not as usual about the norm of rows and the scale of gradients."""
-    text = "" if module.max_norm is None else f", max_norm={module.max_norm}"
-    if module.norm_type != 2:
-        text += f", norm_type={module.norm_type}"
-    if module.scale_grad_by_freq:
-        text += f", scale_grad_by_freq={module.scale_grad_by_freq}"
-    return text
-
-
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """A table like Embedding's, whose vectors are joined in bags: by ``mode``, their mean.
 
     ``forward(input, offsets, per_sample_weights)`` is ``functional.embedding_bag``.
@@ -95,19 +108,11 @@ class EmbeddingBag(Module):
         padding_idx: int | None = None, device: Any = None, dtype: Any = None,
         _freeze: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__()
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.max_norm, self.norm_type = max_norm, norm_type
-        self.scale_grad_by_freq, self.mode, self.sparse = scale_grad_by_freq, mode, sparse
-        self.include_last_offset = include_last_offset
-        if padding_idx is not None:
-            padding_idx %= num_embeddings
-        self.padding_idx = padding_idx
-        if _weight is None:
-            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
-            self.reset_parameters()
-        else:
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        super().__init__(
+            num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq,
+            sparse, _weight, _freeze, dtype,
+        )  # fmt: skip
+        self.mode, self.include_last_offset = mode, include_last_offset
 
     @classmethod
     def from_pretrained(
@@ -121,13 +126,6 @@ class EmbeddingBag(Module):
             include_last_offset, padding_idx, _freeze=freeze,
         )  # fmt: skip
 
-    def reset_parameters(self) -> None:
-        """Draw the table again."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
-
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
@@ -139,5 +137,5 @@ class EmbeddingBag(Module):
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
-        text = f"{self.num_embeddings}, {self.embedding_dim}{_limits(self)}, mode={self.mode!r}"
+        text = f"{self.num_embeddings}, {self.embedding_dim}{self._limits()}, mode={self.mode!r}"
         return text if self.padding_idx is None else text + f", padding_idx={self.padding_idx}"
