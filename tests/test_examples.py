@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from gradcli.engine import creation, dtypes
+from gradcli.engine import dtypes, random
 from gradcli.language.run import prepare
 from gradcli.language.source import Source
 
@@ -18,7 +18,7 @@ PROGRAMS = sorted(EXAMPLES.glob("*.grad"))
 @pytest.fixture(autouse=True)
 def _same_start():
     before = dtypes.get_default_dtype()
-    creation.manual_seed(0)
+    random.manual_seed(0)
     yield
     dtypes.set_default_dtype(before)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
-from gradcli.engine import Tensor, creation, dtypes, functions, wrap
+from gradcli.engine import Tensor, creation, dtypes, functions, random, wrap
 from gradcli.language.articles import a_value
 from gradcli.language.run import (
     MAX_DEPTH,
@@ -144,7 +144,7 @@ def load(
     program = prepare(source, mode)
     chosen = set_dtype(dtype, program)
     if rng is not None:
-        creation.manual_seed(rng)
+        random.manual_seed(rng)
     texts = given_texts(program, variables, given)
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
     values = {name: value for name, value in values.items() if program.takes(name)}

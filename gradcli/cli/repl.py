@@ -15,7 +15,7 @@ import typer
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.grad import gradients
 from gradcli.display.values import show_rows, show_value
-from gradcli.engine import Tensor, creation
+from gradcli.engine import Tensor, creation, random
 from gradcli.language import text
 from gradcli.language.diagnostics import Diagnostic, SyntaxFault
 from gradcli.language.run import MAX_STEPS, Limits, Program, prepare
@@ -44,7 +44,7 @@ def repl(
     """Example: gradcli repl"""
     inputs.set_dtype(dtype)
     if rng is not None:
-        creation.manual_seed(rng)
+        random.manual_seed(rng)
     session = Session(
         Limits(max_steps, inputs.read_size(max_mem)),
         timeout,

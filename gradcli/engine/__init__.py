@@ -13,7 +13,7 @@
     multiplying products of matrices composed      bits       whole numbers bit by bit
     overlay     what is composed, as methods       random     PyTorch's random numbers
     names       what a node is called              results    results of several tensors
-    drawing     choices, and random numbers written in place
+    drawing     tensors of random numbers, choices
 
 It knows arrays, never text to parse or screens.
 """

@@ -1,4 +1,4 @@
-"""Making tensors: from data, filled, ranges and random numbers.
+"""Making tensors: from data, filled, and ranges; ``drawing`` makes those of random numbers.
 
 Every size is charged against the memory budget before anything is allocated.
 """
@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import creation_words as words
-from gradcli.engine import dtypes, evenly, random
+from gradcli.engine import dtypes, evenly
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
-from gradcli.engine.random import manual_seed as manual_seed
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.limits import charge_shape
-from gradcli.ops.words import not_a
 
 
 def tensor(
@@ -44,7 +42,7 @@ def tensor(
     if target is not found and target.kind == found.kind == 1:
         _check_range(array, target)
     array = np.array(array, dtype=target.numpy)
-    return _finish(array[()] if not array.ndim else array, target, requires_grad, device)
+    return finish(array[()] if not array.ndim else array, target, requires_grad, device)
 
 
 def _check_range(array: Any, target: DType) -> None:
@@ -117,7 +115,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def _shape(sizes: tuple, name: str = "") -> tuple[int, ...]:
+def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
+    """The shape that a creator was given, as numbers or in one tuple.
+
+    ``name`` is the creator's, for the message. Raises RuntimeFault or TypeFault for what is none.
+    """
     given = sizes
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = tuple(sizes[0])
@@ -132,7 +134,7 @@ def _shape(sizes: tuple, name: str = "") -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _requiring(out: Tensor, wanted: Any) -> Tensor:
+def requiring(out: Tensor, wanted: Any) -> Tensor:
     """``out`` as a leaf that requires a gradient. Raises RuntimeFault (E0404) for whole numbers."""
     try:
         return out.requires_grad_(wanted)
@@ -142,11 +144,12 @@ def _requiring(out: Tensor, wanted: Any) -> Tensor:
         raise
 
 
-def _finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) -> Tensor:
+def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) -> Tensor:
+    """A tensor around a new array, on its device, as a leaf where that was asked for."""
     out = wrap(array, dtype)
     if device is not None:
         out = out.to(device=device)
-    return out if requires_grad is False else _requiring(out, requires_grad)
+    return out if requires_grad is False else requiring(out, requires_grad)
 
 
 def full(
@@ -158,23 +161,23 @@ def full(
     device: Any = None,
 ) -> Tensor:
     """A tensor of shape ``size`` with one value everywhere."""
-    shape = _shape((size,) if isinstance(size, int) else (tuple(size),))
+    shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
-    return _finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
+    return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
 
 
 def _filled(value: int) -> Any:
     def create(
         *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
     ) -> Tensor:
-        shape = _shape(size, create.__name__)
+        shape = sizes_of(size, create.__name__)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         charge_shape(shape, target.itemsize)
         make = np.ones if value else np.zeros
-        return _finish(make(shape, target.numpy)[()], target, requires_grad, device)
+        return finish(make(shape, target.numpy)[()], target, requires_grad, device)
 
     create.__name__ = "ones" if value else "zeros"
     create.__doc__ = f"A tensor of {create.__name__}: ``{create.__name__}(2, 3)``."
@@ -194,10 +197,10 @@ def eye(
     device: Any = None,
 ) -> Tensor:
     """The identity matrix, or its n by m part."""
-    shape = _shape((n, n if m is None else m), "eye")
+    shape = sizes_of((n, n if m is None else m), "eye")
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape(shape, target.itemsize)
-    return _finish(np.eye(*shape, dtype=target.numpy), target, requires_grad, device)
+    return finish(np.eye(*shape, dtype=target.numpy), target, requires_grad, device)
 
 
 def arange(
@@ -233,7 +236,7 @@ def arange(
         numbers = evenly.by_step(start, step, count, target.numpy)
     else:
         numbers = np.arange(start, end, step).astype(target.numpy)
-    return _finish(numbers, target, requires_grad, device)
+    return finish(numbers, target, requires_grad, device)
 
 
 def linspace(
@@ -246,12 +249,12 @@ def linspace(
     device: Any = None,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
-    (count,) = _shape((steps,), "linspace")
+    (count,) = sizes_of((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape((count,), target.itemsize)
     numbers = evenly.between(start, end, count, target.numpy)
-    return _finish(numbers, target, requires_grad, device)
+    return finish(numbers, target, requires_grad, device)
 
 
 def logspace(
@@ -267,115 +270,12 @@ def logspace(
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-    return _finish((base**powers).astype(target.numpy), target, requires_grad, device)
+    return finish((base**powers).astype(target.numpy), target, requires_grad, device)
 
 
-def drawn(
-    draw: str, shape: tuple[int, ...], target: DType, generator: Any, *of: float,
-    requires_grad: bool = False, device: Any = None,
-) -> Tensor:  # fmt: skip
-    """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
+def like(make: Any) -> Any:
+    """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``."""
 
-    def make(shape: tuple) -> Tensor:
-        charge_shape(shape)
-        source = generator or random.generator()
-        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
-        return _finish(
-            numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
-        )
-
-    return random.drawn[-1](make, shape) if random.drawn else make(shape)
-
-
-def _drawing(draw: str) -> Any:
-    def create(
-        *size: Any,
-        dtype: Any = None,
-        requires_grad: bool = False,
-        device: Any = None,
-        generator: Any = None,
-    ) -> Tensor:
-        target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
-        return drawn(
-            draw, _shape(size, create.__name__), target, generator,
-            requires_grad=requires_grad, device=device,
-        )  # fmt: skip
-
-    return create
-
-
-rand = _drawing("uniform")
-rand.__name__ = "rand"
-rand.__doc__ = "Random numbers, uniform in [0, 1)."
-randn = _drawing("normal")
-randn.__name__ = "randn"
-randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
-
-
-def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
-    size: Any = None,
-    *,
-    requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-) -> Tensor:
-    """Random numbers, normal with the mean and the standard deviation given."""
-    if size is None:
-        like = mean if isinstance(mean, Tensor) else std
-        size = like.shape if isinstance(like, Tensor) else ()
-    if not isinstance(std, Tensor) and std < 0:
-        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        out = randn(tuple(size), device=device, generator=generator) * std + mean
-    else:
-        target = dtypes.get_default_dtype()
-        out = drawn("normal", _shape((size,)), target, generator, mean, std, device=device)
-    return _requiring(out, True) if requires_grad else out
-
-
-def randint(
-    low: int,
-    high: Any = None,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-) -> Tensor:
-    """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
-    if size is None:
-        low, high, size = 0, low, high
-    if not isinstance(size, tuple | list):
-        raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
-    shape = _shape((tuple(size),))
-    target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    charge_shape(shape)
-    if high <= low:
-        raise RuntimeFault(
-            "E0303",
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
-            help="write randint(0, 10, (2, 3))",
-        )
-    numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
-    return _finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device)
-
-
-def randperm(
-    n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
-    generator: Any = None,
-) -> Tensor:  # fmt: skip
-    """The whole numbers below ``n`` in a random order."""
-    (count,) = _shape((n,))
-    charge_shape((count,))
-    target = dtypes.int64 if dtype is None else to_dtype(dtype)
-    drawn = (generator or random.generator()).permutation(count).astype(target.numpy)
-    return _finish(drawn, target, requires_grad, device)
-
-
-def _like(make: Any) -> Any:
     def create(
         input: Tensor,
         *value: Any,
@@ -398,8 +298,7 @@ def _like(make: Any) -> Any:
 empty = _filled(0)
 empty.__name__ = "empty"
 empty.__doc__ = "A tensor to be written to: zeros, so that nothing uninitialised is ever read."
-full_like, empty_like, rand_like, randn_like = map(_like, (full, empty, rand, randn))
-zeros_like, ones_like = map(_like, (zeros, ones))
+full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))
 
 
 def complex_of(real: Tensor, imag: Tensor) -> Tensor:
@@ -428,7 +327,7 @@ def tril_indices(
     charge_shape((3, row, col))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     places = np.stack(np.tril_indices(row, offset, col)).astype(target.numpy)
-    return _finish(places, target, False, device)
+    return finish(places, target, False, device)
 
 
 def triu_indices(
@@ -438,7 +337,7 @@ def triu_indices(
     charge_shape((3, row, col))
     target = dtypes.int64 if dtype is None else to_dtype(dtype)
     places = np.stack(np.triu_indices(row, offset, col)).astype(target.numpy)
-    return _finish(places, target, False, device)
+    return finish(places, target, False, device)
 
 
 def typed(dtype: DType, name: str) -> Any:

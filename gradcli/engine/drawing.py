@@ -1,4 +1,4 @@
-"""What is drawn beside ``rand`` and ``randn``: choices, and random numbers written in place.
+"""Random numbers: new tensors of them, choices, numbers written in place, the one generator.
 
 The words of the generator become numbers as they do in PyTorch on a CPU without Intel's library:
 
@@ -15,11 +15,127 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import creation, dtypes, random
-from gradcli.engine.dtypes import float32, float64, int64
+from gradcli.engine import dtypes, random
+from gradcli.engine.creation import finish, like, requiring, sizes_of
+from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
+from gradcli.engine.random import manual_seed as manual_seed
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
+from gradcli.ops.words import not_a
+
+# ---- New tensors ---------------------------------------------------------------------------------
+
+
+def drawn(
+    draw: str, shape: tuple[int, ...], target: DType, generator: Any, *of: float,
+    requires_grad: bool = False, device: Any = None,
+) -> Tensor:  # fmt: skip
+    """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
+
+    def make(shape: tuple) -> Tensor:
+        charge_shape(shape)
+        source = generator or random.generator()
+        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
+        return finish(
+            numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
+        )
+
+    return random.drawn[-1](make, shape) if random.drawn else make(shape)
+
+
+def _drawing(draw: str) -> Any:
+    def create(
+        *size: Any,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        generator: Any = None,
+    ) -> Tensor:
+        target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+        return drawn(
+            draw, sizes_of(size, create.__name__), target, generator,
+            requires_grad=requires_grad, device=device,
+        )  # fmt: skip
+
+    return create
+
+
+rand = _drawing("uniform")
+rand.__name__ = "rand"
+rand.__doc__ = "Random numbers, uniform in [0, 1)."
+randn = _drawing("normal")
+randn.__name__ = "randn"
+randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    requires_grad: bool = False,
+    device: Any = None,
+    generator: Any = None,
+) -> Tensor:
+    """Random numbers, normal with the mean and the standard deviation given."""
+    if size is None:
+        given = mean if isinstance(mean, Tensor) else std
+        size = given.shape if isinstance(given, Tensor) else ()
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        out = randn(tuple(size), device=device, generator=generator) * std + mean
+    else:
+        target = dtypes.get_default_dtype()
+        out = drawn("normal", sizes_of((size,)), target, generator, mean, std, device=device)
+    return requiring(out, True) if requires_grad else out
+
+
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    generator: Any = None,
+) -> Tensor:
+    """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
+    if size is None:
+        low, high, size = 0, low, high
+    if not isinstance(size, tuple | list):
+        raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
+    shape = sizes_of((tuple(size),))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    charge_shape(shape)
+    if high <= low:
+        raise RuntimeFault(
+            "E0303",
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
+            help="write randint(0, 10, (2, 3))",
+        )
+    numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
+    return finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device)
+
+
+def randperm(
+    n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
+    """The whole numbers below ``n`` in a random order."""
+    (count,) = sizes_of((n,))
+    charge_shape((count,))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    numbers = (generator or random.generator()).permutation(count).astype(target.numpy)
+    return finish(numbers, target, requires_grad, device)
+
+
+rand_like, randn_like = like(rand), like(randn)
+
+
+# ---- Choices -------------------------------------------------------------------------------------
 
 
 def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
@@ -40,10 +156,8 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
             "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
         )
     wide = one or chance.dtype is float64
-    drawn = creation.rand(
-        tuple(input.shape), dtype=float64 if wide else float32, generator=generator
-    )
-    return (drawn < chance).to(input.dtype)
+    numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
+    return (numbers < chance).to(input.dtype)
 
 
 def multinomial(
@@ -76,10 +190,10 @@ def multinomial(
     charge_shape((*rows, num_samples))
     if replacement and num_samples > 1:
         source = generator or random.generator()
-        drawn = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
+        numbers = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
         heights = np.cumsum(weights.reshape(-1, places).astype(np.float64), -1)
         heights /= heights[:, -1:]
-        chosen = [np.searchsorted(h, u) for h, u in zip(heights, drawn, strict=True)]
+        chosen = [np.searchsorted(h, u) for h, u in zip(heights, numbers, strict=True)]
         return wrap(np.reshape(np.array(chosen, np.int64), (*rows, num_samples)), int64)
     waits = _waits(tuple(input.shape), 1.0, input.dtype, generator).array
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -88,10 +202,10 @@ def multinomial(
     return wrap(order.astype(np.int64), int64)
 
 
-def _waits(shape: tuple, rate: float, dtype: dtypes.DType, generator: Any) -> Tensor:
+def _waits(shape: tuple, rate: float, dtype: DType, generator: Any) -> Tensor:
     """Exponentially distributed numbers."""
-    drawn = creation.rand(shape, dtype=float64, generator=generator)
-    return (-(-drawn).log1p() / rate).to(dtype)
+    numbers = rand(shape, dtype=float64, generator=generator)
+    return (-(-numbers).log1p() / rate).to(dtype)
 
 
 # ---- Methods that write in place -----------------------------------------------------------------
@@ -110,7 +224,7 @@ def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: An
         said = f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
         raise RuntimeFault("E0304", said)
     shape = tuple(self.shape)
-    return self.copy_(creation.drawn("uniform", shape, self.dtype, generator, low, high))
+    return self.copy_(drawn("uniform", shape, self.dtype, generator, low, high))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -119,7 +233,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     if std < 0:
         raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
     shape = tuple(self.shape)
-    return self.copy_(creation.drawn("normal", shape, self.dtype, generator, mean, std))
+    return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std))
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
@@ -136,8 +250,8 @@ def cauchy_(
     self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
 ) -> Tensor:
     """Write numbers of the Cauchy distribution."""
-    drawn = creation.rand(tuple(self.shape), dtype=float64, generator=generator)
-    return self.copy_((math.pi * (drawn - 0.5)).tan() * sigma + median)
+    numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
+    return self.copy_((math.pi * (numbers - 0.5)).tan() * sigma + median)
 
 
 def log_normal_(
@@ -145,7 +259,7 @@ def log_normal_(
 ) -> Tensor:
     """Write numbers whose logarithm is normal."""
     shape = tuple(self.shape)
-    return self.copy_(creation.drawn("normal", shape, self.dtype, generator, mean, std).exp())
+    return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std).exp())
 
 
 def random_(
@@ -159,7 +273,7 @@ def random_(
         high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
     if high is None:
         low, high = 0, low
-    return self.copy_(creation.randint(low or 0, high, tuple(self.shape), generator=generator))
+    return self.copy_(randint(low or 0, high, tuple(self.shape), generator=generator))
 
 
 _WHOLE = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2}

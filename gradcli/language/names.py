@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import creation, dtypes, functions, modes
+from gradcli.engine import creation, drawing, dtypes, functions, modes
 from gradcli.engine.edges import GradientEdge, Handles
 from gradcli.engine.facts import Storage
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
@@ -34,9 +34,10 @@ CONSTANTS = {
 
 def _bare_names() -> dict[str, Any]:
     table: dict[str, Any] = dict(functions.public_operators())
-    for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "rand", "randn",
-                 "randint", "as_tensor", "manual_seed"):  # fmt: skip
+    for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "as_tensor"):
         table[name] = getattr(creation, name)
+    for name in ("rand", "randn", "randint", "manual_seed"):
+        table[name] = getattr(drawing, name)
     for name in ("numel", "is_tensor"):
         table[name] = getattr(functions, name)
     # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order.

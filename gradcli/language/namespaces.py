@@ -67,8 +67,7 @@ def composed() -> dict[str, Any]:
 
 _CREATED = (
     "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
-    "logspace", "rand", "randn", "randint", "randperm", "normal", "manual_seed", "ones_like",
-    "zeros_like", "full_like", "empty_like", "rand_like", "randn_like", "tril_indices",
+    "logspace", "ones_like", "zeros_like", "full_like", "empty_like", "tril_indices",
     "triu_indices",
 )  # fmt: skip
 _MODES = (
@@ -77,7 +76,10 @@ _MODES = (
 )  # fmt: skip
 
 
-_DRAWN = ("bernoulli", "multinomial", "initial_seed", "get_rng_state", "set_rng_state")
+_DRAWN = (
+    "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
+    "multinomial", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
+)  # fmt: skip
 
 
 def created() -> dict[str, Any]:

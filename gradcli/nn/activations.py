@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from gradcli.engine import calls
-from gradcli.engine.creation import empty, rand, rand_like, zeros_like
-from gradcli.engine.drawing import bernoulli
+from gradcli.engine.creation import empty, zeros_like
+from gradcli.engine.drawing import bernoulli, rand, rand_like
 from gradcli.engine.functions import public_operators
 from gradcli.engine.naming import called
 from gradcli.engine.places import warn

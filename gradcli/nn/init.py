@@ -129,7 +129,7 @@ def kaiming_normal_(
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal numbers, of which a part of each column is 0."""
-    from gradcli.engine.creation import randperm
+    from gradcli.engine.drawing import randperm
 
     rows, columns = tensor.shape
     none = math.ceil(sparsity * rows)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import empty, randperm, tensor
+from gradcli.engine.creation import empty, tensor
+from gradcli.engine.drawing import randperm
 from gradcli.engine.dtypes import int64
 from gradcli.engine.functions import stack
 from gradcli.engine.random import Generator
