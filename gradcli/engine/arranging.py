@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes, functions
-from gradcli.engine.naming import by_element, called, of_its_own, of_numbers_too, reshaped
+from gradcli.engine.naming import by_element, called, reshaped
 from gradcli.engine.picking import (
     _along,
     _meet,
@@ -33,7 +33,6 @@ from gradcli.engine.picking import (
     take_along_dim,
 )
 from gradcli.engine.pieces import together
-from gradcli.engine.results import Extremes, Range
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
@@ -229,105 +228,6 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return O["flip"](input, sides) if sides else input.clone()
 
 
-def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
-    values = O["gather"](input, order.array, dim, True)
-    values = called(values, f"{name.capitalize()}Backward0", input)
-    return Extremes((values, order), name)
-
-
-@of_numbers_too
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
-    return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
-
-
-def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Indices that sort ``input`` along a dimension; equal entries keep their order."""
-    return O["argsort"](input, dim, descending)
-
-
-@of_numbers_too
-def msort(input: Any) -> Any:
-    """Sorted along the first dimension."""
-    return sort(input, 0)[0]
-
-
-@of_numbers_too
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
-    size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
-    if not 0 <= k <= size:
-        raise RuntimeFault(
-            "E0304",
-            f"selected index k out of range: {k} of {size}",
-            torch="selected index k out of range",
-        )
-    order = O["argsort"](input, dim, largest)
-    return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
-
-
-@of_numbers_too
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
-    axis = normal_dim(dim, input.ndim)
-    if not 0 < k <= input.shape[axis]:
-        raise RuntimeFault(
-            "E0304",
-            f"kthvalue(): selected number k out of range for dimension {axis}",
-            help=f"k is 1 to {input.shape[axis]}",
-        )
-    return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
-
-
-def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:
-    order = _along(order, dim, slice(place, place + 1))
-    values = O["gather"](input, order.array, dim, True)
-    if not keepdim:
-        values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
-    values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}", input)
-    return Extremes((values, order), name)
-
-
-@by_element
-def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
-    if dim is None:
-        flat = O["reshape"](input, (-1,))
-        if not flat.numel():
-            return input.new_full((), float("nan"))
-        raw = flat.array
-        # A NaN is the median of whatever holds one; of several equal entries all have a share.
-        middle = raw[np.isnan(raw)][0] if raw.dtype.kind == "f" and np.isnan(raw).any() else \
-            np.sort(raw)[(raw.size - 1) // 2]  # fmt: skip
-        same = np.isnan(raw) if middle != middle else raw == middle
-        return called(_shared(flat, same), "MedianBackward0", input)
-    return _median_along(input, dim, keepdim)
-
-
-@of_numbers_too
-def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
-    size = input.shape[normal_dim(dim, input.ndim)]
-    order = O["argsort"](input, dim, False)
-    return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
-
-
-def _shared(flat: Any, same: np.ndarray) -> Any:
-    entries = O["gather"](flat, np.flatnonzero(same), 0, True)
-    return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
-
-
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """``(min, max)`` of all entries, or along a dimension."""
-    kept = keepdim and dim is not None
-    return Range(
-        (
-            O["amin"](input, () if dim is None else dim, kept),
-            O["amax"](input, () if dim is None else dim, kept),
-        ),
-        "aminmax",
-    )
-
-
 @by_element
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
@@ -446,9 +346,8 @@ def allclose(
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
-    unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, sort,
-    argsort, msort,
-    topk, kthvalue, median, aminmax, nonzero, is_same_size, equal, allclose,
+    unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero,
+    is_same_size, equal, allclose,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (

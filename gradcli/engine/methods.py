@@ -13,14 +13,14 @@ import numpy as np
 
 from gradcli.engine.functions import flatten
 from gradcli.engine.inplace import rewrite, set_item, write_result
-from gradcli.engine.naming import called, of_its_own, of_numbers_too, runs_once
+from gradcli.engine.naming import called, runs_once
+from gradcli.engine.ordering import extreme_method
 from gradcli.engine.record import apply
-from gradcli.engine.results import Extremes
 from gradcli.engine.short_ways import binary_method, has_short_way, standing_for, unary_method
 from gradcli.engine.tensor import Tensor
 from gradcli.engine.values import raw
 from gradcli.ops.core import OPERATORS, Operator
-from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 from gradcli.ops.indexing import is_basic
 
 _SYMBOLS = {
@@ -279,39 +279,6 @@ def _t(self: Tensor) -> Tensor:
     # PyTorch gives a vector a node of its own here too.
     turned = OPERATORS["mT"](self) if self.array.ndim == 2 else OPERATORS["reverse_dims"](self)
     return called(turned, "TBackward0")
-
-
-def extreme_method(name: str) -> Callable:
-    """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
-    along, full = f"{name}imum", f"a{name}"
-
-    def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-        if getattr(dim, "__gradcli_rank__", 0):
-            return OPERATORS[along](self, dim)
-        try:
-            if dim is None:
-                return called(OPERATORS[full](self), f"{name.capitalize()}Backward1")
-            return _extremes(self, dim, keepdim, name)
-        except (RuntimeFault, IndexFault, UnwrittenFault) as fault:
-            said = (fault.torch or "").replace(f"arg{name}(", f"{name}(")
-            said = said.replace(f"{name}_values_cpu", f"{name}_all")
-            fault.torch = said.replace(f"a{name}(", f"{name}(") or None
-            raise
-
-    method.__name__ = method.__qualname__ = name
-
-    return method
-
-
-@of_numbers_too
-def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
-    """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
-    indices = OPERATORS[f"arg{name}"](x, dim, True)
-    values = OPERATORS["gather"](x, indices.array, dim, True)
-    if not keepdim:
-        values = of_its_own(OPERATORS["squeeze"](values, dim))
-        indices = of_its_own(OPERATORS["squeeze"](indices, dim))
-    return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
 
 
 def _where(self: Tensor, condition: Any, other: Any) -> Tensor:

@@ -20,6 +20,7 @@ from gradcli.engine import (
     creation,
     dtypes,
     multiplying,
+    ordering,
     placing,
     statistics,
     strided,
@@ -34,7 +35,9 @@ from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
-COMPOSED = (calls, multiplying, bits, arranging, counting, statistics, placing, strided)
+COMPOSED = (
+    calls, multiplying, bits, arranging, ordering, counting, statistics, placing, strided,
+)  # fmt: skip
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (
     "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",

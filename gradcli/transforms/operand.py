@@ -13,7 +13,8 @@ from typing import Any
 from gradcli.engine import Tensor, creation, dtypes, overlay, placing
 from gradcli.engine.creation import as_tensor
 from gradcli.engine.functions import flatten
-from gradcli.engine.methods import extreme_method, plain_index, sizes_method
+from gradcli.engine.methods import plain_index, sizes_method
+from gradcli.engine.ordering import extreme_method
 from gradcli.ops.core import OPERATORS, Operator
 
 levels = itertools.count(2).__next__
