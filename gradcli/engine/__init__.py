@@ -22,7 +22,8 @@ from gradcli.engine import drawing as _drawing
 from gradcli.engine import methods as _methods
 from gradcli.engine import overlay as _overlay
 from gradcli.engine.backward import backward, grad
-from gradcli.engine.tensor import Size, Tensor, wrap
+from gradcli.engine.facts import Size
+from gradcli.engine.tensor import Tensor, wrap
 
 __all__ = ["Size", "Tensor", "backward", "grad", "wrap"]
 

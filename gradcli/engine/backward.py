@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.edges import GradientEdge, edge_of
+from gradcli.engine.facts import Size
 from gradcli.engine.graph import AccumulateGrad, Node
 from gradcli.engine.hooks import deliver
 from gradcli.engine.modes import mode
 from gradcli.engine.places import warn
-from gradcli.engine.tensor import Size, Tensor, wrap
+from gradcli.engine.tensor import Tensor, wrap
 from gradcli.engine.walk import run
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault

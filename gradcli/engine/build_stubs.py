@@ -37,12 +37,12 @@ from gradcli import transforms as transforms
 from gradcli import utils as utils
 from gradcli.engine.dtypes import DType as dtype
 from gradcli.engine.dtypes import Device as device
+from gradcli.engine.facts import Size as Size
 from gradcli.engine.modes import enable_grad as enable_grad
 from gradcli.engine.modes import inference_mode as inference_mode
 from gradcli.engine.modes import no_grad as no_grad
 from gradcli.engine.modes import set_grad_enabled as set_grad_enabled
 from gradcli.engine.random import Generator as Generator
-from gradcli.engine.tensor import Size as Size
 
 __version__: str
 '''

@@ -65,6 +65,14 @@ class Facts:
         """The size of each dimension."""
         return Size(self.array.shape)
 
+    def size(self, dim: int | None = None) -> Size | int:
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        from gradcli.ops.shape import normal_dim
+
+        return self.array.shape[normal_dim(dim, self.array.ndim)]
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
@@ -106,6 +114,10 @@ class Facts:
     def nbytes(self) -> int:
         """Bytes of all entries."""
         return self.array.size * self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first entry."""
+        return self.own_array().__array_interface__["data"][0]
 
     def untyped_storage(self) -> Storage:
         """The memory that this tensor shares with its views."""

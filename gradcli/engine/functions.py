@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation import as_tensor
+from gradcli.engine.facts import Size
 from gradcli.engine.naming import reshaped
 from gradcli.engine.results import results
 from gradcli.engine.short_ways import has_short_way, short_function
-from gradcli.engine.tensor import Size, Tensor
+from gradcli.engine.tensor import Tensor
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, TypeFault

@@ -12,7 +12,7 @@ Four slots, because a tensor is made at every operation:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,15 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.conversions import Conversions
 from gradcli.engine.dtypes import DType
-from gradcli.engine.facts import Facts, Size
+from gradcli.engine.facts import Facts
 from gradcli.engine.graph import AccumulateGrad, Handle, Kept, Node, more
+from gradcli.engine.leaving import Leaving
 from gradcli.engine.memory import InferenceMeta, Meta
 from gradcli.engine.modes import mode
 from gradcli.engine.names import dressed
 from gradcli.engine.places import warn
 from gradcli.ops import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 
 _new = object.__new__
 _NOT_A_LEAF = (
@@ -38,7 +39,7 @@ _NOT_A_LEAF = (
 )
 
 
-class Tensor(Facts, Conversions):
+class Tensor(Facts, Conversions, Leaving):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -214,14 +215,6 @@ class Tensor(Facts, Conversions):
             self.array = np.array(self.array)
         return self.array
 
-    def size(self, dim: int | None = None) -> Size | int:
-        """The shape, or the size of one dimension."""
-        if dim is None:
-            return self.shape
-        from gradcli.ops.shape import normal_dim
-
-        return self.array.shape[normal_dim(dim, self.array.ndim)]
-
     @property
     def output_nr(self) -> int:
         """Which output of its node this tensor is."""
@@ -233,10 +226,6 @@ class Tensor(Facts, Conversions):
 
     def _is_view(self) -> bool:
         return self._base is not None
-
-    def data_ptr(self) -> int:
-        """The address of the first entry."""
-        return self.own_array().__array_interface__["data"][0]
 
     # -- the graph -------------------------------------------------------------------------------
 
@@ -375,125 +364,8 @@ class Tensor(Facts, Conversions):
             extra.post_hooks = {}
         return Handle(extra.post_hooks, hook)
 
-    # -- out to Python and NumPy -----------------------------------------------------------------
-
-    def item(self) -> Any:
-        """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
-        if self.array.size != 1:
-            raise RuntimeFault(
-                "E0310",
-                f"a Tensor with {self.array.size} elements cannot be converted to Scalar",
-                help="index one entry, or reduce with sum() or mean()",
-            )
-        return self.array.item()
-
-    def tolist(self) -> Any:
-        """The entries as nested lists of Python numbers; a plain number when 0-d."""
-        return self.array.tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
-
-        ``force`` gives the array of such a tensor too.
-        """
-        if self.edge is not None and not force:
-            raise RuntimeFault(
-                "E0404",
-                "Can't call numpy() on Tensor that requires grad. "
-                "Use tensor.detach().numpy() instead.",
-            )
-        return self.own_array()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
-
-    def __bool__(self) -> bool:
-        if self.array.size != 1:
-            raise RuntimeFault(
-                "E0310",
-                "Boolean value of Tensor with more than one value is ambiguous"
-                if self.array.size
-                else "Boolean value of Tensor with no values is ambiguous",
-                help="write (x > 0).all() or (x > 0).any()",
-            )
-        return bool(self.array)
-
-    def _number(self) -> Any:
-        if self.array.size != 1:
-            raise ValueFault(
-                "E0310",
-                "only one element tensors can be converted to Python scalars",
-                help=f"this one has {self.array.size}: index one entry, or reduce with sum()",
-            )
-        return self.array.item()
-
-    def __float__(self) -> float:
-        return float(self._number() if self.dtype.kind < 3 else self._real("double"))
-
-    def __int__(self) -> int:
-        return int(self._number() if self.dtype.kind < 3 else self._real("int64_t"))
-
-    def _real(self, wanted: str) -> float:
-        number = self._number()
-        if number.imag:
-            raise RuntimeFault(
-                "E0310",
-                f"value cannot be converted to type {wanted} without overflow",
-                help="take x.real, x.imag or x.abs()",
-            )
-        return number.real
-
-    def __complex__(self) -> complex:
-        return complex(self._number())
-
-    def __index__(self) -> int:
-        if self.dtype.kind != 1 or self.array.size != 1:
-            raise TypeFault(
-                "E0310", "only integer tensors of a single element can be converted to an index"
-            )
-        return int(self.array.item())
-
-    def __len__(self) -> int:
-        if not self.array.ndim:
-            raise TypeFault("E0310", "len() of a 0-d tensor")
-        return self.array.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.array.ndim:
-            raise TypeFault("E0310", "iteration over a 0-d tensor")
-        return (self[i] for i in range(self.array.shape[0]))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool((self.array == (value.array if isinstance(value, Tensor) else value)).any())
-
     def __hash__(self) -> int:
         return id(self)
-
-    def __format__(self, spec: str) -> str:
-        if not self.array.ndim:
-            return format(self.array.item(), spec)
-        if spec:
-            raise TypeFault(
-                "E0303",
-                "a format such as :.4f needs a single number, not a tensor with dimensions",
-                torch="unsupported format string passed to Tensor.__format__",
-            )
-        return repr(self)
-
-    def __repr__(self) -> str:
-        from gradcli.engine.printing import format_tensor
-
-        node = None if self.is_leaf else self.edge.origin
-        return format_tensor(
-            self.array,
-            self.dtype.name,
-            default_dtype=dtypes.get_default_dtype().name,
-            requires_grad=self.edge is not None,
-            grad_fn=node.name() if node is not None else None,
-        )
-
-    __str__ = __repr__
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A leaf of its own with the same numbers, and the same gradient."""

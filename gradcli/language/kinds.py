@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import creation
-from gradcli.engine.tensor import Size, Tensor
+from gradcli.engine.facts import Size
+from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins, gate, namespaces
 from gradcli.ops.errors import TypeFault
 

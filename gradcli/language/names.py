@@ -14,12 +14,12 @@ import numpy as np
 
 from gradcli.engine import creation, drawing, dtypes, functions, modes
 from gradcli.engine.edges import GradientEdge, Handles
-from gradcli.engine.facts import Storage
+from gradcli.engine.facts import Size, Storage
 from gradcli.engine.graph import AccumulateGrad, Handle, Node
 from gradcli.engine.random import Generator
 from gradcli.engine.ranges import finfo, iinfo
 from gradcli.engine.results import Extremes, Range, Results
-from gradcli.engine.tensor import Size, Tensor
+from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins, gate, kinds, namespaces
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import TypeFault

@@ -14,8 +14,9 @@ from typing import Any
 
 from gradcli import engine
 from gradcli.engine import arranging, creation, drawing, dtypes, functions, modes, overlay, ranges
+from gradcli.engine.facts import Size
 from gradcli.engine.random import Generator
-from gradcli.engine.tensor import Size, Tensor
+from gradcli.engine.tensor import Tensor
 from gradcli.language import builtins, gate, settings
 from gradcli.language.articles import a_value
 from gradcli.ops.core import OPERATORS

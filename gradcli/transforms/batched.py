@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine import Tensor
+from gradcli.engine.facts import Size
 from gradcli.engine.function_node import call
 from gradcli.engine.methods import plain_index
 from gradcli.engine.results import Extremes, Results
-from gradcli.engine.tensor import Size
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
