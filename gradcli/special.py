@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcli.engine import calls, statistics
+from gradcli.engine import calls, reducing, statistics
 from gradcli.engine.functions import public_operators
 
 __all__ = [
@@ -31,7 +31,8 @@ log_ndtr, logsumexp, ndtr, ndtri = (
     _names[name] for name in ("log_ndtr", "logsumexp", "ndtr", "ndtri")
 )
 modified_bessel_i0, modified_bessel_i1 = i0, i1
-log_softmax, round, softmax, xlogy = calls.log_softmax, calls.round, calls.softmax, calls.xlogy
+log_softmax, softmax = reducing.log_softmax, reducing.softmax
+round, xlogy = calls.round, calls.xlogy
 xlog1py, logcumsumexp, polygamma = calls.xlog1py, statistics.logcumsumexp, calls.polygamma
 
 logit, multigammaln = calls.logit, calls.mvlgamma

@@ -22,6 +22,7 @@ from gradcli.engine import (
     multiplying,
     ordering,
     placing,
+    reducing,
     statistics,
     strided,
 )
@@ -36,7 +37,7 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
 COMPOSED = (
-    calls, multiplying, bits, arranging, ordering, counting, statistics, placing, strided,
+    calls, reducing, multiplying, bits, arranging, ordering, counting, statistics, placing, strided,
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.engine import calls
+from gradcli.engine import reducing
 from gradcli.engine.creation import empty, zeros_like
 from gradcli.engine.drawing import bernoulli, rand, rand_like
 from gradcli.engine.functions import public_operators
@@ -33,12 +33,12 @@ def _implicit(name: str, input: Any, dim: int | None) -> int:
 
 def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """exp(x) over its sum along a dimension."""
-    return calls.softmax(input, _implicit("softmax", input, dim), dtype=dtype)
+    return reducing.softmax(input, _implicit("softmax", input, dim), dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """The logarithm of softmax, exact where it is small."""
-    return calls.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
+    return reducing.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
 
 
 def relu(input: Any, inplace: bool = False) -> Any:
@@ -172,7 +172,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """softmax(-x)."""
-    return calls.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
+    return reducing.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
 
 
 def glu(input: Any, dim: int = -1) -> Any:

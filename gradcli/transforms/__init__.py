@@ -1,7 +1,7 @@
 """Transforms of functions: derivatives as functions of their own.
 
     composable   grad, vjp, jacrev, jacfwd, hessian: torch.func's, a function for a function
-    functional   jacobian, hessian, vjp, jvp, hvp, vhp: torch.autograd.functional's
+    functional   jacobian, hessian, vjp, jvp, hvp, vhp: torch.autograd.functional's, and its checks
     reverse      what both stand on; jacobian, hessian, hvp at a point
     forward      tangents, jvp               batched, vmap   batches, vmap
     check        gradcheck against central differences

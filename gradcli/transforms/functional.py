@@ -16,23 +16,20 @@ from gradcli import engine
 from gradcli.engine import Tensor
 from gradcli.engine.modes import enable_grad
 from gradcli.ops.core import OPERATORS
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape, step
+from gradcli.transforms.functional_checks import (
+    as_tuple,
+    bent,
+    check_choices,
+    differentiable,
+    direction,
+    filled,
+    one_number,
+    scalar,
+    strict_graph,
+)
 from gradcli.transforms.operand import as_value
-
-
-def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
-    several = isinstance(value, tuple)
-    values = value if several else (value,)
-    for i, v in enumerate(values):
-        if not isinstance(v, Tensor):
-            place = f"value at index {i} has" if several else f"given {what} has"
-            raise TypeFault(
-                "E0303",
-                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the "
-                f"{place} type {type(v)}.",
-            )
-    return several, values
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -51,36 +48,10 @@ def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
 
 
 def _called(func: Callable, inputs: Sequence[Tensor], name: str, strict: bool) -> tuple:
-    several, outputs = _as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    several, outputs = as_tuple(func(*inputs), "outputs of the user-provided function", name)
     if strict:
-        _differentiable(outputs)
+        differentiable(outputs)
     return several, outputs
-
-
-def _differentiable(outputs: Sequence[Tensor]) -> None:
-    """Strict mode: every output hangs on something that requires grad."""
-    for i, out in enumerate(outputs):
-        if not out.requires_grad:
-            raise RuntimeFault(
-                "E0405",
-                f"Output {i} of the user-provided function does not require gradients. The outputs "
-                "must be computed in a differentiable manner from the input when running in strict "
-                "mode.",
-            )
-
-
-def _bent(gradients: Sequence[Tensor]) -> None:
-    """Strict mode: the gradient by every input hangs on the inputs, so that a Hessian is there."""
-    for i, g in enumerate(gradients):
-        if not g.requires_grad:
-            raise RuntimeFault(
-                "E0406",
-                "While computing the hessian, found that the jacobian of the user-provided "
-                f"function with respect to input {i} is independent of the input. This is not "
-                "allowed in strict mode. You should ensure that your function is twice "
-                "differentiable and that the jacobian depends on the inputs (this would be "
-                "violated by a linear function for example).",
-            )
 
 
 def _by(
@@ -96,61 +67,6 @@ def _by(
     )  # fmt: skip
 
 
-def _filled(
-    found: Sequence[Tensor | None], inputs: Sequence[Tensor], strict: bool, what: str
-) -> tuple[Tensor, ...]:
-    """Zeros where nothing arrived; in strict mode that is an error."""
-    for i, g in enumerate(found):
-        if g is None and strict:
-            raise RuntimeFault(
-                "E0406",
-                f"{what} of the user-provided function is independent of input {i}. This is not "
-                "allowed in strict mode.",
-            )
-    return tuple(
-        OPERATORS["zeros_like"](x.detach()) if g is None else g
-        for g, x in zip(found, inputs, strict=True)
-    )
-
-
-def _strict_graph(found: Sequence[Tensor], strict: bool, create_graph: bool, what: str) -> None:
-    for i, g in enumerate(found):
-        if strict and create_graph and not g.requires_grad:
-            raise RuntimeFault(
-                "E0406",
-                f"The {what} of the user-provided function is independent of input {i}. This is "
-                "not allowed in strict mode when create_graph=True.",
-            )
-
-
-def _direction(v: Any, like: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:
-    _, given = _as_tuple(v, "v", name)
-    if len(given) != len(like):
-        if several:
-            raise RuntimeFault(
-                "E0301",
-                f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.",
-            )
-        raise RuntimeFault("E0301", "The given v should contain a single Tensor.")
-    for i, (g, x) in enumerate(zip(given, like, strict=True)):
-        if g.shape != x.shape:
-            entry = f"Entry {i} in " if len(like) > 1 else ""
-            raise RuntimeFault(
-                "E0301", f"{entry}v has invalid size: should be {x.shape} but got {g.shape}."
-            )
-    return given
-
-
-def _one_number(values: Sequence[Tensor], what: str) -> tuple[Tensor, ...]:
-    if len(values) != 1 or values[0].numel() != 1:
-        raise RuntimeFault(
-            "E0403",
-            f"The vector v can only be None if {what}.",
-            help="pass v: a tensor, or a tuple of tensors, of the shapes it weights",
-        )
-    return (OPERATORS["ones_like"](values[0].detach()),)
-
-
 def vjp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -159,17 +75,17 @@ def vjp(
     ``v`` has the shapes of the result; None where that is one number.
     """
     with enable_grad():
-        several, given = _as_tuple(inputs, "inputs", "vjp")
+        several, given = as_tuple(inputs, "inputs", "vjp")
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "vjp", strict)
         if v is None:
-            weights = _one_number(
+            weights = one_number(
                 outputs, "the user-provided function returns a single Tensor with a single element"
             )
         else:
-            weights = _direction(v, outputs, many, "vjp")
-        found = _filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
-        _strict_graph(found, strict, create_graph, "jacobian")
+            weights = direction(v, outputs, many, "vjp")
+        found = filled(_by(outputs, leaves, weights, create_graph), leaves, strict, "The output")
+        strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, several)
 
 
@@ -182,20 +98,20 @@ def jvp(
     inputs; None where there is one input of one number.
     """
     with enable_grad():
-        several, given = _as_tuple(inputs, "inputs", "jvp")
+        several, given = as_tuple(inputs, "inputs", "jvp")
         leaves = _leaves(given, create_graph)
         if v is None:
-            along = _one_number(
+            along = one_number(
                 leaves,
                 "the input to the user-provided function is a single Tensor with a single element",
             )
         else:
-            along = _direction(v, leaves, several, "jvp")
+            along = direction(v, leaves, several, "jvp")
         many, outputs = _called(func, leaves, "jvp", strict)
         weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
-        back = _filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
-        found = _filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
-        _strict_graph(found, strict, create_graph, "jacobian")
+        back = filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
+        found = filled(_by(back, weights, along, create_graph), weights, False, "The gradient")
+        strict_graph(found, strict, create_graph, "jacobian")
     return _done(outputs, create_graph, many), _done(found, create_graph, many)
 
 
@@ -217,9 +133,9 @@ def jacobian(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    _check_choices("jacobian", strategy, strict, vectorize)
+    check_choices("jacobian", strategy, strict, vectorize)
     with enable_grad():
-        several, given = _as_tuple(inputs, "inputs", "jacobian")
+        several, given = as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
             return _forward(func, given, several, create_graph)
         if vectorize:
@@ -240,30 +156,12 @@ def jacobian(
             for k in range(out.numel()):
                 step()
                 found = _by([flat[k]], leaves, [None], create_graph)
-                found = _filled(found, leaves, strict, f"Output {number}")
-                _strict_graph(found, strict, create_graph, "jacobian")
+                found = filled(found, leaves, strict, f"Output {number}")
+                strict_graph(found, strict, create_graph, "jacobian")
                 for row, g in zip(rows, found, strict=True):
                     row.append(g)
             table.append(tuple(_stacked(r, out, x) for r, x in zip(rows, leaves, strict=True)))
     return _nested(table, many, several, create_graph)
-
-
-def _check_choices(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
-    if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueFault(
-            "E0303",
-            'Expected strategy to be either "forward-mode" or "reverse-mode".',
-            help='with more outputs than inputs "forward-mode" tends to be faster',
-        )
-    if strict and (vectorize or strategy == "forward-mode"):
-        other = '`strategy="forward-mode"`' if strategy == "forward-mode" else "`vectorize=True`"
-        instead = '`strategy="reverse-mode"`' if "strategy" in other else "`vectorize=False`"
-        raise ValueFault(
-            "E0303",
-            f"autograd.functional.{name}: `strict=True` and {other} are not supported together: "
-            "only passes of their own tell a zero from no dependence.",
-            help=f"set either `strict=False` or {instead}",
-        )
 
 
 def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
@@ -275,7 +173,7 @@ def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -
     results = func(*points)
     many = isinstance(results, tuple)
     if not all(hasattr(r, "__gradcli_rank__") for r in (results if many else (results,))):
-        _as_tuple(results, "outputs of the user-provided function", "jacobian")
+        as_tuple(results, "outputs of the user-provided function", "jacobian")
     outputs = [as_value(r) for r in (results if many else (results,))]
     sizes = [int(np.prod(tuple(o.shape), dtype=np.int64)) for o in outputs]
     total = sum(sizes)
@@ -328,32 +226,6 @@ def _detached(tree: Any) -> Any:
     return tuple(map(_detached, tree)) if isinstance(tree, tuple) else tree.detach()
 
 
-def _scalar(func: Callable, name: str, strict: bool = False) -> Callable:
-    """``func``, checked to give one number."""
-
-    def checked(*args: Any) -> Any:
-        result = func(*args)
-        if not hasattr(result, "__gradcli_rank__"):
-            several, outputs = _as_tuple(result, "outputs of the user-provided function", name)
-            if strict:
-                _differentiable(outputs)
-            if several:
-                raise RuntimeFault(
-                    "E0403", f"The function given to {name} should return a single Tensor"
-                )
-        elif strict:
-            _differentiable([result])
-        if any(n != 1 for n in result.shape):
-            raise RuntimeFault(
-                "E0403",
-                f"The Tensor returned by the function given to {name} should contain a single "
-                "element",
-            )
-        return OPERATORS["reshape"](result, ())
-
-    return checked
-
-
 def hessian(
     func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False,
     vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode",
@@ -370,9 +242,9 @@ def hessian(
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    several, given = _as_tuple(inputs, "inputs", "hessian")
-    _check_choices("hessian", outer_jacobian_strategy, strict, vectorize)
-    one = _scalar(func, "hessian", strict)
+    several, given = as_tuple(inputs, "inputs", "hessian")
+    check_choices("hessian", outer_jacobian_strategy, strict, vectorize)
+    one = scalar(func, "hessian", strict)
     if vectorize or outer_jacobian_strategy == "forward-mode":
         from gradcli.transforms.composable import grad
 
@@ -382,7 +254,7 @@ def hessian(
     def gradient(*args: Tensor) -> Any:
         found = jacobian(one, args, create_graph=True)
         if strict:
-            _bent(found)
+            bent(found)
         return found if several else found[0]
 
     return jacobian(gradient, inputs, create_graph, strict)
@@ -409,21 +281,21 @@ def _hessian_product(
     name: str, func: Callable, inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     with enable_grad():
-        several, given = _as_tuple(inputs, "inputs", name)
+        several, given = as_tuple(inputs, "inputs", name)
         leaves = _leaves(given, create_graph)
         along = _along(v, leaves, several, name)
-        _, outputs = _called(_scalar(func, name, strict), leaves, name, strict)
-        first = _filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
+        _, outputs = _called(scalar(func, name, strict), leaves, name, strict)
+        first = filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
         if strict:
-            _bent(first)
-        found = _filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
-        _strict_graph(found, strict, create_graph, "hessian")
+            bent(first)
+        found = filled(_by(first, leaves, along, create_graph), leaves, strict, "The jacobian")
+        strict_graph(found, strict, create_graph, "hessian")
     return _done(outputs, create_graph, False), _done(found, create_graph, several)
 
 
 def _along(v: Any, leaves: Sequence[Tensor], several: bool, name: str) -> tuple[Tensor, ...]:
     if v is not None:
-        return _direction(v, leaves, several, name)
-    return _one_number(
+        return direction(v, leaves, several, name)
+    return one_number(
         leaves, "the input to the user-provided function is a single Tensor with a single element"
     )
