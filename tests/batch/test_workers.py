@@ -157,13 +157,18 @@ def slow_batch(tmp_path):
             "--timeout", "0", "--max-steps", str(10**10)]  # fmt: skip
 
 
+def keep_busy(process):
+    """One row that is answered, and one that takes hours: a worker is at it now."""
+    process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["value"]["data"] == 2
+    time.sleep(0.3)
+
+
 def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
     words = slow_batch(tmp_path)
     with started(words) as process:
-        process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["value"]["data"] == 2
-        time.sleep(0.3)
+        keep_busy(process)
         start = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(20) == 130
@@ -176,10 +181,7 @@ def test_ctrl_c_ends_the_batch_and_its_processes(tmp_path):
 def test_a_killed_batch_leaves_no_process(tmp_path):
     words = slow_batch(tmp_path)
     with started(words) as process:
-        process.stdin.write(b'{"x": 1}\n{"x": 11}\n')
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["value"]["data"] == 2
-        time.sleep(0.3)
+        keep_busy(process)
         process.kill()
         process.wait(20)
         until = time.monotonic() + 20
