@@ -36,7 +36,7 @@ from gradcli.engine.pieces import together
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
 from gradcli.ops.words import not_a
 
@@ -64,8 +64,15 @@ def unbind(input: Any, dim: int = 0) -> tuple:
     return together(pieces, input, axis, "stack", "UnbindBackward0")
 
 
-def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple:
+def tensor_split(
+    input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
+    sections: Any = None,
+) -> tuple:  # fmt: skip
     """Pieces along a dimension: so many, the first ones longer, or cut at the places given."""
+    given = [x for x in (indices_or_sections, indices, sections) if x is not None]
+    if len(given) != 1:
+        raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
+    (indices_or_sections,) = given
     _, size = functions._along("tensor_split", input, dim)
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1:

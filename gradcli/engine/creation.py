@@ -171,9 +171,12 @@ def full(
 
 def _filled(value: int) -> Any:
     def create(
-        *size: Any, dtype: Any = None, requires_grad: bool = False, device: Any = None
-    ) -> Tensor:
-        shape = sizes_of(size, create.__name__)
+        *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None,
+    ) -> Tensor:  # fmt: skip
+        if size is not None and sizes:
+            raise TypeFault("E0302", f"{create.__name__}() got its size twice")
+        shape = sizes_of(sizes if size is None else (size,), create.__name__)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         charge_shape(shape, target.itemsize)
         make = np.ones if value else np.zeros
@@ -282,13 +285,15 @@ def like(make: Any) -> Any:
         dtype: Any = None,
         requires_grad: bool = False,
         device: Any = None,
+        **named: Any,
     ) -> Any:
         if not isinstance(input, Tensor):
             raise words.no_tensor(create.__name__, input)
         kept = input.dtype if dtype is None else dtype
         return make(
-            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device
-        )
+            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
+            **named,
+        )  # fmt: skip
 
     create.__name__ = f"{make.__name__}_like"
     create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."

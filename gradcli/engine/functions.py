@@ -184,9 +184,9 @@ def numel(input: Any) -> int:
     return as_value(input).numel()
 
 
-def is_tensor(x: Any) -> bool:
-    """Whether ``x`` is a Tensor."""
-    return isinstance(x, Tensor)
+def is_tensor(obj: Any) -> bool:
+    """Whether ``obj`` is a Tensor."""
+    return isinstance(obj, Tensor)
 
 
 def equal(x: Tensor, y: Tensor) -> bool:

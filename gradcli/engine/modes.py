@@ -157,9 +157,9 @@ class inference_mode(_Switch):
     are errors (E0415). ``inference_mode(False)`` records again inside another one.
     """
 
-    def __init__(self, enabled: bool = True) -> None:
+    def __init__(self, mode: bool = True) -> None:
         super().__init__()
-        self.enabled = enabled
+        self.enabled = mode
 
     def __enter__(self) -> None:
         self.previous.append((mode.grad, mode.inference))

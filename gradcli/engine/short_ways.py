@@ -46,6 +46,20 @@ def short_function(op: Operator) -> Callable[..., Any]:
         def function(input: Any, *, out: Any = None) -> Any:
             return unary(input) if out is None else into(out, function, (input,), {})
 
+    elif op.torch[1] != "other":
+        binary = binary_method(op, depth=2)
+        second = op.torch[1]
+
+        def function(input: Any, other: Any = None, *, out: Any = None, **named: Any) -> Any:
+            if other is None and named.keys() == {second}:
+                other = named.pop(second)
+            if named:
+                name = next(iter(named))
+                raise TypeError(f"{op.name}() got an unexpected keyword argument {name!r}")
+            if other is None:
+                raise TypeError(f"{op.name}() missing 1 required positional argument: {second!r}")
+            return binary(input, other) if out is None else into(out, function, (input, other), {})
+
     else:
         binary = binary_method(op, depth=2)
 

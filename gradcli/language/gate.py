@@ -135,7 +135,7 @@ def _gated_operator(function: Any, op: Operator, count: int | None) -> Callable:
 
 def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
     name = op.name
-    inputs = frozenset((*op.inputs, "input", "other"))
+    inputs = frozenset((*op.inputs, *op.torch))
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:

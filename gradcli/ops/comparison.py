@@ -137,6 +137,7 @@ heaviside = step(
     "heaviside",
     np.heaviside,
     inputs=_TWO,
+    torch=("input", "values"),
     dtypes="promote",
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",

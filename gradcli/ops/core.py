@@ -75,6 +75,7 @@ class Operator:
         "rules",
         "saves",
         "scaled",
+        "torch",
         "variadic",
     )
 
@@ -93,6 +94,7 @@ class Operator:
         dtypes: str = "float",
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
+        torch: tuple[str, ...] = (),
         doc: str = "",
         domain: str = "all x",
         edges: str = "",
@@ -125,6 +127,7 @@ class Operator:
         self.dtypes = dtypes
         self.grad_name = grad_name or _backward_name(name)
         self.aliases = aliases
+        self.torch = torch or _TORCH_NAMES
         self.doc = doc
         self.domain = domain
         self.edges = edges
@@ -182,7 +185,7 @@ class Operator:
         if len(args) < self.arity and params:
             args = list(args)
             while len(args) < self.arity:
-                for name in (self.inputs[len(args)], *_TORCH_NAMES[len(args) : len(args) + 1]):
+                for name in (self.inputs[len(args)], *self.torch[len(args) : len(args) + 1]):
                     if name in params and name not in self.params:
                         args.append(params.pop(name))
                         break
@@ -242,7 +245,9 @@ class Operator:
 
 
 _TORCH_NAMES = ("input", "other", "value")
-_PARAM_ALIASES = {"axis": "dim", "keepdims": "keepdim"}
+_PARAM_ALIASES = {
+    "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
+}  # fmt: skip
 
 
 def _parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:

@@ -168,6 +168,7 @@ dot = bilinear(
     lambda g, x: g * x,
     dtypes="promote",
     aliases=("inner",),
+    torch=("input", "tensor"),
     doc="The inner product of two vectors.",
     example="2*dot(x, x) --x 0,1,2,3",
 )
@@ -194,6 +195,7 @@ outer = bilinear(
     lambda g, x: matmul(mT(g), x),
     dtypes="promote",
     grad_name="MulBackward0",
+    torch=("input", "vec2"),
     doc="The table of all products of entries of two vectors.",
     example="sum(outer(x, y) @ y) --x 1,2 --y 3,4",
     aliases=("ger",),

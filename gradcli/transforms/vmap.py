@@ -21,10 +21,10 @@ active: list[tuple[int, int]] = []
 
 
 def vmap(
-    function: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
-    """``function`` for every entry along a dimension of its arguments at once.
+    """``func`` for every entry along a dimension of its arguments at once.
 
     in_dims    the dimension of each argument that is mapped over, or None for one that is the same
                for all; one number for all arguments, or a tuple with an entry for each
@@ -55,7 +55,7 @@ def vmap(
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if chunk_size is not None:
-            one = vmap(function, in_dims, out_dims, randomness)
+            one = vmap(func, in_dims, out_dims, randomness)
             return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size)
         leaves, shape = flatten(args)
         dims = _for_each(in_dims, args, "in_dims")
@@ -75,9 +75,7 @@ def vmap(
         random.drawn.append(_drawing(randomness, level, count))
         batched.randomness[level] = randomness
         try:
-            result = function(
-                *unflatten(batches[:split], shape), **unflatten(batches[split:], form)
-            )
+            result = func(*unflatten(batches[:split], shape), **unflatten(batches[split:], form))
         finally:
             active.pop()
             random.drawn.pop()

@@ -111,3 +111,39 @@ def test_what_pytorch_takes_is_taken_too():
     assert gradcli.tensor([[0, 1], [2, 3]]).flip(0, 1).tolist() == [[3, 2], [1, 0]]
     assert gradcli.tensor([2**70, 1.5]).tolist() == [2.0**70, 1.5]
     assert gradcli.tensor([-1, -255], dtype=gradcli.uint8).tolist() == [255, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "named", "want"),
+    [
+        ("dot", ([1.0, 2.0],), {"tensor": [3.0, 4.0]}, 11.0),
+        ("outer", ([1.0, 2.0],), {"vec2": [3.0, 4.0]}, [[3.0, 4.0], [6.0, 8.0]]),
+        ("heaviside", ([0.0, 1.0],), {"values": [0.5, 0.5]}, [0.5, 1.0]),
+        ("full_like", ([0.0, 1.0],), {"fill_value": 7.0}, [7.0, 7.0]),
+        ("swapaxes", ([[1.0, 2.0]],), {"axis0": 0, "axis1": 1}, [[1.0], [2.0]]),
+        ("tile", ([1.0],), {"dims": (2,)}, [1.0, 1.0]),
+        ("tensor_split", ([1.0, 2.0, 3.0],), {"sections": 2}, [[1.0, 2.0], [3.0]]),
+        ("tensor_split", ([1.0, 2.0, 3.0],), {"indices": (1,)}, [[1.0], [2.0, 3.0]]),
+    ],
+)
+def test_parameters_have_pytorchs_names(name, args, named, want):
+    def made(value):
+        return gradcli.tensor(value) if isinstance(value, list) else value
+
+    out = getattr(gradcli, name)(*map(made, args), **{k: made(v) for k, v in named.items()})
+    found = [v.tolist() for v in out] if isinstance(out, tuple) else out.tolist()
+    assert found == want
+
+
+def test_sizes_and_modes_by_name():
+    assert gradcli.zeros(size=(2,)).tolist() == [0.0, 0.0]
+    assert gradcli.ones(size=[1, 2]).tolist() == [[1.0, 1.0]]
+    with pytest.raises(TypeError, match="size twice"):
+        gradcli.zeros(2, size=(3,))
+    with gradcli.inference_mode(mode=True):
+        assert gradcli.is_inference_mode_enabled()
+    assert gradcli.vmap(func=gradcli.sin)(gradcli.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'vec2'"):
+        gradcli.dot(gradcli.ones(2), vec2=gradcli.ones(2))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'tensor'"):
+        gradcli.dot(gradcli.ones(2))
