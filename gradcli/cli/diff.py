@@ -117,10 +117,9 @@ def diff(
     if latex:
         from gradcli.symbolic.latex import result_latex, symbol_of_derivative
 
-        text = result_latex(result, let)
-        if len(result.derivatives) == 1 and not text.startswith(r"\begin{aligned}"):
-            by = symbol_of_derivative(next(iter(result.derivatives)), result, job.along)
-            text = f"{by} = {text}"
+        alone = len(result.derivatives) == 1
+        left = symbol_of_derivative(next(iter(result.derivatives)), result, job.along)
+        text = result_latex(result, let, left if alone else None)
         return say(text + "\n", "%", result)
     watchdog.stop()
     if json:

@@ -1,54 +1,52 @@
 """Closed forms in LaTeX: scalars italic, vectors and matrices bold, nothing beyond amsmath.
 
 Products of scalars are written side by side; entry by entry on tensors they are ``\\odot``, and a
-power entry by entry is ``x^{\\odot 2}``. A choice is a ``cases`` environment.
+power entry by entry is ``x^{\\odot 2}``. A choice is a ``cases`` environment. Where the language
+broadcasts, the formula says so in matrices (``latex_spread``); what has more than two dimensions,
+and every ``einsum``, is written by its entries (``latex_entries``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcli.language import nodes as n
 from gradcli.language.run import Program
-from gradcli.symbolic.code_tables import index_text
-from gradcli.symbolic.formula import Formula
+from gradcli.symbolic import latex_text as t
+from gradcli.symbolic.formula import FREE, Formula
+from gradcli.symbolic.latex_entries import entries, is_indexed
+from gradcli.symbolic.latex_joined import Joined
+from gradcli.symbolic.latex_spread import Spread
+from gradcli.symbolic.latex_tables import (
+    BRACKETS,
+    COMPARED,
+    ENTRYWISE,
+    HEADS,
+    SQUARED,
+    no_notation,
+    parameters,
+)
+from gradcli.symbolic.latex_text import ATOM, ENTRIES, POWER, PRODUCT, ROW, SUM, Factor, Piece
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Declaration
 
-ROW, SUM, SIGN, ENTRIES, PRODUCT, POWER, ATOM = range(7)
-Piece = tuple[str, int]
-
-_GREEK = frozenset((
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
-    "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi",
-    "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi",
-    "Omega",
-))  # fmt: skip
-_ALSO = {"lam": "lambda", "lamb": "lambda", "eps": "varepsilon", "epsilon": "varepsilon"}
-_FUNCTIONS = {
-    "sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "sinh": r"\sinh", "cosh": r"\cosh",
-    "tanh": r"\tanh", "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan", "log": r"\log",
-    "log2": r"\log_{2}", "log10": r"\log_{10}", "sigmoid": r"\sigma", "maximum": r"\max",
-    "minimum": r"\min", "fmax": r"\max", "fmin": r"\min", "amax": r"\max", "amin": r"\min",
-    "det": r"\det", "logdet": r"\log\det", "trace": r"\operatorname{tr}", "gamma": r"\Gamma",
-}  # fmt: skip
-_SQUARED = frozenset(("sin", "cos", "tan", "sinh", "cosh", "tanh"))
-_COMPARED = {"lt": "<", "le": r"\le", "gt": ">", "ge": r"\ge", "eq": "=", "ne": r"\ne"}
-_BRACKETS = {
-    "abs": (r"\left\lvert ", r" \right\rvert"), "floor": (r"\left\lfloor ", r" \right\rfloor"),
-    "ceil": (r"\left\lceil ", r" \right\rceil"),
-}  # fmt: skip
+_PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
+"""What is not named: the part below it is, where that is worth it."""
 
 
-def result_latex(result: Any, let: bool = True) -> str:
-    """A Result's formulas; several, or one with names, as an aligned block."""
+def result_latex(result: Any, let: bool = True, left: str | None = None) -> str:
+    """A Result's formulas; several, or one with names, as an aligned block.
+
+    ``left`` is the left side of a single one; several have theirs in any case.
+    """
     parts = [(name, latex(text, result.declared, let)) for name, text in result.derivatives.items()]
     if len(parts) == 1 and not parts[0][1][1]:
-        return parts[0][1][0]
+        formula = parts[0][1][0]
+        return formula if left is None else f"{left} = {formula}"
     lines = []
     for name, (formula, bindings) in parts:
-        front = f"{symbol_of_derivative(name, result)} &= " if len(parts) > 1 else "& "
+        by = symbol_of_derivative(name, result) if len(parts) > 1 else left
+        front = "& " if by is None else f"{by} &= "
         where = [f"& {a} = {b}" for a, b in bindings]
         if where:
             where[0] = r"& \quad\text{where } " + where[0][2:]
@@ -65,11 +63,11 @@ def symbol_of_derivative(key: str, result: Any, along: Mapping[str, str] | None 
     names = key.split(",")
     order = result.order
     if along:
-        ways = [symbol(d, result.declared[x].rank) for x, d in along.items()]
+        ways = [t.symbol(d, result.declared[x].rank) for x, d in along.items()]
         power = "" if order == 1 else f"^{{{order}}}"
         return rf"\mathrm{{D}}{power} f\left[{', '.join(ways)}\right]"
     top = r"\partial f" if order == 1 else rf"\partial^{{{order}}} f"
-    symbols = [symbol(x, result.declared[x].rank if x in result.declared else 0) for x in names]
+    symbols = [t.symbol(x, result.declared[x].rank if x in result.declared else 0) for x in names]
     if len(names) == 1 and order > 1:
         return rf"\frac{{{top}}}{{\partial {symbols[0]}^{{{order}}}}}"
     below = r" \, ".join(rf"\partial {s}" for s in symbols)
@@ -87,324 +85,312 @@ def latex(
     return _Writer(formula, declared).run()
 
 
-def symbol(name: str, rank: int) -> str:
-    """A variable: bold where it is a vector or a matrix, Greek letters by their names.
-
-    Example:
-        >>> symbol("mu_1", 0), symbol("x", 1)
-        ('\\\\mu_{1}', '\\\\mathbf{x}')
-    """
-    head, _, below = name.partition("_")
-    if not below and head[-1:].isdigit() and head.rstrip("0123456789"):
-        stem = head.rstrip("0123456789")
-        head, below = stem, head[len(stem) :]
-    greek = _ALSO.get(head, head) if head in _ALSO or head in _GREEK else None
-    if greek is not None:
-        shown = rf"\boldsymbol{{\{greek}}}" if rank else rf"\{greek}"
-    elif len(head) == 1:
-        shown = rf"\mathbf{{{head}}}" if rank else head
-    else:
-        shown = rf"\mathbf{{{head}}}" if rank else rf"\mathit{{{head}}}"
-    below = below.strip("_").replace("_", r"\_")
-    return f"{shown}_{{{below}}}" if below else shown
-
-
-class _Writer:
+class _Writer(Spread, Joined):
     def __init__(self, formula: Formula, declared: Mapping[str, Declaration]) -> None:
         self.formula = formula
-        self.pieces: list[Piece] = []
-        letters = formula.letters({*declared, *formula.names()})
-        self.names = {i: symbol(x, formula.rank(i)) for i, x in letters.items()}
+        self.declared = declared
+        self.pieces: list[Piece | None] = []
+        self.rows: dict[int, Piece] = {}
+        self.indexed: list[bool] = []
+        self.taken = {*declared, *formula.names()}
+        formula.named = self.worth_naming()
+        self.names: dict[int, str] = {}
+        letters = formula.letters(self.taken)
+        used = {*self.taken, *letters.values()}
+        for i, x in letters.items():
+            rank = formula.rank(i)
+            large = x.upper() if rank > 1 and x.upper() not in used else x
+            used.add(large)
+            self.names[i] = t.symbol(large, rank)
+
+    def worth_naming(self) -> list[int]:
+        """The steps to be named: no transposes and signs, but what they are of; nothing made."""
+        found = set()
+        for i in self.formula.named:
+            place = i
+            while self.formula.steps[place].op in _PASSING:
+                place = self.formula.steps[place].inputs[0]
+            s = self.formula.steps[place]
+            plain = all(self.formula.steps[k].op in FREE for k in s.inputs)
+            if s.op in FREE or s.op in ("eye", "ones", "zeros") or (place != i and plain):
+                continue
+            if s.op != "getitem" or not plain:
+                found.add(place)
+        return sorted(found)
 
     def run(self) -> tuple[str, list[tuple[str, str]]]:
         """The formula and its names."""
         bindings = []
         for i, step in enumerate(self.formula.steps):
-            piece = self.step(i, step)
-            if i in self.names:
-                bindings.append((self.names[i], piece[0]))
-                piece = (self.names[i], ATOM)
+            self.indexed.append(is_indexed(self, i))
+            piece = None if self.indexed[i] else self.step(i, step)
             self.pieces.append(piece)
-        return self.pieces[self.formula.roots[0]][0], bindings
+            if i in self.names:
+                bindings.append((self.names[i], self.piece(i).shown(ROW)))
+                self.indexed[i] = False
+                self.pieces[i] = self.single(i, self.names[i])
+        return self.piece(self.formula.roots[0]).shown(ROW), bindings
+
+    def piece(self, i: int) -> Piece:
+        """What a step is written as; by its entries only where it is asked for."""
+        found = self.pieces[i]
+        if found is None:
+            found = self.pieces[i] = entries(self, i)
+        return found
 
     def at(self, i: int, asked: int = ROW) -> str:
         """A step's text, in brackets where it is looser than asked."""
-        text, own = self.pieces[i]
-        return _grouped(text) if own < asked else text
+        return self.piece(i).shown(asked)
+
+    def scalar(self, i: int) -> bool:
+        """Whether a step is one number."""
+        return not any(self.formula.dims[i])
+
+    def single(self, i: int, text: str, level: int = ATOM) -> Piece:
+        """A step that is one factor."""
+        s, dims = self.formula.steps[i], self.formula.dims[i]
+        if s.op in ("number", "constant"):
+            factor = Factor(text, t.NUMBER if s.op == "number" else t.CONSTANT, level)
+        elif self.scalar(i):
+            factor = Factor(text, t.SCALAR, level, merges=level == ATOM)
+        else:
+            square = len(dims) == 2 and dims[0] == dims[1]
+            alike = s.op in ("eye", "diag", "undiagonal") and square
+            alike = alike or (s.op == "name" and self.symmetric(s.value))
+            factor = Factor(text, t.TENSOR, level, merges=square, symmetric=alike)
+        return Piece.product([factor])
+
+    def symmetric(self, name: str) -> bool:
+        """Whether a variable was declared symmetric."""
+        return name in self.declared and "symmetric" in self.declared[name].traits
 
     def step(self, i: int, s: Step) -> Piece:
         """The text of a step and how tightly it holds together."""
         if s.op == "name":
-            return symbol(s.value, self.formula.rank(i)), ATOM
+            return self.single(i, t.symbol(s.value, self.formula.rank(i)))
         if s.op == "number":
-            return _numeral(s.node), ATOM
+            return self.single(i, t.numeral(s.node.value))  # type: ignore[attr-defined]
         if s.op == "constant":
-            return (r"\pi" if s.value == "pi" else r"\mathrm{e}"), ATOM
+            return self.single(i, r"\pi" if s.value == "pi" else r"\mathrm{e}")
+        if s.op == "size":
+            return Piece(t.size(str(s.value)), SUM)
         if s.op in ("eye", "ones", "zeros"):
-            return _made(s), ATOM
+            return self.single(i, _made(s))
         method: Callable | None = getattr(self, f"do_{s.op}", None)
         if method is not None:
-            return method(s)
-        if s.op in _COMPARED:
-            a, b = s.inputs
-            return f"{self.at(a, SUM)} {_COMPARED[s.op]} {self.at(b, SUM)}", ROW
-        if s.op in _BRACKETS:
-            left, right = _BRACKETS[s.op]
-            return left + self.at(s.inputs[0]) + right, ATOM
-        return self.called(s)
+            return method(i, s)
+        if s.op in COMPARED:
+            a, b = (self.beside(k, i).shown(SUM) for k in s.inputs)
+            return Piece(f"{a} {COMPARED[s.op]} {b}", ROW)
+        if s.op in BRACKETS and not (s.op == "abs" and self.formula.rank(i) > 1):
+            left, right = BRACKETS[s.op]
+            return self.single(i, left + self.at(s.inputs[0]) + right)
+        return self.called(i, s)
 
-    def called(self, s: Step) -> Piece:
+    def called(self, i: int, s: Step) -> Piece:
         """A function with its arguments in brackets."""
-        word = s.op.replace("_", r"\_")
-        head = _FUNCTIONS.get(s.op, rf"\operatorname{{{word}}}")
-        if s.params.get("dim") is not None:
-            head += rf"_{{\mathrm{{dim}}\,{_listed(s.params['dim'])}}}"
-        return head + _grouped(", ".join(self.at(k) for k in s.inputs)), ATOM
+        head = HEADS.get(s.op, r"\operatorname{abs}" if s.op == "abs" else None)
+        rank = self.formula.rank(s.inputs[0]) if s.inputs else 0
+        params = parameters(s.op, s.params)
+        found = head(params, rank) if callable(head) else head
+        if found is None:
+            raise no_notation(s.op)
+        entrywise = s.op in ENTRYWISE
+        said = [(self.beside(k, i) if entrywise else self.piece(k)).shown(ROW) for k in s.inputs]
+        text = found + t.grouped(", ".join(said))
+        if self.formula.rank(i) == 2 and params.get("keepdim") and not self.formula.dims[i][0]:
+            text += r"^{\top}"
+            return self.single(i, text, POWER)
+        return self.single(i, text)
 
     # -- arithmetic ------------------------------------------------------------------------------
 
-    def do_add(self, s: Step) -> Piece:
+    def term(self, p: Piece, minus: bool) -> str:
+        """The right side of a sum with its sign, which takes up the term's own."""
+        if p.negative:
+            return f" {'+' if minus else '-'} {p.body(ENTRIES)}"
+        open_end = p.factors is not None and p.factors[0].kind == t.OPEN and p.level == SUM
+        text = p.text if open_end else p.shown(ENTRIES if minus else SUM)
+        return f" {'-' if minus else '+'} {t.grouped(text) if text.startswith('-') else text}"
+
+    def do_add(self, i: int, s: Step) -> Piece:
+        a, b = (self.full(k, i) for k in s.inputs)
+        return Piece(a.shown(SUM) + self.term(b, s.op == "sub"), SUM)
+
+    do_sub = do_add
+
+    def do_add_scaled(self, i: int, s: Step) -> Piece:
+        scale = s.params.get("alpha" if s.op == "add_scaled" else "value", 1)
+        a = self.full(s.inputs[0], i)
+        parts = [self.full(k, i) if len(s.inputs) == 2 else self.piece(k) for k in s.inputs[1:]]
+        if len(parts) > 1 and not all(self.scalar(k) for k in s.inputs):
+            raise no_notation(s.op, " of tensors")
+        negative = sum(p.negative for p in parts) % 2 == 1
+        factors = [f for p in parts for f in self.factors(p, self.kind(i))]
+        if abs(scale) != 1:
+            factors.insert(0, Factor(t.numeral(abs(scale)), t.NUMBER))
+        product = Piece.product(factors, negative != (scale < 0))
+        return Piece(a.shown(SUM) + self.term(product, False), SUM)
+
+    do_addcmul = do_add_scaled
+
+    def do_neg(self, i: int, s: Step) -> Piece:
+        p = self.piece(s.inputs[0])
+        if p.level < ENTRIES and p.factors is None:
+            return Piece.product([Factor(t.grouped(p.text), self.kind(i))], True)
+        return Piece(p.text, p.level, not p.negative, p.factors)
+
+    def do_reciprocal(self, i: int, s: Step) -> Piece:
+        (a,) = s.inputs
+        if not self.scalar(a):
+            return self.raised(i, a, "-1")
+        return self.single(i, rf"\frac{{1}}{{{self.at(a)}}}", PRODUCT)
+
+    def do_pow(self, i: int, s: Step) -> Piece:
         a, b = s.inputs
-        right = self.at(b, SUM)
-        return f"{self.at(a, SUM)} + {_grouped(right) if right.startswith('-') else right}", SUM
-
-    def do_sub(self, s: Step) -> Piece:
-        a, b = s.inputs
-        return f"{self.at(a, SUM)} - {self.at(b, ENTRIES)}", SUM
-
-    def do_neg(self, s: Step) -> Piece:
-        return f"-{self.at(s.inputs[0], ENTRIES)}", SIGN
-
-    def first(self, i: int, asked: int) -> tuple[str, str]:
-        """A first factor: its sign, which may stand in front of the product, and the rest."""
-        text, own = self.pieces[i]
-        if own == SIGN and text.startswith("-"):
-            inner = self.formula.steps[i]
-            if inner.op == "neg":
-                return "-", self.at(inner.inputs[0], asked)
-        return "", self.at(i, asked)
-
-    def do_mul(self, s: Step) -> Piece:
-        a, b = s.inputs
-        entries = bool(self.formula.rank(a) and self.formula.rank(b))
-        level = ENTRIES if entries else PRODUCT
-        sign, left = self.first(a, level)
-        right = self.at(b, level)
-        text = rf"{left} \odot {right}" if entries else _beside(left, right)
-        return sign + text, SIGN if sign else level
-
-    def do_div(self, s: Step) -> Piece:
-        a, b = s.inputs
-        if self.formula.rank(b):
-            sign, top = self.first(a, ENTRIES)
-            return rf"{sign}{top} \oslash {self.at(b, POWER)}", SIGN if sign else ENTRIES
-        sign, top = self.first(a, ROW)
-        return rf"{sign}\frac{{{top}}}{{{self.at(b)}}}", SIGN if sign else PRODUCT
-
-    def do_reciprocal(self, s: Step) -> Piece:
-        if self.formula.rank(s.inputs[0]):
-            return self.raised(s.inputs[0], "-1")
-        return rf"\frac{{1}}{{{self.at(s.inputs[0])}}}", PRODUCT
-
-    def do_pow(self, s: Step) -> Piece:
-        a, b = s.inputs
-        below, exponent = self.formula.steps[a], self.formula.steps[b]
+        under, exponent = self.formula.steps[a], self.formula.steps[b]
+        value = getattr(exponent.node, "value", None) if exponent.op == "number" else None
         if (
-            below.op in _SQUARED and exponent.op == "number" and a not in self.names
-            and isinstance(exponent.node.value, int) and exponent.node.value > 1
-            and not self.formula.rank(a)
+            under.op in SQUARED and a not in self.names and isinstance(value, int) and value > 1
+            and self.scalar(a)
         ):  # fmt: skip
-            head = _FUNCTIONS[below.op]
-            inside = _grouped(self.at(below.inputs[0]))
-            return f"{head}^{{{exponent.node.value}}}{inside}", ATOM
-        return self.raised(a, self.at(b))
+            inside = t.grouped(self.at(under.inputs[0]))
+            return self.single(i, f"{HEADS[under.op]}^{{{value}}}{inside}")
+        return self.raised(i, a, self.beside(b, i).shown(ROW))
 
-    def raised(self, i: int, exponent: str) -> Piece:
+    def raised(self, i: int, a: int, exponent: str) -> Piece:
         """A power; of a tensor, entry by entry."""
-        mark = r"\odot " if self.formula.rank(i) else ""
-        return f"{self.at(i, ATOM)}^{{{mark}{exponent}}}", POWER
+        mark = "" if self.scalar(i) else r"\odot "
+        return self.single(i, f"{self.beside(a, i).shown(ATOM)}^{{{mark}{exponent}}}", POWER)
 
-    def do_square(self, s: Step) -> Piece:
-        return self.raised(s.inputs[0], "2")
+    def do_square(self, i: int, s: Step) -> Piece:
+        return self.raised(i, s.inputs[0], "2")
 
-    def do_sqrt(self, s: Step) -> Piece:
-        return rf"\sqrt{{{self.at(s.inputs[0])}}}", ATOM
+    def do_sqrt(self, i: int, s: Step) -> Piece:
+        if self.formula.rank(i) > 1:
+            return self.raised(i, s.inputs[0], r"\frac{1}{2}")
+        return self.single(i, rf"\sqrt{{{self.at(s.inputs[0])}}}")
 
-    def do_cbrt(self, s: Step) -> Piece:
-        return rf"\sqrt[3]{{{self.at(s.inputs[0])}}}", ATOM
+    def do_cbrt(self, i: int, s: Step) -> Piece:
+        return self.single(i, rf"\sqrt[3]{{{self.at(s.inputs[0])}}}")
 
-    def do_rsqrt(self, s: Step) -> Piece:
-        return rf"\frac{{1}}{{\sqrt{{{self.at(s.inputs[0])}}}}}", PRODUCT
+    def do_rsqrt(self, i: int, s: Step) -> Piece:
+        if not self.scalar(i):
+            return self.raised(i, s.inputs[0], r"-\frac{1}{2}")
+        return self.single(i, rf"\frac{{1}}{{\sqrt{{{self.at(s.inputs[0])}}}}}", PRODUCT)
 
-    def do_exp(self, s: Step) -> Piece:
-        if self.formula.rank(s.inputs[0]):
-            return r"\exp" + _grouped(self.at(s.inputs[0])), ATOM
-        return rf"\mathrm{{e}}^{{{self.at(s.inputs[0])}}}", POWER
+    def do_hypot(self, i: int, s: Step) -> Piece:
+        a, b = (self.full(k, i) for k in s.inputs)
+        mark = "" if self.scalar(i) else r"\odot "
+        return self.single(
+            i, rf"\sqrt{{{a.shown(ATOM)}^{{{mark}2}} + {b.shown(ATOM)}^{{{mark}2}}}}"
+        )
 
-    def do_exp2(self, s: Step) -> Piece:
-        return rf"2^{{{self.at(s.inputs[0])}}}", POWER
+    def do_exp(self, i: int, s: Step) -> Piece:
+        if not self.scalar(i):
+            return self.single(i, r"\exp" + t.grouped(self.at(s.inputs[0])))
+        return self.single(i, rf"\mathrm{{e}}^{{{self.at(s.inputs[0])}}}", POWER)
 
-    def do_where(self, s: Step) -> Piece:
-        c, a, b = (self.at(k) for k in s.inputs)
+    def do_exp2(self, i: int, s: Step) -> Piece:
+        mark = "" if self.scalar(i) else r"\odot "
+        return self.single(i, rf"2^{{{mark}{self.at(s.inputs[0])}}}", POWER)
+
+    def do_expm1(self, i: int, s: Step) -> Piece:
+        exp = self.do_exp(i, s)
+        return Piece(exp.text + self.term(self.spread(Piece("1", ATOM), (), i), True), SUM)
+
+    def do_log1p(self, i: int, s: Step) -> Piece:
+        one = self.spread(Piece("1", ATOM), (), i)
+        inside = one.text + self.term(self.piece(s.inputs[0]), False)
+        return self.single(i, r"\log" + t.grouped(inside))
+
+    def do_remainder(self, i: int, s: Step) -> Piece:
+        a, b = (self.full(k, i) for k in s.inputs)
+        return Piece(rf"{a.shown(PRODUCT)} \bmod {b.shown(PRODUCT)}", SUM)
+
+    def do_floor_divide(self, i: int, s: Step) -> Piece:
+        return self.single(i, rf"\left\lfloor {self.do_div(i, s).shown(ROW)} \right\rfloor")
+
+    def do_clamp(self, i: int, s: Step) -> Piece:
+        low, high = s.params.get("min"), s.params.get("max")
+        text = self.at(s.inputs[0])
+        if low is not None:
+            text = r"\max" + t.grouped(f"{text}, {t.numeral(low)}")
+        if high is not None:
+            text = r"\min" + t.grouped(f"{text}, {t.numeral(high)}")
+        return self.single(i, text)
+
+    def do_hardtanh(self, i: int, s: Step) -> Piece:
+        return self.single(i, rf"\min\left(\max\left({self.at(s.inputs[0])}, -1\right), 1\right)")
+
+    def do_where(self, i: int, s: Step) -> Piece:
+        c, a, b = (self.beside(k, i).shown(ROW) for k in s.inputs)
         rows = rf"{a} & \text{{if }} {c} \\ {b} & \text{{otherwise}}"
-        return rf"\begin{{cases}} {rows} \end{{cases}}", ATOM
+        return self.single(i, rf"\begin{{cases}} {rows} \end{{cases}}")
 
-    def do_logical_and(self, s: Step) -> Piece:
-        return rf"{self.at(s.inputs[0], SUM)} \land {self.at(s.inputs[1], SUM)}", ROW
+    def do_logical_and(self, i: int, s: Step) -> Piece:
+        sign = {"logical_and": r"\land", "logical_or": r"\lor", "logical_xor": r"\oplus"}[s.op]
+        a, b = (self._condition(k, s.op) for k in s.inputs)
+        return Piece(f"{a} {sign} {b}", ROW)
 
-    def do_logical_or(self, s: Step) -> Piece:
-        return rf"{self.at(s.inputs[0], SUM)} \lor {self.at(s.inputs[1], SUM)}", ROW
+    do_logical_or = do_logical_xor = do_logical_and
 
-    def do_logical_not(self, s: Step) -> Piece:
-        return rf"\lnot {self.at(s.inputs[0], ATOM)}", ROW
+    def _condition(self, k: int, outer: str) -> str:
+        op = self.formula.steps[k].op
+        return self.at(k, ROW if op in COMPARED or op in (outer, "logical_not") else SUM)
 
-    def do_clone(self, s: Step) -> Piece:
-        return self.pieces[s.inputs[0]]
+    def do_logical_not(self, i: int, s: Step) -> Piece:
+        return Piece(rf"\lnot {self.at(s.inputs[0], ATOM)}", ROW)
 
-    # -- matrices --------------------------------------------------------------------------------
+    def do_clone(self, i: int, s: Step) -> Piece:
+        return self.piece(s.inputs[0])
 
-    def do_matmul(self, s: Step) -> Piece:
-        a, b = s.inputs
-        sign, left = self.first(a, PRODUCT)
-        if self.formula.rank(a) == 1:
-            sign, left = "", self.turned(a)
-        return sign + _beside(left, self.at(b, PRODUCT)), SIGN if sign else PRODUCT
+    def do_conj(self, i: int, s: Step) -> Piece:
+        return self.single(i, rf"\overline{{{self.at(s.inputs[0])}}}")
 
-    do_dot = do_matmul
+    # -- what is made of matrices ----------------------------------------------------------------
 
-    def do_outer(self, s: Step) -> Piece:
-        return _beside(self.at(s.inputs[0], PRODUCT), self.turned(s.inputs[1])), PRODUCT
+    def do_logabsdet(self, i: int, s: Step) -> Piece:
+        inner = self.at(s.inputs[0])
+        return self.single(i, rf"\log\left\lvert \det\left({inner}\right) \right\rvert")
 
-    def turned(self, i: int) -> str:
-        """The transpose; of an inverse, with one exponent."""
-        text = self.at(i, ATOM)
-        s = self.formula.steps[i]
-        if s.op == "inv" and i not in self.names:
-            return f"{self.at(s.inputs[0], ATOM)}^{{-\\top}}"
-        return rf"{text}^{{\top}}"
+    def do_undiagonal(self, i: int, s: Step) -> Piece:
+        if s.params.get("shape") and len(set(s.params["shape"])) > 1:
+            raise no_notation("undiagonal", " of these sizes")
+        return self.single(i, self.diagonal(self.at(s.inputs[0])))
 
-    def do_reverse_dims(self, s: Step) -> Piece:
-        if self.formula.rank(s.inputs[0]) < 2:
-            return self.pieces[s.inputs[0]]
-        return self.turned(s.inputs[0]), POWER
-
-    do_mT = do_reverse_dims
-
-    def do_inv(self, s: Step) -> Piece:
-        return f"{self.at(s.inputs[0], ATOM)}^{{-1}}", POWER
-
-    def do_solve(self, s: Step) -> Piece:
-        return _beside(
-            f"{self.at(s.inputs[0], ATOM)}^{{-1}}", self.at(s.inputs[1], PRODUCT)
-        ), PRODUCT
-
-    def do_undiagonal(self, s: Step) -> Piece:
-        return r"\operatorname{diag}" + _grouped(self.at(s.inputs[0])), ATOM
-
-    do_diagonal = do_undiagonal
-
-    def do_norm(self, s: Step) -> Piece:
-        p = s.params.get("p", 2)
+    def do_norm(self, i: int, s: Step) -> Piece:
+        p, dim = s.params.get("p", 2), s.params.get("dim")
+        plain = p in (2, "fro", None)
         rank = self.formula.rank(s.inputs[0])
-        mark = "" if p in (2, "fro", None) else rf"_{{{_numeral_of(p)}}}"
-        if s.params.get("dim") is not None:
-            inner = "" if p in (2, "fro", None) else f"{_numeral_of(p)}, "
-            mark = rf"_{{{inner}\mathrm{{dim}}\,{s.params['dim']}}}"
-        elif not mark and rank == 2:
-            mark = "_{F}"
-        return rf"\left\lVert {self.at(s.inputs[0])} \right\rVert{mark}", ATOM
+        marks = [] if plain else [t.numeral(p)]
+        if dim is not None and rank > 1:
+            marks.append(rf"\mathrm{{dim}}\,{t.listed(dim)}")
+        elif plain and rank == 2:
+            marks.append("F")
+        mark = f"_{{{', '.join(marks)}}}" if marks else ""
+        text = rf"\left\lVert {self.at(s.inputs[0])} \right\rVert{mark}"
+        if s.params.get("keepdim") and self.formula.rank(i) == 2 and not self.formula.dims[i][0]:
+            return self.single(i, text + r"^{\top}", POWER)
+        return self.single(i, text)
 
-    def do_sum(self, s: Step) -> Piece:
-        (i,) = s.inputs
-        rank = self.formula.rank(i)
-        if s.params.get("dim") is not None or not 0 < rank < 3:
-            return self.called(s)
-        used = {k.value for k in self.formula.steps if k.op == "name"}
-        free = [x for x in "ijklmnpq" if x not in used][:rank]
-        index = ",".join(free)
-        return rf"\sum_{{{index}}} {self.at(i, ATOM)}_{{{index}}}", SUM
+    def do_prod(self, i: int, s: Step) -> Piece:
+        (a,) = s.inputs
+        if s.params.get("dim") is not None or self.formula.rank(a) not in (1, 2):
+            return self.called(i, s)
+        index = ",".join(self.free_letters(self.formula.rank(a)))
+        text = rf"\prod_{{{index}}} {t.below(self.at(a, ATOM), index)}"
+        return Piece(text, SUM, False, [Factor(text, t.OPEN, PRODUCT)])
 
-    def do_einsum(self, s: Step) -> Piece:
-        labels = str(s.params.get("labels") or s.params.get("equation") or s.value or "")
-        where = labels.replace("->", r" \to ")
-        inside = _grouped(", ".join(self.at(k) for k in s.inputs))
-        return rf"\operatorname{{einsum}}_{{{where}}}{inside}", ATOM
-
-    do_contract = do_einsum
-
-    def do_getitem(self, s: Step) -> Piece:
-        inner = self.at(s.inputs[0], ATOM)
-        inner = f"{{{inner}}}" if "_" in inner else inner  # one index below another
-        return f"{inner}_{{{index_text(s.params['index'])}}}", ATOM
-
-    def do_stack(self, s: Step) -> Piece:
-        if s.params.get("dim", 0) or self.formula.rank(s.inputs[0]) > 1:
-            return self.called(s)
-        rows = []
-        for i in s.inputs:
-            inner = self.formula.steps[i]
-            whole = inner.op == "stack" and not inner.params.get("dim", 0) and i not in self.names
-            if self.formula.rank(i):
-                rows.append(
-                    " & ".join(self.at(k) for k in inner.inputs) if whole else self.turned(i)
-                )
-            else:
-                rows.append(self.at(i))
-        body = r" \\ ".join(rows)
-        return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}", ATOM
-
-    def do_cat(self, s: Step) -> Piece:
-        if s.params.get("dim", 0):
-            return self.called(s)
-        rows = r" \\ ".join(self.at(i) for i in s.inputs)
-        return rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}", ATOM
-
-    def do_pad(self, s: Step) -> Piece:
-        inner = _grouped(self.at(s.inputs[0]))
-        return rf"\operatorname{{pad}}_{{{', '.join(map(str, s.params['pad']))}}}{inner}", ATOM
-
-    def do_tril(self, s: Step) -> Piece:
-        k = s.params.get("diagonal", 0)
-        head = rf"\operatorname{{{s.op}}}" + (f"_{{{k}}}" if k else "")
-        return head + _grouped(self.at(s.inputs[0])), ATOM
-
-    do_triu = do_tril
-
-    def do_roll(self, s: Step) -> Piece:
-        head = rf"\operatorname{{roll}}_{{{s.params.get('shifts', 1)}}}"
-        return head + _grouped(self.at(s.inputs[0])), ATOM
-
-
-def _grouped(text: str) -> str:
-    return rf"\left({text}\right)"
-
-
-def _beside(left: str, right: str) -> str:
-    """Two factors; a dot where figures would run together."""
-    figures = right[:1].isdigit() or (left[-1:].isdigit() and right.startswith(r"\frac{"))
-    return f"{left} \\cdot {right}" if figures else f"{left} {right}"
+    def free_letters(self, count: int) -> list[str]:
+        """Letters for indices that stand for nothing else in the formula."""
+        used = self.taken | {x.lower() for x in self.names.values() if len(x) == 1}
+        free = [x for x in "ijklmnpqrstuvwxyz" if x not in used]
+        free += [f"i_{{{k}}}" for k in range(1, count + 1)]
+        return free[:count]
 
 
 def _made(s: Step) -> str:
-    sizes = r" \times ".join(symbol(d, 0) if d.isidentifier() else d for d in s.value)
+    sizes = r" \times ".join(t.size(d) for d in s.value)
     letter = {"eye": "I", "ones": "1", "zeros": "0"}[s.op]
     return rf"\mathbf{{{letter}}}_{{{sizes}}}"
-
-
-def _numeral(node: n.Node) -> str:
-    return _numeral_of(node.value)  # type: ignore[attr-defined]
-
-
-def _numeral_of(value: Any) -> str:
-    if value == float("inf"):
-        return r"\infty"
-    text = repr(value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        text = text.removesuffix(".0")
-    mantissa, e, exponent = text.partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else text
-
-
-def _listed(dim: Any) -> str:
-    dims: Sequence[Any] = dim if isinstance(dim, tuple | list) else (dim,)
-    return ",".join(map(str, dims))
