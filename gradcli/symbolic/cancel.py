@@ -101,11 +101,11 @@ def impossible(merged: Mapping[tuple[Base, tuple], Fraction]) -> bool:
 
 
 def implied(merged: Mapping[tuple[Base, tuple], Fraction]) -> tuple[Base, tuple] | bool | None:
-    """A condition that another one implies: u != v beside u > v; False where they exclude it.
+    """A condition that another one implies: u != v, not v > u beside u > v; False: they exclude it.
 
     Conditions here are comparisons at the same labels. None where there is no such pair.
     """
-    seen: dict[Any, tuple[str, bool, tuple]] = {}
+    seen: dict[Any, tuple[str, bool, tuple, Any]] = {}
     for b, idx in merged:
         inner = list(b.args[0].terms) if b.kind == "call" and b.name == "where" else []
         if len(inner) != 1 or len(inner[0]) != 1 or inner[0][0][0].kind != "call":
@@ -115,12 +115,13 @@ def implied(merged: Mapping[tuple[Base, tuple], Fraction]) -> tuple[Base, tuple]
             continue
         sides = frozenset(a.key for a in test.args)
         holds = bool(b.args[1].number())
-        other = seen.setdefault((sides, at, idx), (test.name, holds, (b, idx)))
-        if other[2] == (b, idx):
+        first = test.args[test.name == "lt"].key  # what is the larger one
+        mine = (test.name, holds, (b, idx), first)
+        other = seen.setdefault((sides, at, idx), mine)
+        if other is mine:
             continue
-        pairs = ((test.name, holds, (b, idx)), other)
-        for (one, yes, _), (two, also, place) in (pairs, pairs[::-1]):
-            if one in ("gt", "lt") and yes and two == "eq":
+        for (one, yes, _, top), (two, also, place, high) in ((mine, other), (other, mine)):
+            if one != "eq" and yes and (two == "eq" or top != high):
                 return False if also else place
     return None
 

@@ -21,6 +21,7 @@ from gradcli.symbolic.algebra import (
     opened,
 )
 from gradcli.symbolic.arrangements import arrangements
+from gradcli.symbolic.guards import unguarded
 from gradcli.symbolic.inverse_products import inverses_joined
 from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.regroup import (
@@ -120,6 +121,8 @@ class _Search:
         t = self.t
         if self.calls & _TIDIED:
             yield t
+            if "where" in self.calls:
+                t = _tried(unguarded, t) or t
             t = _tried(tidied, t) or t
             if "where" in self.calls:
                 t = _tried(choices_met, t) or t
