@@ -21,7 +21,7 @@ from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.write_choices import SIGNS, choice, comparison
 from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
-from gradcli.symbolic.write_reduced import logsumexp, reduction, row_length, spread
+from gradcli.symbolic.write_reduced import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.write_stacks import stacked
 from gradcli.symbolic.write_terms import (
     averaged,
@@ -325,6 +325,9 @@ class Writer:
             chain = (w.called("diag", elementwise(left)), *chain)
         if right and not left:
             whole = w.joined(chain, "@")
+            if all(x.exponent < 0 for x in right):  # over a row: entry by entry, as over a number
+                rows = [w.raised(x.text(), -x.exponent) for x in right]
+                return Piece(c, tops, [*below, *rows], chain, 2)
             return Piece(c, tops, below, (w.binary("*", whole, elementwise(right)),), 2)
         if right:
             chain = (*chain, w.called("diag", elementwise(right)))
@@ -386,7 +389,8 @@ class Writer:
                     pieces[pieces.index(best)] = best.whole
                 else:
                     self.fill(best, labels)
-        return gathered(pieces)
+        found = gathered(pieces)
+        return row_spread(self, found) if len(labels) == len(t.terms) == 1 else found
 
     def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
         """Whether a factor is a condition's indicator that a where can take over."""

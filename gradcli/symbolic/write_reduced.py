@@ -65,10 +65,12 @@ def reduction(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
 
 
 def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
-    """``norm(A, 2, 1)`` for the root of ``sum(A**2, 1)``."""
+    """``norm(A, 2, 1)`` for the root of ``sum(A**2, 1)``, ``std(A, 1)`` of ``var(A, 1)``."""
     node = writer.written[b.serial].node
     if e.denominator != 2 or len(b.dims) != 1 or not isinstance(node, w.n.Call):
         return None
+    if w.n.same(node.func, w.n.Name("var")) and len(node.args) == 2:
+        return Text(w.n.Call(w.n.Name("std"), node.args, ()), writer.written[b.serial].cost)
     if not w.n.same(node.func, w.n.Name("sum")) or len(node.args) != 2:
         return None
     inner = node.args[0]
@@ -78,6 +80,38 @@ def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
         return None
     call = w.n.Call(w.n.Name("norm"), (inner.left, w.numeral(2).node, node.args[1]), ())
     return Text(call, writer.written[b.serial].cost - 1)
+
+
+def row_spread(writer: Any, found: Text) -> Text:
+    """``sum((A - mean(A, 0))**2, 0)/(n - 1)`` as ``var(A, 0)``; what else it is stays."""
+    node = found.node
+    if not isinstance(node, w.n.Binary) or node.op != "/":
+        return found
+    total = node.left
+    if not isinstance(total, w.n.Call) or not w.n.same(total.func, w.n.Name("sum")):
+        return found
+    dims = writer.sums.get(Text(total, 0).key)
+    inner = total.args[0]
+    if dims is None or len(dims) != 1 or len(total.args) != 2 or total.keywords:
+        return found
+    if not isinstance(inner, w.n.Binary) or not w.n.same(inner.right, w.numeral(2).node):
+        return found
+    less, count = inner.left, writer.dimension(dims[0])
+    one = w.numeral(1).node
+    if isinstance(count.node, w.n.Number):
+        fewer: Any = w.numeral(count.node.value - 1).node
+    else:
+        fewer = w.n.Binary("-", count.node, one)
+    if inner.op != "**" or not w.n.same(node.right, fewer):
+        return found
+    if not isinstance(less, w.n.Binary) or less.op != "-":
+        return found
+    keep = (w.n.Literal(True),) if w.n.same(total.args[1], one) else ()
+    mean = w.n.Call(w.n.Name("mean"), (less.left, total.args[1], *keep), ())
+    if not w.n.same(less.right, mean):
+        return found
+    own = found.cost - 4 - (isinstance(fewer, w.n.Binary))
+    return Text(w.n.Call(w.n.Name("var"), (less.left, total.args[1]), ()), (own - 1) // 2 + 1)
 
 
 def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:

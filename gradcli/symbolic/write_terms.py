@@ -33,6 +33,10 @@ def column(writer: Any, u: Text) -> Text:
             if u.key in writer.sums:
                 writer.sums[found.key] = writer.sums[u.key]
             return found
+        if node.func.id in ("var", "std") and len(node.args) == 2 and not node.keywords:
+            keep = w.n.Keyword("keepdim", w.n.Literal(True))
+            if w.n.same(node.args[1], w.numeral(1).node):
+                return Text(w.n.Call(node.func, node.args, (keep,)), u.cost)
     return w.called("unsqueeze", u, w.numeral(1))
 
 

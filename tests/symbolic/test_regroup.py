@@ -101,3 +101,19 @@ def test_a_small_number_stays_a_decimal() -> None:
     assert "100000" not in text(expression, "x")
     assert diff("x/sqrt(x**2 + 1e-3)").text == "0.001/(x**2 + 0.001)**1.5"
     assert diff("x/1000 + x**2").text == "2*x + 0.001"
+
+
+@pytest.mark.parametrize(
+    ("expression", "wrt", "answer"),
+    [
+        ("sum(A*((X - mean(X, 0))/std(X, 0)))", "A", "(X - mean(X, 0))/std(X, 0)"),
+        ("sum(std(K, 0))", "K", "(K - mean(K, 0))/((p - 1)*std(K, 0))"),
+        (
+            "sum(X*((A - mean(A, 1, True))/std(A, 1, keepdim=True)))", "X",
+            "(A - mean(A, 1, True))/std(A, 1, keepdim=True)",
+        ),
+        ("sum(var(K, 0)*w)", "w", "var(K, 0)"),
+    ],
+)  # fmt: skip
+def test_a_spread_along_an_axis_keeps_its_name(expression: str, wrt: str, answer: str) -> None:
+    assert text(expression, wrt) == answer
