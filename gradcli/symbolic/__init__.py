@@ -16,7 +16,9 @@
     check       every answer against the numeric engine
     rules       an operator's rule as text
     let         names for what stands twice (formula: what the printers read)
-    latex, code LaTeX; functions for NumPy, PyTorch and JAX (code_tables: their names)
+    latex       LaTeX (latex_spread: products, broadcasting; latex_entries: by indices;
+                latex_joined: blocks; latex_tables: heads; latex_text: factors)
+    code        functions for NumPy, PyTorch and JAX (code_tables: their names)
     path        a program's run as straight-line steps (follow, path_methods: how it is run;
                 pathdiff: its derivative, checked)
     variants    derivatives in a direction, and by symmetric matrices as such

@@ -32,6 +32,8 @@ from gradcli.symbolic.shapes import Declaration
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
 """What is not named: the part below it is, where that is worth it."""
+_CAPITALS = "RSUQHWZK"
+"""Letters for named matrices, where that of the language's own name is taken."""
 
 
 def result_latex(result: Any, let: bool = True, left: str | None = None) -> str:
@@ -99,7 +101,8 @@ class _Writer(Spread, Joined):
         used = {*self.taken, *letters.values()}
         for i, x in letters.items():
             rank = formula.rank(i)
-            large = x.upper() if rank > 1 and x.upper() not in used else x
+            capitals = (y for y in (x.upper(), *_CAPITALS) if y not in used)
+            large = next(capitals, x) if rank > 1 else x
             used.add(large)
             self.names[i] = t.symbol(large, rank)
 
@@ -256,7 +259,7 @@ class _Writer(Spread, Joined):
         ):  # fmt: skip
             inside = t.grouped(self.at(under.inputs[0]))
             return self.single(i, f"{HEADS[under.op]}^{{{value}}}{inside}")
-        return self.raised(i, a, self.beside(b, i).shown(ROW))
+        return self.raised(i, a, self.beside(b, i).shown(ROW if self.scalar(i) else PRODUCT))
 
     def raised(self, i: int, a: int, exponent: str) -> Piece:
         """A power; of a tensor, entry by entry."""
@@ -282,9 +285,8 @@ class _Writer(Spread, Joined):
     def do_hypot(self, i: int, s: Step) -> Piece:
         a, b = (self.full(k, i) for k in s.inputs)
         mark = "" if self.scalar(i) else r"\odot "
-        return self.single(
-            i, rf"\sqrt{{{a.shown(ATOM)}^{{{mark}2}} + {b.shown(ATOM)}^{{{mark}2}}}}"
-        )
+        one, two = (f"{p.shown(ATOM)}^{{{mark}2}}" for p in (a, b))
+        return self.single(i, rf"\sqrt{{{one} + {two}}}")
 
     def do_exp(self, i: int, s: Step) -> Piece:
         if not self.scalar(i):
@@ -326,7 +328,10 @@ class _Writer(Spread, Joined):
     def do_where(self, i: int, s: Step) -> Piece:
         c, a, b = (self.beside(k, i).shown(ROW) for k in s.inputs)
         rows = rf"{a} & \text{{if }} {c} \\ {b} & \text{{otherwise}}"
-        return self.single(i, rf"\begin{{cases}} {rows} \end{{cases}}")
+        text = rf"\begin{{cases}} {rows} \end{{cases}}"
+        if not self.scalar(i):
+            return Piece(text, SUM)
+        return Piece(text, SUM, False, [Factor(text, t.OPEN, PRODUCT)])
 
     def do_logical_and(self, i: int, s: Step) -> Piece:
         sign = {"logical_and": r"\land", "logical_or": r"\lor", "logical_xor": r"\oplus"}[s.op]

@@ -215,7 +215,7 @@ class _Entries:
             inner = w.at(i, ATOM)
             text = f"{t.grouped(inner) if '_' in inner and inner[-1] == '}' else inner}_{{{shown}}}"
         merges = power is None
-        return Factor(text if merges else f"{text}^{{{power}}}", t.SCALAR, merges=merges)
+        return Factor(text if merges else f"{text}^{{{power}}}", t.TENSOR, merges=merges)
 
 
 class _Product:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gradcli.symbolic import latex_text as t
 from gradcli.symbolic.code_tables import index_text
 from gradcli.symbolic.latex_tables import no_notation
-from gradcli.symbolic.latex_text import ATOM, ROW, Piece
+from gradcli.symbolic.latex_text import ATOM, ENTRIES, PRODUCT, ROW, Piece
 from gradcli.symbolic.program import Step
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ class Joined:
         def spread(self, p: Piece, product: object, i: int) -> Piece: ...
 
     def do_getitem(self, i: int, s: Step) -> Piece:
-        return self.single(i, t.below(self.at(s.inputs[0], ATOM), index_text(s.params["index"])))
+        (a,), index = s.inputs, s.params["index"]
+        if index == (slice(None), None):
+            return self.piece(a)
+        if index == (None, slice(None)):
+            return self.row(a)
+        return self.single(i, t.below(self.at(a, ATOM), index_text(index)))
 
     def do_stack(self, i: int, s: Step) -> Piece:
         dim, rank = s.params.get("dim", 0), self.formula.rank(s.inputs[0])
@@ -67,11 +72,34 @@ class Joined:
     def do_reshape(self, i: int, s: Step) -> Piece:
         given = s.params["repeats" if s.op == "tile" else "dims" if s.op == "permute" else "shape"]
         parts = given if isinstance(given, tuple | list) else (given,)
+        pair = self.kronecker(s)
+        if pair is not None:
+            left, right = (self.piece(k) for k in pair)
+            text = rf"{left.body(PRODUCT)} \otimes {right.body(PRODUCT)}"
+            return Piece(text, ENTRIES, left.negative != right.negative)
         if s.op == "permute" and self.formula.rank(i) == 2:
             return self.do_transpose(i, s) if parts[0] % 2 else self.piece(s.inputs[0])
         marks = (r" \times " if s.op == "reshape" else ",").join(t.size(str(d)) for d in parts)
         head = rf"\operatorname{{{s.op}}}_{{{marks}}}"
         return self.single(i, head + t.grouped(self.at(s.inputs[0])))
+
+    def kronecker(self, s: Step) -> tuple[int, int] | None:
+        """The factors of ``kron``, which is spelled as a reshaped product of reshaped ones."""
+        steps = self.formula.steps
+        inner = steps[s.inputs[0]]
+        if s.op != "reshape" or inner.op != "mul" or s.inputs[0] in self.names:
+            return None
+        found = []
+        for place, k in enumerate(inner.inputs):
+            whole = steps[k]
+            shape = whole.params.get("shape") if whole.op == "reshape" else None
+            if not isinstance(shape, tuple | list) or k in self.names:
+                return None
+            ones = [str(d) for d in shape[1 - place :: 2]]
+            if len(shape) != 2 * self.formula.rank(whole.inputs[0]) or set(ones) != {"1"}:
+                return None
+            found.append(whole.inputs[0])
+        return found[0], found[1]
 
     do_tile = do_permute = do_reshape
 

@@ -70,7 +70,8 @@ class Spread:
             flat = len(self.formula.dims[k]) == 1 and self.formula.rank(i) == 2
             return self.row(k) if flat and any(self.formula.dims[k]) else self.piece(k)
         if manner == AS_ROW:
-            p = self.row(k) if self.formula.rank(k) == 1 else self.piece(k)
+            flat = self.formula.rank(k) == 1
+            p = self.rows.get(k) or self.each_turned(k) if flat else self.piece(k)
             factors = [Factor(_ONE, t.TENSOR), *self.factors(p, t.TENSOR)]
         else:
             p = self.piece(k)
@@ -85,14 +86,14 @@ class Spread:
         """A scalar times as many ones as step i has entries."""
         if self.scalar(i):
             return p
-        rank = self.formula.rank(i)
-        if rank == 1:
-            ones = [Factor(_ONE, t.TENSOR)]
-        elif rank == 2:
-            ones = [Factor(_ONE, t.TENSOR), Factor(_ONE + r"^{\top}", t.TENSOR, POWER)]
-        else:
-            sizes = r" \times ".join(t.size(d or "1") for d in self.formula.dims[i])
+        dims = self.formula.dims[i]
+        if len(dims) > 2:
+            sizes = r" \times ".join(t.size(d or "1") for d in dims)
             ones = [Factor(rf"{_ONE}_{{{sizes}}}", t.TENSOR)]
+        else:
+            ones = [Factor(_ONE, t.TENSOR)] if dims[0] else []
+            if len(dims) == 2 and dims[1]:
+                ones.append(Factor(_ONE, t.TENSOR).transposed())
         if p.text == "1":
             return Piece.product(ones, p.negative)
         return Piece.product([*self.factors(p, t.SCALAR), *ones], p.negative)
@@ -230,6 +231,13 @@ class Spread:
             back = Factor(t.grouped(t.joined(rest)[0]), t.TENSOR).transposed()
         return Piece.product([*front, back], self.piece(i).negative)
 
+    def each_turned(self, i: int) -> Piece:
+        """The transpose of a product as that of its factors: ``v^T A^T``, not ``(A v)^T``."""
+        factors = self.product(i)
+        front = [f for f in factors if f.kind != t.TENSOR]
+        back = [f.transposed() for f in reversed(factors) if f.kind == t.TENSOR]
+        return Piece.product([*front, *back], self.piece(i).negative)
+
     def do_reverse_dims(self, i: int, s: Step) -> Piece:
         (a,) = s.inputs
         if self.formula.rank(a) < 2:
@@ -273,14 +281,25 @@ class Spread:
             index = ",".join(self.free_letters(rank))
             text = rf"\sum_{{{index}}} {t.below(self.at(a, ATOM), index)}"
             return Piece(text, SUM, False, [Factor(text, t.OPEN, PRODUCT)])
-        if rank == 2 and isinstance(dim, int):
-            over_rows, kept = dim % 2 == 0, self.formula.rank(i) == 2
-            p = self.transposed(a) if over_rows and not kept else self.piece(a)
-            one = Factor(_ONE, t.TENSOR)
-            inner = self.factors(p, t.TENSOR)
-            factors = [one.transposed(), *inner] if over_rows and kept else [*inner, one]
-            return Piece.product(factors, p.negative)
-        return self.called(i, s)
+        return self.summed(i, a, dim) if rank == 2 and isinstance(dim, int) else self.called(i, s)
+
+    def summed(self, i: int, a: int, dim: int) -> Piece:
+        """The sums of a matrix's rows or columns: the matrix times ones."""
+        over_rows, kept = dim % 2 == 0, self.formula.rank(i) == 2
+        p = self.transposed(a) if over_rows and not kept else self.piece(a)
+        one = Factor(_ONE, t.TENSOR)
+        inner = self.factors(p, t.TENSOR)
+        factors = [one.transposed(), *inner] if over_rows and kept else [*inner, one]
+        return Piece.product(factors, p.negative)
+
+    def do_mean(self, i: int, s: Step) -> Piece:
+        (a,) = s.inputs
+        dim = s.params.get("dim")
+        if self.formula.rank(a) != 2 or not isinstance(dim, int):
+            return self.called(i, s)
+        p, count = self.summed(i, a, dim), self.formula.dims[a][dim]
+        share = Factor(rf"\frac{{1}}{{{t.size(count or '1')}}}", t.SCALAR, PRODUCT)
+        return Piece.product([share, *self.factors(p, t.TENSOR)], p.negative)
 
     def do_unsqueeze(self, i: int, s: Step) -> Piece:
         (a,) = s.inputs

@@ -168,6 +168,16 @@ def test_latex_of_a_direction_and_of_row_norms(cli):
     )
     assert r"\right\rVert_{1, \mathrm{dim}\,1}" in rows.out
 
+def test_the_left_side_stands_before_names_too(cli):
+    done = cli("diff", "softmax(z)", "--z", "vector", "--latex")
+    assert done.out.splitlines()[:4] == [
+        r"\begin{aligned}",
+        r"\frac{\partial f}{\partial \mathbf{z}} &= "
+        r"\operatorname{diag}\left(\mathbf{p}\right) - \mathbf{p} \mathbf{p}^{\top} \\",
+        r"& \quad\text{where } \mathbf{p} = \operatorname{softmax}\left(\mathbf{z}\right)",
+        r"\end{aligned}",
+    ]
+
 
 def test_a_squared_length_has_no_kink(cli):
     smooth = cli("diff", "norm(A @ x - b)**2/2 + norm(x, 1)", "--A", "matrix", "--wrt", "x")
