@@ -29,6 +29,7 @@ from gradcli.symbolic.latex_tables import (
 from gradcli.symbolic.latex_text import ATOM, ENTRIES, POWER, PRODUCT, ROW, SUM, Factor, Piece
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Declaration
+from gradcli.symbolic.sizes import names as names_of
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
 """What is not named: the part below it is, where that is worth it."""
@@ -95,6 +96,7 @@ class _Writer(Spread, Joined):
         self.rows: dict[int, Piece] = {}
         self.indexed: list[bool] = []
         self.taken = {*declared, *formula.names()}
+        self.sizes = {x for dims in formula.dims for d in dims if d for x in names_of(d)}
         formula.named = self.worth_naming()
         self.names: dict[int, str] = {}
         letters = formula.letters(self.taken)
@@ -172,7 +174,8 @@ class _Writer(Spread, Joined):
         if s.op == "name":
             return self.single(i, t.symbol(s.value, self.formula.rank(i)))
         if s.op == "number":
-            return self.single(i, t.numeral(s.node.value))  # type: ignore[attr-defined]
+            text = t.numeral(s.node.value)  # type: ignore[attr-defined]
+            return self.single(i, text, PRODUCT if " " in text else ATOM)
         if s.op == "constant":
             return self.single(i, r"\pi" if s.value == "pi" else r"\mathrm{e}")
         if s.op == "size":
@@ -379,17 +382,9 @@ class _Writer(Spread, Joined):
             return self.single(i, text + r"^{\top}", POWER)
         return self.single(i, text)
 
-    def do_prod(self, i: int, s: Step) -> Piece:
-        (a,) = s.inputs
-        if s.params.get("dim") is not None or self.formula.rank(a) not in (1, 2):
-            return self.called(i, s)
-        index = ",".join(self.free_letters(self.formula.rank(a)))
-        text = rf"\prod_{{{index}}} {t.below(self.at(a, ATOM), index)}"
-        return Piece(text, SUM, False, [Factor(text, t.OPEN, PRODUCT)])
-
     def free_letters(self, count: int) -> list[str]:
         """Letters for indices that stand for nothing else in the formula."""
-        used = self.taken | {x.lower() for x in self.names.values() if len(x) == 1}
+        used = self.taken | self.sizes | {x.lower() for x in self.names.values() if len(x) == 1}
         free = [x for x in "ijklmnpqrstuvwxyz" if x not in used]
         free += [f"i_{{{k}}}" for k in range(1, count + 1)]
         return free[:count]

@@ -174,8 +174,8 @@ class Spread:
             return Piece.product([*([] if one else self.product(a)), inverse], negative)
         if ways[0] == FULL and ways[1] in (COLUMN, AS_ROW):
             return self.scaled(i, b, a, ways[1], "^{-1}", negative)
-        top, under = self.full(a, i), self.full(b, i)
-        return Piece(rf"{top.body(ENTRIES)} \oslash {under.body(POWER)}", ENTRIES, negative)
+        over, under = self.full(a, i), self.full(b, i)
+        return Piece(rf"{over.body(ENTRIES)} \oslash {under.body(POWER)}", ENTRIES, negative)
 
     def inverse_entries(self, b: int) -> Factor:
         """One over every entry; of a power, with one exponent."""
@@ -282,6 +282,14 @@ class Spread:
             text = rf"\sum_{{{index}}} {t.below(self.at(a, ATOM), index)}"
             return Piece(text, SUM, False, [Factor(text, t.OPEN, PRODUCT)])
         return self.summed(i, a, dim) if rank == 2 and isinstance(dim, int) else self.called(i, s)
+
+    def do_prod(self, i: int, s: Step) -> Piece:
+        (a,) = s.inputs
+        if s.params.get("dim") is not None or self.formula.rank(a) not in (1, 2):
+            return self.called(i, s)
+        index = ",".join(self.free_letters(self.formula.rank(a)))
+        text = rf"\prod_{{{index}}} {t.below(self.at(a, ATOM), index)}"
+        return Piece(text, SUM, False, [Factor(text, t.OPEN, PRODUCT)])
 
     def summed(self, i: int, a: int, dim: int) -> Piece:
         """The sums of a matrix's rows or columns: the matrix times ones."""

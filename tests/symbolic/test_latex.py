@@ -155,6 +155,7 @@ def test_broadcasting_is_written_in_matrices(text, want):
         ("inv(X.T) @ u", r"X^{-\top} u"),
         ("c - sum(u)", r"c - \sum_{i} u_{i}"),
         ("sum(u)*c", r"(\sum_{i} u_{i}) c"),
+        ("2e-7**x", r"(2 \cdot 10^{-7})^{x}"),
         ("log(x)**2", r"\log^{2}(x)"),
         ("kron(A, B) @ kron(v, v)", r"(A \otimes B) (v \otimes v)"),
     ],
@@ -180,6 +181,12 @@ def test_products(text, want):
 )  # fmt: skip
 def test_einsum_is_written_by_its_entries(text, want):
     assert short(text) == want
+
+
+def test_an_index_is_no_size():
+    declared = {k: parse_declaration("matrix:k,k") for k in ("A", "B")}
+    formula, _ = latex("einsum('ij,jk->ik', A, B)", declared)
+    assert formula == r"\left[ \sum_{l} A_{il} B_{lj} \right]_{ij}"
 
 
 def test_many_terms_need_no_stack():
