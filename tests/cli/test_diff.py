@@ -168,6 +168,7 @@ def test_latex_of_a_direction_and_of_row_norms(cli):
     )
     assert r"\right\rVert_{1, \mathrm{dim}\,1}" in rows.out
 
+
 def test_the_left_side_stands_before_names_too(cli):
     done = cli("diff", "softmax(z)", "--z", "vector", "--latex")
     assert done.out.splitlines()[:4] == [
