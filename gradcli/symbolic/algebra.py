@@ -133,14 +133,27 @@ def _in_place(new: v.Tensor, idx: tuple, e: Fraction) -> tuple[list, Fraction] |
     return [(b, tuple(idx[x[1]] for x in i), p * e) for b, i, p in m], c ** int(e)
 
 
-def inside_groups(t: v.Tensor, change: Callable[[v.Tensor], v.Tensor]) -> v.Tensor:
-    """A change made in every group of a tensor, the inner ones first, and in the tensor itself."""
+def inside_groups(
+    t: v.Tensor, change: Callable[[v.Tensor], v.Tensor], products: bool = False
+) -> v.Tensor:
+    """A change made in every group of a tensor, the inner ones first, and in the tensor itself.
+
+    With ``products`` in those of one term too, where that has something below the line.
+    """
     forms: dict[v.Base, v.Tensor] = {}
     for b in v.groups_of(t):
-        new = replaced(b.args[0], forms.get) if forms else b.args[0]
-        if len(b.args[0].terms) > 1:
+        body = b.args[0]
+        new = replaced(body, forms.get) if forms else body
+        if len(body.terms) > 1:
             new = change(new)
-        if new != b.args[0]:
+        elif products and not b.dims and any(f[2] < 0 and f[1] for m in body.terms for f in m):
+            ((m, c),) = new.terms.items() if len(new.terms) == 1 else [((), v.ONE)]
+            if new is not body and len(m) == 1 and m[0][0].kind == "sum" and m[0][2] == 1:
+                new = v.scale(m[0][0].args[0], c)  # its factors replaced, it is closed again
+            found = change(new)
+            if found != v.factor(b):
+                new = found
+        if new != body:
             forms[b] = new
     return change(replaced(t, forms.get) if forms else t)
 

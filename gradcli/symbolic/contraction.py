@@ -104,6 +104,10 @@ def elementwise(vectors: Sequence[Vector]) -> Text:
     return w.binary("/", found, w.joined(below)) if below else found
 
 
+def _choice(x: Vector) -> bool:
+    return x.exponent == 1 and w.chosen(x.text()) is not None
+
+
 def _times(a: Matrix, b: Matrix) -> Text:
     """Two matrices multiplied entry by entry."""
     if a.text().key == b.text().key:
@@ -236,7 +240,14 @@ class Graph:
             return w.called("dot", vectors[0].text(), vectors[1].text())
         if len(vectors) == 1 and exponents == [2]:
             return w.called("dot", vectors[0].text(), vectors[0].text())
-        return self.added((label[0],), elementwise(vectors))
+        whole = elementwise(vectors)
+        first = next((v for v in vectors if v.exponent == 1), None)
+        if first is not None and len(vectors) > 2 and not any(map(_choice, vectors)):
+            rest = elementwise([v for v in vectors if v is not first])
+            both = w.called("dot", first.text(), rest)
+            if both.cost <= whole.cost:  # the sum itself costs one more
+                return both
+        return self.added((label[0],), whole)
 
     def _whole(self, m: Matrix) -> Text:
         """The sum of all entries of a matrix."""

@@ -29,7 +29,7 @@ def tidied(t: v.Tensor) -> v.Tensor:
 @v.remembered
 def named(t: v.Tensor) -> v.Tensor:
     """Quotients of exponentials, sines and hyperbolic functions by their names."""
-    return inside_groups(t, lambda u: _by_term(_by_term(u, _name), _ratio))
+    return inside_groups(t, lambda u: _by_term(_by_term(u, _name), _ratio), True)
 
 
 def as_quotients(t: v.Tensor) -> v.Tensor:
@@ -243,10 +243,12 @@ def _sigmoid(factors: dict, b: v.Base, i: tuple) -> list | None:
             v.UNIT, v.scale(v.factor(up, tuple((d, n) for n, d in enumerate(exp.dims))), -1)
         )
         group = next(iter(v.as_factor(rest).terms.items()))
-        at = tuple(labels)
-        sign = group[1]
-        one = [(g[0], tuple(at[x[1]] for x in g[1]), g[2]) for g in group[0]]
-        return [(up, labels, _ONE), *one] if sign == 1 else None
+        if group[1] == 1:
+            one = [(g[0], tuple(labels[x[1]] for x in g[1]), g[2]) for g in group[0]]
+        else:  # the group stands with the other sign already
+            down = v.base("call", "sigmoid", (v.scale(u, -1),), exp.dims)
+            one = [(down, labels, _ONE)]
+        return [(up, labels, _ONE), *one]
     if power >= 1:
         factors[key] -= k
         return [(up, labels, _ONE)]

@@ -208,6 +208,30 @@ def products_opened(t: v.Tensor) -> v.Tensor:
     return t if found == t else opened(found)
 
 
+def products_joined(t: v.Tensor) -> v.Tensor:
+    """dot(x, u) - dot(x, y) as dot(x, u - y)."""
+    return inside_groups(t, _products_joined)
+
+
+def _products_joined(t: v.Tensor) -> v.Tensor:
+    apart: dict[v.Monomial, Any] = {}
+    rest = []
+    for m, c in t.terms.items():
+        sums = [f for f in m if f[0].kind == "sum" and not f[1] and len(f[0].args[0].terms) == 1]
+        if len(sums) != 1 or sums[0][2] != 1:
+            rest.append(v.Tensor({m: c}))
+            continue
+        ((body, k),) = sums[0][0].args[0].terms.items()
+        apart[(*body, *(f for f in m if f is not sums[0]))] = c * k
+    if not 1 < len(apart) <= MOST_TERMS:
+        return t
+    found = _shared(v.Tensor(apart), 9, False)
+    if len(found.terms) == len(apart):
+        return t
+    closed = [v.product(m, c, v.bound_of(m)) for m, c in found.terms.items()]
+    return v.add(*closed, *rest)
+
+
 # ---- Logarithms ----------------------------------------------------------------------------------
 
 

@@ -30,6 +30,7 @@ from gradcli.symbolic.regroup import (
     known_sides,
     logs_joined,
     logs_of_shares,
+    products_joined,
     products_opened,
     sums_shared,
 )
@@ -101,6 +102,8 @@ class _Search:
         self.t = t
         self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
         self.single = len(t.terms) < 2 and not any(map(_opens, v.groups_of(t)))
+        sums = [b for b in v.groups_of(t) if not b.dims and len(b.args[0].terms) == 1]
+        self.scalars = len(sums)
         self.shapes: set = set()
 
     def forms(self) -> Iterator[v.Tensor]:
@@ -196,6 +199,9 @@ class _Search:
             if short is not None and short != t:
                 starts = [short, t]
         yield from starts
+        if self.scalars > 1:
+            for start in starts:
+                yield _tried(products_joined, start)
         for needs, change in _SPELLINGS:
             if needs <= self.calls:
                 for start in starts:
