@@ -300,7 +300,7 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
 def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
     """w*exp(u)/dot(w, exp(u)) is softmax(u + log(w)), where log(w) stands already."""
     exps = [f for f in m if is_call(f[0], "exp") and f[2] == 1]
-    if len(exps) != 1 or any(f[1] != exps[0][1] or len(f[1]) != 1 for f in m):
+    if not exps or any(f[1] != exps[0][1] or len(f[1]) != 1 for f in m):
         return None
     exp = exps[0][0]
     weights = [f for f in m if f[0] is not exp]
@@ -325,15 +325,18 @@ def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
 
 
 def _softmax_inside(factors: dict, b: v.Base, exp: v.Base) -> list | None:
-    """dot(exp(u), w)/sum(exp(u)) is dot(softmax(u), w), which does not overflow."""
+    """dot(exp(u), w)/sum(exp(u)) is dot(softmax(u), w), which does not overflow; squares too."""
     for (other, labels), e in factors.items():
         if other is b or other.kind != "sum" or labels or e != 1 or len(other.args[0].terms) > 1:
             continue
         (m,) = other.args[0].terms
-        inside = [f for f in m if f[0] is exp]
-        if len(inside) != 1 or inside[0][2] != 1 or other.args[0].terms[m] != 1:
+        inside = [f[2] for f in m if f[0] is exp]
+        power = sum(inside)
+        if not inside or other.args[0].terms[m] != 1 or factors[b, ()] > -power:
             continue
-        factors[b, ()] += 1
+        if any(e < 1 or e.denominator != 1 for e in inside):
+            continue
+        factors[b, ()] += power
         factors[other, labels] -= 1
         soft = v.base("call", "softmax", exp.args, exp.dims)
         moved = [(soft if f[0] is exp else f[0], f[1], f[2]) for f in v.renamed(m)]

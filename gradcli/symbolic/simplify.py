@@ -132,6 +132,12 @@ class _Search:
                 t = _tried(known_sides, t) or t
         for shape in self._arranged(t):
             yield from self._spelled(shape)
+        shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
+        if shares is not None and any(
+            is_call(b, "softmax", "softmax0") for b in v.bases_of(shares)
+        ):
+            for shape in self._arranged(shares):  # shares as units
+                yield from self._spelled(shape)
         flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
         for start in (t, flat) if self.calls & _SQUARES else ():
             for gone, stays, sign in _EXCHANGES if start is not None else ():

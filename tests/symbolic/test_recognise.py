@@ -160,3 +160,50 @@ def test_hostile_numbers_are_refused(text: str) -> None:
 )
 def test_large_inputs(text: str, answer: str) -> None:
     assert diff(text, "x0" if "x0" in text else "x").text == answer
+
+
+VECTORS = {
+    "x": "vector:n", "y": "vector:n", "a": "vector:n", "A": "matrix:n,n symmetric",
+    "s": "scalar", "u": "scalar",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "answer"),
+    [
+        # a quotient of exponentials in what is summed over
+        ("sum(log(1 + exp(s*x)))", "s", "dot(x, sigmoid(s*x))"),
+        ("sum(log(1 + exp(s*x + u)) - y*(s*x + u))", "s", "dot(x, sigmoid(s*x + u) - y)"),
+        (
+            "sum(log(1 + exp(s*(a - x))) - y*s*(a - x))", "s",
+            "dot(a - x, sigmoid(s*(a - x)) - y)",
+        ),
+        ("sum(1/(1 + exp(-s*x)))", "s", "dot(x, sigmoid(-s*x)*sigmoid(s*x))"),
+        # shares stay units
+        ("1 - sum(softmax(x)**2)", "x", "2*softmax(x)*(norm(softmax(x))**2 - softmax(x))"),
+        ("norm(softmax(x))**2", "x", "2*softmax(x)*(softmax(x) - norm(softmax(x))**2)"),
+        (
+            "dot(softmax(x), A @ softmax(x))", "x",
+            "2*softmax(x)*(A @ softmax(x) - dot(softmax(x), A @ softmax(x)))",
+        ),
+        ("log(dot(softmax(x), exp(y)))", "x", "softmax(x + y) - softmax(x)"),
+        ("dot(softmax(x), a*log(softmax(x)))", "a", "softmax(x)*log_softmax(x)"),
+    ],
+)  # fmt: skip
+def test_shares_in_sums(text: str, wrt: str, answer: str) -> None:
+    used = {k: d for k, d in VECTORS.items() if k in text.replace("max", "").replace("exp", "")}
+    assert diff(text, wrt, declared=used).text == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt"),
+    [
+        ("norm(softmax(x))**2", "x"), ("log(dot(softmax(x), exp(y)))", "x"),
+        ("dot(softmax(x), a*log(softmax(x)))", "a"), ("sum(log(1 + exp(s*x)))", "s"),
+    ],
+)  # fmt: skip
+def test_shares_in_sums_do_not_overflow(text: str, wrt: str) -> None:
+    found = diff(text, wrt, declared={k: d for k, d in VECTORS.items() if k in "xyas"})
+    point = {"x": np.array([900.0, 0.0]), "y": np.array([800.0, 1.0]), "a": np.ones(2), "s": 2.0}
+    used = {k: point[k] for k in found.declared}
+    assert np.isfinite(found.evaluate(**used)).all()
