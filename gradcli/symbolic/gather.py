@@ -47,6 +47,8 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
             if None not in sides:
                 found = (node.args[0], *(x[0] for x in sides))
                 return n.Call(node.func, found, ()), sum(x[1] for x in sides)
+        if node.func.id in ("outer", "dot") and n.same(*node.args[:2]):
+            return None  # outer(u, u) is seen to be symmetric
         for place in range(min(_LINEAR.get(node.func.id, 0), len(node.args))):
             inner = turned(node.args[place], depth + 1)
             if inner is not None:
@@ -149,10 +151,17 @@ def _powers(x: Text) -> bool:
     return _is_power(node)
 
 
+_ROOTS = (n.Number, n.Name)
+
+
 def roots_gathered(
     c: Fraction, top: list[Text], below: list[Text]
 ) -> tuple[Fraction, list[Text], list[Text]]:
-    """``sqrt(2)*u/(2*sqrt(pi))`` as ``u/sqrt(2*pi)``."""
+    """``sqrt(2)*u/(2*sqrt(pi))`` as ``u/sqrt(2*pi)``, ``sqrt(2)*sqrt(pi)`` as ``sqrt(2*pi)``."""
+    both = [next((t for t in top if _root_of(t, kind) is not None), None) for kind in _ROOTS]
+    if both[0] is not None and both[1] is not None and _root_of(both[1], n.Name).id == "pi":
+        inner = binary("*", Text(_root_of(both[0], n.Number), 0), name("pi"))
+        return c, [called("sqrt", inner), *(t for t in top if t not in both)], below
     other = next((t for t in below if _root_of(t, n.Name) is not None), None)
     if other is None or _root_of(other, n.Name).id != "pi":
         return c, top, below

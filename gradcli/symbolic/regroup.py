@@ -1,4 +1,4 @@
-"""Sums taken together again: factors that are summed over, inverses around a sum, one condition.
+"""Sums taken together again: factors that are summed over, inverses around a sum, logarithms.
 
     X.T @ u - s*X.T @ p           X.T @ (u - s*p)
     inv(U) - inv(U) @ X @ inv(U)  inv(U) @ (U - X) @ inv(U)
@@ -16,7 +16,6 @@ from typing import Any
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import common, inside_groups, opened, replaced
 from gradcli.symbolic.calls import applied
-from gradcli.symbolic.recognise import is_call_of_condition
 from gradcli.symbolic.relations import is_call
 
 MOST_TERMS = 12
@@ -329,85 +328,3 @@ def _exponentials(log: v.Base) -> tuple[v.Base, tuple[v.Label, ...]] | None:
     if not is_call(b, "exp") or len(gone) != 1 or len(set(labels)) < len(labels):
         return None
     return b, labels
-
-
-# ---- Choices -------------------------------------------------------------------------------------
-
-
-def known_sides(t: v.Tensor) -> v.Tensor:
-    """max(u, 0) and abs(u) as u in what is taken where u > 0 only."""
-    return inside_groups(t, _known_side)
-
-
-def _known_side(t: v.Tensor) -> v.Tensor:
-    found = []
-    for m, c in t.terms.items():
-        term = v.Tensor({m: c})
-        for b, idx, _ in m:
-            if not is_call(b, "where") or b.args[1].number() != 1:
-                continue
-            if not is_call_of_condition(b, "gt", "ge"):
-                continue
-            ((test, at, _), *_) = next(iter(b.args[0].terms))
-            if test.args[1].number() != 0:
-                continue
-            u = v.place(test.args[0], at)
-            for f in m:
-                body = f[0].args[0] if f[0].kind == "sum" and f[1] == idx and f[2] == 1 else None
-                new = None if body is None or len(body.terms) < 2 else _positive(body, u)
-                if new is not None:
-                    rest = [g for g in m if g is not f]
-                    group = v.as_factor(v.place(new, f[1]))
-                    ((inside, k),) = group.terms.items()
-                    whole = [*rest, *inside]
-                    term = v.product(whole, c * k, v.bound_of(whole))
-        found.append(term)
-    return v.add(*found)
-
-
-def _positive(body: v.Tensor, u: v.Tensor) -> v.Tensor | None:
-    """A sum where u > 0: its max(u, 0) and abs(u) replaced; None where there is none."""
-    changed, found = False, []
-    for m, c in body.terms.items():
-        alone = m[0] if len(m) == 1 and not v.bound_of(m) and m[0][2] == 1 else None
-        same = alone is not None and (
-            is_call(alone[0], "relu", "abs")
-            or (is_call(alone[0], "maximum") and alone[0].args[1].number() == 0)
-        )
-        if same and v.place(alone[0].args[0], alone[1]) == u:  # type: ignore[index]
-            changed = True
-            found.append(v.scale(u, c))
-        else:
-            found.append(v.Tensor({m: c}))
-    return v.add(*found) if changed else None
-
-
-def choices_met(t: v.Tensor) -> v.Tensor:
-    """[b > a] as [not a > b] where both stand: one choice, which says nothing of ties."""
-    wheres = [b for b in v.bases_of(t) if is_call(b, "where") and is_call_of_condition(b, "gt")]
-    first: dict[Any, v.Base] = {}
-    turned: dict[v.Base, v.Tensor] = {}
-    for b in wheres:
-        ((m, _),) = b.args[0].terms.items()
-        test, at, _ = m[0]
-        known = first.get((tuple(a.key for a in test.args[::-1]), at))
-        if known is None:
-            first.setdefault((tuple(a.key for a in test.args), at), b)
-        elif b.args[1].number() == 1:
-            args = (known.args[0], v.number(0))
-            labels = tuple((d, i) for i, d in enumerate(b.dims))
-            turned[b] = v.factor(v.base("call", "where", args, b.dims), labels)
-    if not turned:
-        return t
-
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            moved = [
-                (next(iter(turned[b].terms))[0][0], i, e) if b in turned else (b, i, e)
-                for b, i, e in m
-            ]
-            found.append(v.product(moved, c, v.bound_of(moved)))
-        return v.add(*found)
-
-    return inside_groups(t, change)

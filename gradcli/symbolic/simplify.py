@@ -21,13 +21,11 @@ from gradcli.symbolic.algebra import (
     opened,
 )
 from gradcli.symbolic.arrangements import arrangements
-from gradcli.symbolic.guards import unguarded
+from gradcli.symbolic.guards import choices_met, known_sides, unguarded
 from gradcli.symbolic.inverse_products import inverses_joined
 from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.regroup import (
-    choices_met,
     inverses_met,
-    known_sides,
     logs_joined,
     logs_of_shares,
     products_joined,

@@ -97,7 +97,9 @@ class _Job:
         best, error = self.confirmed(v.add(twice, v.scale(on_diagonal, -1)), dims, known, name)
         if self.points.shrunk:
             return best, error
-        known_form = total([(1, forms(twice, dims)[0]), (-1, forms(on_diagonal, dims)[0])])
+        front = forms(twice, dims)[0]
+        ends = [(k, forms(v.scale(on_diagonal, -k), dims)[0]) for k in (-1, 1)]
+        known_form = min((total([(1, front), end]) for end in ends), key=lambda t: t.cost)
         off = worst(prepare(known_form.key), known, self.points.sizes)[0]
         if known_form.cost <= best.cost + 2 and off <= TOLERANCE:
             return known_form, off

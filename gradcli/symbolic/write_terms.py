@@ -213,8 +213,11 @@ def multiplied(writer: Any, p: Piece, m: v.Monomial, c: Fraction) -> Piece:
 
 
 def place_of(t: Text) -> tuple[int, str]:
-    """Where a scalar factor stands: names first, by name, then functions, then sums."""
+    """Where a scalar factor stands: roots of constants, names by name, functions, sums."""
     node = t.node
+    root = w.inside(t, "sqrt")
+    if root is not None and (isinstance(root.node, w.n.Number) or root.key == "pi"):
+        return -1, ""
     if isinstance(node, w.n.Binary) and node.op == "**" and isinstance(node.right, w.n.Number):
         node = node.left
     if isinstance(node, w.n.Name):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcli.language.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff, parse_declaration, rule_text
+from gradcli.symbolic.variants import structured
 
 NEAT = [
     ("x.T @ A @ x", "x", "(A + A.T) @ x"),
@@ -145,3 +147,28 @@ def test_rule_text() -> None:
     assert rule_text("matmul").startswith("bilinear")
     assert rule_text("floor").startswith("zero")
     assert rule_text("norm") == "its own vjp and jvp"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt", "declared", "answer"),
+    [
+        ("ndtri(x)", "x", {}, "sqrt(2*pi)*exp(ndtri(x)**2/2)"),
+        ("erfinv(x)", "x", {}, "sqrt(pi)*exp(erfinv(x)**2)/2"),
+        (
+            "(x - u).T @ inv(S) @ (x - u)/2", "S",
+            {"x": "vector:n", "u": "vector:n", "S": "matrix:n,n spd"},
+            "-outer(inv(S) @ (x - u), inv(S) @ (x - u))/2",
+        ),
+    ],
+)  # fmt: skip
+def test_constants_in_front_and_equal_factors(
+    text: str, wrt: str, declared: dict, answer: str
+) -> None:
+    assert diff(text, wrt, declared=declared).text == answer
+
+
+def test_a_structured_gradient_has_no_double_minus() -> None:
+    found = structured(
+        prepare("trace(inv(X) @ A)"), "X", {"X": "matrix:n,n spd", "A": "matrix:n,n symmetric"}
+    )
+    assert found.text == "-2*inv(X) @ A @ inv(X) + eye(n)*(inv(X) @ A @ inv(X))"
