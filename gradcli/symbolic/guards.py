@@ -23,6 +23,8 @@ from gradcli.symbolic.relations import is_call
 
 MOST_ROUNDS = 12
 """Changes of one term."""
+_WHOLE = ("softmax", "softmax0", "log_softmax", "log_softmax0")
+"""Calls whose entries depend on all others, for which a condition at one says nothing."""
 _ABOVE = {"gt": True, "ge": True, "lt": False, "le": False}
 
 
@@ -174,7 +176,7 @@ def _known(other: v.Base, own: tuple, b: v.Base, forms: dict) -> v.Tensor | None
     """A base over its own labels where an indicator is 1; None where that says nothing."""
     if is_call(other, "where") and other.args[0] == b.args[0]:
         return v.number(int(other.args[1].number() == b.args[1].number()))
-    if other.kind not in ("sum", "call"):
+    if other.kind not in ("sum", "call") or is_call(other, *_WHOLE):
         return None
     side = _side(other, b)
     if side is not None:
