@@ -101,6 +101,21 @@ def _exact(c: Fraction) -> bool:
     return c.numerator.bit_length() <= 53 and c.denominator.bit_length() <= 53
 
 
+def _root_below(
+    c: Fraction, top: list[Text], below: list[Text]
+) -> tuple[Fraction, list[Text], list[Text]]:
+    """``sqrt(2)*x/2`` as ``x/sqrt(2)``."""
+    for i, t in enumerate(top):
+        node = t.node
+        if isinstance(node, n.Call) and n.same(node.func, n.Name("sqrt")):
+            inside = node.args[0]
+            value = inside.value if isinstance(inside, n.Number) else 0
+            if isinstance(value, int) and value > 1 and c.denominator % value == 0:
+                rest = [*top[:i], *top[i + 1 :]]
+                return c * value, rest or [numeral(1)], [t, *below]
+    return c, top, below
+
+
 def _as_decimal(c: Fraction) -> bool:
     """Whether a decimal number is written as one: long, or where others are, but for a half."""
     if in_decimals():
@@ -133,6 +148,7 @@ def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]
     below = list(denominators)
     if len(top) > 1:
         c, top, below = roots_gathered(c, top, below)
+    c, top, below = _root_below(c, top, below)
     number, under = c.as_integer_ratio()
     if top and under == 1 and (number == 1 or number == -1):
         pass
