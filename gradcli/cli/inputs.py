@@ -174,6 +174,11 @@ def given_texts(
         texts[name.strip()] = value
     for name in texts:
         if not program.takes(name):
+            if name in program.checked.bound:
+                raise ValueFault(
+                    "E0902", f"--{name}: the program sets `{name}` itself",
+                    help=f"begin with {name} = {name}0, and give --{name}0 a value",
+                )  # fmt: skip
             raise unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
     return texts
 

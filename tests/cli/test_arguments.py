@@ -55,3 +55,12 @@ def test_nothing_is_lost_or_crashes(args):
         len(n) + len(v) for n, v in given_variables
     )
     assert kept <= sum(map(len, args)) + len(args)
+
+
+def test_a_variable_that_the_program_sets_is_told(cli):
+    text = "for i in range(3): x = x*a"
+    done = cli("grad", "-e", text, "-e", "x", "--x", "2", "--a", "3")
+    assert done.code == 2 and "--x: the program sets `x` itself" in done.err
+    assert "begin with x = x0, and give --x0 a value" in done.err
+    done = cli("grad", "-e", "x = x0", "-e", text, "-e", "x", "--x0", "2", "--a", "3")
+    assert done.code == 0 and "d/dx0  27" in done.out
