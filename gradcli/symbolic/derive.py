@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -22,9 +22,10 @@ from gradcli.symbolic.simplify import forms
 from gradcli.symbolic.sizes import known_from
 from gradcli.symbolic.sizes import names as names_of
 from gradcli.symbolic.symmetry import together, told_apart
-from gradcli.symbolic.text import Text
+from gradcli.symbolic.text import Text, called, numeral
 from gradcli.symbolic.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
+from gradcli.symbolic.write_parts import size_text
 
 MOST_ORDER = 8
 
@@ -155,7 +156,8 @@ def diff(
     wrt         a name, "x,y", or a sequence of names
     order       1, 2, ...: with several variables the mixed ones too, under keys such as "x,y";
                 as many names as the order are one mixed derivative, in sequence
-    declared    shapes by name, "matrix:n,n spd"; what is missing is inferred, see ``assumed``
+    declared    shapes by name, "matrix:n,n spd"; what is missing is inferred, see ``assumed``. By
+                what is declared in full and not in the expression the derivative is zero
     check       compare every answer with the numeric gradient at three random points
 
     Shape of a derivative: the result's, then the variable's. Raises RuntimeFault E0701 where there
@@ -177,13 +179,20 @@ def diff(
     v.reset()
     steps = steps_of(program.checked)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
-    names = _names(wrt, shapes, program)
+    absent = {
+        k: d for k, d in shaped.items() if k not in shapes.declarations and d.rank == len(d.dims)
+    }
+    names = _names(wrt, shapes, absent)
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error = 0.0
     with decimals(writes_decimals(program.checked)):
         for path in _paths(names, order, wrt is not None):
-            text, off = _along(path, program, steps, shapes, points, check)
+            if absent.keys() & set(path):
+                by = [absent[k] if k in absent else shapes.declarations[k] for k in path]
+                text, off = _nothing(shapes, by), 0.0
+            else:
+                text, off = _along(path, program, steps, shapes, points, check)
             answers[_key(path)] = text
             error = max(error, off)
     v.reset()
@@ -192,7 +201,7 @@ def diff(
         {k: t.cost for k, t in answers.items()},
         shapes.assumed,
         {"points": 3, "max_rel_error": error} if check else None,
-        shapes.declarations,
+        shapes.declarations | absent,
         program,
         order,
     )
@@ -220,8 +229,19 @@ def _key(path: Sequence[str]) -> str:
     return path[0] if len(set(path)) == 1 else ",".join(path)
 
 
-def _names(wrt: str | Sequence[str] | None, shapes: Shapes, program: Program) -> list[str]:
-    """The variables to differentiate by. Raises ValueFault (E0902) for one that is not there."""
+def _nothing(shapes: Shapes, by: Sequence[Declaration]) -> Text:
+    """The derivative by variables of which one is not there: zeros of the shape that it has."""
+    dims = [d or "1" for d in (*shapes.of[-1], *(x for d in by for x in d.dims))]
+    return called("zeros", *map(size_text, dims)) if dims else numeral(0)
+
+
+def _names(
+    wrt: str | Sequence[str] | None, shapes: Shapes, absent: Collection[str] = ()
+) -> list[str]:
+    """The variables to differentiate by. Raises ValueFault (E0902) for one that is not known.
+
+    ``absent`` are declared variables that do not stand in the expression.
+    """
     known = list(shapes.declarations)
     if wrt is None:
         if not known:
@@ -229,7 +249,7 @@ def _names(wrt: str | Sequence[str] | None, shapes: Shapes, program: Program) ->
         return known
     names = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
     for name in names:
-        if name not in known:
+        if name not in known and name not in absent:
             near = closest(name, known)
             raise ValueFault(
                 "E0902", f"`{name}` is not a variable of this expression",

@@ -134,7 +134,7 @@ def directional(
         '2*dot(v, A @ x)'
     """
     job = _Job(expression, declared, order)
-    names = _names(list(along), job.shapes, job.program)
+    names = _names(list(along), job.shapes)
     more = {
         along[k]: Declaration(len(d.dims), d.dims)
         for k, d in job.shapes.declarations.items() if k in names
@@ -209,7 +209,7 @@ def structured(
         '2*inv(S) - eye(n)*inv(S)'
     """
     job = _Job(expression, declared, order)
-    names = _names(wrt, job.shapes, job.program)
+    names = _names(wrt, job.shapes)
     declarations = job.shapes.declarations
     if not any("symmetric" in declarations[k].traits for k in names):
         raise ValueFault(

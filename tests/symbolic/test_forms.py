@@ -172,3 +172,16 @@ def test_a_structured_gradient_has_no_double_minus() -> None:
         prepare("trace(inv(X) @ A)"), "X", {"X": "matrix:n,n spd", "A": "matrix:n,n symmetric"}
     )
     assert found.text == "-2*inv(X) @ A @ inv(X) + eye(n)*(inv(X) @ A @ inv(X))"
+
+
+def test_what_does_not_hang_on_a_variable_has_derivative_zero() -> None:
+    """A declared variable that is gone from a derivative is no typing error."""
+    first = diff("a.T @ X @ a", "X", declared={"X": "matrix:n,n"})
+    assert first.text == "outer(a, a)"
+    assert first.diff("X").text == "zeros(n, n, n, n)"
+    assert diff("x**2 + y", "y").diff("x").text == "0"
+    both = diff("A @ x", "x,b", declared={"b": "vector:k"}).derivatives
+    assert both == {"x": "A", "b": "zeros(n, k)"}
+    with pytest.raises(Fault) as caught:
+        diff("x**2", "y")
+    assert caught.value.code == "E0902"
