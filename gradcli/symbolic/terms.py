@@ -369,7 +369,7 @@ def as_factor(t: Tensor, signed: bool = False) -> Tensor:
 
     ``signed`` keeps the sign inside (what stands under a root).
     """
-    if len(t.terms) == 1 and not bound_of(next(iter(t.terms))):
+    if not t.terms or (len(t.terms) == 1 and not bound_of(next(iter(t.terms)))):
         return t
     c = content(t)
     labels = tuple(t.free())

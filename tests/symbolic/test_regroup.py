@@ -117,3 +117,10 @@ def test_a_small_number_stays_a_decimal() -> None:
 )  # fmt: skip
 def test_a_spread_along_an_axis_keeps_its_name(expression: str, wrt: str, answer: str) -> None:
     assert text(expression, wrt) == answer
+
+
+def test_terms_that_share_a_factor_and_cancel_leave_nothing() -> None:
+    """What is left of them is the empty sum, which has no content to take out."""
+    text = "amax(lerp(cumsum(b, 0) - amax(cumsum(b, 0)), flip(y, 0), 0.3))"
+    result = diff(text, "b", declared={"b": "vector:n", "y": "vector:n"})
+    assert result.checked is not None and result.checked["max_rel_error"] < 1e-8
