@@ -21,8 +21,9 @@ class Place:
         self.name = self.kind_of(at)
         self.word = self.text_of(at)
         self.before = self.text_of(at - 1) if at else ""
-        first = at
-        while first and self.kind_of(first - 1) not in ("_NEWLINE", "_INDENT", "_DEDENT", "`;`"):
+        kinds, first = work.kinds, at
+        ends = {self.names.index(name) for name in ("_NEWLINE", "_INDENT", "_DEDENT", "`;`")}
+        while first and kinds[first - 1] not in ends:
             first -= 1
         self.first = first  # the first token of this statement
         self.head = self.text_of(first)
@@ -43,12 +44,14 @@ class Place:
 
     def _opener(self) -> int:
         """The token of the innermost open bracket of this statement, or -1."""
-        depth = 0
+        opens = {self.names.index(name) for name in ("`(`", "`[`")}
+        closes = {self.names.index(name) for name in ("`)`", "`]`")}
+        kinds, depth = self.work.kinds, 0
         for token in range(self.at - 1, self.first - 1, -1):
-            text = self.text_of(token)
-            if text in (")", "]"):
+            kind = kinds[token]
+            if kind in closes:
                 depth += 1
-            elif text in ("(", "["):
+            elif kind in opens:
                 if not depth:
                     return token
                 depth -= 1
