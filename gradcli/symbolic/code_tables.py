@@ -150,10 +150,6 @@ def _of_order(name: str) -> Entry:
     return entry
 
 
-def _sinc_slope(args: list[str], params: dict, rank: int) -> str | None:
-    return f"_sinc_slope({args[0]})" if params.get("n", 1) == 1 else None
-
-
 def _flip(args: list[str], params: dict, rank: int) -> str:
     dims = params.get("dims")
     dims = tuple(range(rank)) if dims is None else (dims,) if isinstance(dims, int) else dims
@@ -205,11 +201,10 @@ _SPECIAL = {
         "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "entr", "digamma", "zeta",
         "gammainc", "gammaincc", "i0", "i1", "i0e", "i1e",
     )
-} | {"lgamma": "SP.gammaln", "sinc": "NP.sinc", "sinc_slope": _sinc_slope}  # fmt: skip
+} | {"lgamma": "SP.gammaln", "sinc": "NP.sinc"}  # fmt: skip
 NUMPY |= _SPECIAL | {
     "gamma": "SP.gamma", "polygamma": _of_order("SP.polygamma"), "bessel_j0": "SP.j0",
-    "bessel_j1": "SP.j1", "bessel_i": _of_order("SP.iv"), "bessel_ie": _of_order("SP.ive"),
-    "bessel_j": _of_order("SP.jv"),
+    "bessel_j1": "SP.j1",
 }  # fmt: skip
 JAX: dict[str, Entry] = {
     name: entry for name, entry in NUMPY.items() if not name.startswith("bessel")
@@ -314,9 +309,6 @@ HELPERS: dict[str, dict[str, str]] = {
         "_log_softmax": """def _log_softmax(x, axis):
     x = x - NP.max(x, axis=axis, keepdims=True)
     return x - NP.log(NP.sum(NP.exp(x), axis=axis, keepdims=True))""",
-        "_sinc_slope": """def _sinc_slope(x):
-    safe = NP.where(x == 0, 1.0, x)
-    return NP.where(x == 0, 0.0, (NP.cos(NP.pi * safe) - NP.sinc(safe)) / safe)""",
     },
     "torch": {
         "_cbrt": """def _cbrt(x):
@@ -324,8 +316,5 @@ HELPERS: dict[str, dict[str, str]] = {
         "_gamma": """def _gamma(x):
     mirrored = NP.pi / (NP.sin(NP.pi * x) * NP.exp(NP.lgamma(1 - x)))
     return NP.where(x > 0, NP.exp(NP.lgamma(x)), mirrored)""",
-        "_sinc_slope": """def _sinc_slope(x):
-    safe = NP.where(x == 0, 1.0, x)
-    return NP.where(x == 0, 0.0, (NP.cos(NP.pi * safe) - NP.sinc(safe)) / safe)""",
     },
 }
