@@ -122,15 +122,14 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
     if before is not None:
         checked.modules = {k: v for k, v in before.modules.items() if k not in names}
         checked.imported = {k: v for k, v in before.imported.items() if k not in names}
-    _imports(checked)
+    statements = _statements(module)
+    _imports(checked, statements)
     top = _Scope(names, None, False, _counting(module.body, names))
-    lists = False
-    for statement in n.walk(module):
-        lists = lists or statement.__class__ is n.ListComp
+    for statement in statements:
         for target in _targets(statement):
             if isinstance(target, n.Name):
                 checked.bound[target.id] = target
-    if lists:
+    if "for" in source.text and any(node.__class__ is n.ListComp for node in n.walk(module)):
         from gradcli.language.check_lists import in_place
 
         checked.in_place = in_place(module)
@@ -257,8 +256,24 @@ def _times_bound(module: n.Module) -> dict[str, int]:
     return found
 
 
-def _imports(checked: Checked) -> None:
-    for node in n.walk(checked.module):
+def _statements(module: n.Module) -> list[n.Statement]:
+    """Every statement of a program in source order, those of its functions too."""
+    found = []
+    waiting: list[n.Node] = list(reversed(module.body))
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if node.__class__ in _HOLDERS:
+            waiting += [c for c in reversed(n.children(node)) if isinstance(c, n.Statement)]
+    return found
+
+
+_HOLDERS = frozenset((n.Def, n.FunctionClass, n.If, n.While, n.For, n.With))
+"""The statements that hold statements."""
+
+
+def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
+    for node in statements:
         if isinstance(node, n.Import):
             if namespace(node.module) is None:
                 raise SyntaxFault(

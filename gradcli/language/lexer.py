@@ -71,6 +71,10 @@ class Lexer:
         names = tables["terminals"]
         self.literals: dict[str, int] = tables["literals"]
         self.kind = {name: number for number, name in enumerate(names)}
+        self.signs: dict[str, list[str]] = {}  # by their first character, the longest first
+        for sign in sorted({*self.literals, *FORBIDDEN_SIGNS}, key=len, reverse=True):
+            if not sign.isalpha():
+                self.signs.setdefault(sign[0], []).append(sign)
         patterns = tables["patterns"]
         self.match = re.compile(
             rf"[ \t]*(?:({patterns['NAME']})|({patterns['NUMBER']})" + _REST
@@ -166,7 +170,7 @@ class _Scan:
 
     def sign(self, pos: int, stop: int) -> tuple[int, int]:
         """The kind and the length of the sign at ``pos``; opens and closes brackets."""
-        text, brackets, literals = self.text, self.brackets, self.lexer.literals
+        text, brackets = self.text, self.brackets
         sign = text[pos]
         if sign in OPENERS:
             brackets.append(pos)
@@ -176,16 +180,16 @@ class _Scan:
             if not brackets or text[brackets[-1]] != CLOSERS[sign]:
                 raise self.refuse("closer", pos, pos + 1)
             brackets.pop()
-        elif text[pos : pos + 2] in FORBIDDEN_SIGNS:
-            raise self.refuse("sign", pos, pos + 2)
-        elif sign == "^" and self.mode == "file":
-            raise self.refuse("caret", pos, pos + 1)
-        length = min(3, stop - pos)
-        while length and text[pos : pos + length] not in literals:
-            length -= 1
-        if not length:
+        for known in self.lexer.signs.get(sign, ()):
+            if text.startswith(known, pos, stop):
+                break
+        else:
             raise self.refuse("character", pos, pos + 1)
-        return literals[text[pos : pos + length]], length
+        if known in FORBIDDEN_SIGNS:
+            raise self.refuse("sign", pos, pos + 2)
+        if sign == "^" and self.mode == "file":
+            raise self.refuse("caret", pos, pos + 1)
+        return self.lexer.literals[known], len(known)
 
     def indentation(self, pos: int, stop: int) -> int:
         """Reads the white space that begins a line, past empty lines; returns where the line's text

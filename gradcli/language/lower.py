@@ -75,12 +75,12 @@ def _only_allowed(tree: ast.Module) -> None:
     waiting: list[Any] = [tree]
     while waiting:
         item = waiting.pop()
-        if item.__class__ is list:
-            waiting += item
-        elif isinstance(item, ast.AST):
-            if item.__class__ not in _ALLOWED:
-                raise AssertionError(f"lowering emitted {type(item).__name__}")
-            waiting += item.__dict__.values()
+        for part in item if item.__class__ is list else item.__dict__.values():
+            kind = part.__class__
+            if kind is list or kind in _ALLOWED:
+                waiting.append(part)
+            elif kind is not int and isinstance(part, ast.AST):
+                raise AssertionError(f"lowering emitted {kind.__name__}")
 
 
 class _Program(Statements):

@@ -26,7 +26,7 @@ from gradcli.language.parser import parse
 from gradcli.language.scope import adopted, nowhere, scope_of
 from gradcli.language.source import Source
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.limits import set_budget
+from gradcli.ops.limits import no_collection, set_budget
 
 MAX_STEPS = 10_000_000
 MAX_MEMORY = 2 << 30
@@ -172,24 +172,26 @@ class Program:
         """The code, its places and its constants for these inputs, made once."""
         key = (inputs, keep, watched)
         if key not in self._cache:
-            for in_place in (True, False):
-                tree, places, constants = lower(self.checked, inputs, keep, watched, in_place)
-                try:
-                    with warnings.catch_warnings():
-                        # CPython's guesses about generated code; what is wrong shows when it runs.
-                        warnings.simplefilter("ignore", SyntaxWarning)
-                        code = compile(tree, FILE, "exec")
-                    break
-                except (RecursionError, SyntaxError, MemoryError) as fault:
-                    if in_place and self.checked.in_place:
-                        continue  # lists that became loops may be what nests too deeply
-                    raise LimitFault(
-                        "E0604",
-                        f"the program nests too deeply to be compiled ({type(fault).__name__})",
-                        help="split it into functions or simpler statements",
-                    ) from None
-            self._cache[key] = code, places, constants
+            with no_collection():
+                self._cache[key] = self._compile(*key)
         return self._cache[key]
+
+    def _compile(self, *wanted: Any) -> tuple[Any, list[n.Node], dict[str, Any]]:
+        problem = ""
+        # Lists that became loops may be what nests too deeply.
+        for in_place in (True, False) if self.checked.in_place else (True,):
+            tree, places, constants = lower(self.checked, *wanted, in_place)
+            try:
+                with warnings.catch_warnings():
+                    # CPython's guesses about generated code; what is wrong shows when it runs.
+                    warnings.simplefilter("ignore", SyntaxWarning)
+                    return compile(tree, FILE, "exec"), places, constants
+            except (RecursionError, SyntaxError, MemoryError) as fault:
+                problem = type(fault).__name__
+        raise LimitFault(
+            "E0604", f"the program nests too deeply to be compiled ({problem})",
+            help="split it into functions or simpler statements",
+        )  # fmt: skip
 
 
 _PASSES = ("backward", "grad", "jac", "hess", "vjp", "vhp", "hvp")
@@ -240,5 +242,6 @@ def prepare(source: Source | str, mode: str = "line", before: Program | None = N
     """
     if isinstance(source, str):
         source = Source(source)
-    checked = check(source, parse(source, mode), before and before.checked)
+    with no_collection():
+        checked = check(source, parse(source, mode), before and before.checked)
     return Program(checked, formula=mode == "line")

@@ -663,3 +663,12 @@ def test_tensors_given_by_name_keep_their_gradient(call):
     value = prepare(call).run({"x": x, "y": y}).value
     value.backward()
     assert value.requires_grad and y.grad is not None and y.grad.item() != 0
+
+
+def test_imports_and_lists_are_found_inside_functions_and_blocks():
+    printed, _ = ran(
+        "def f(n):\n    if n > 0:\n        with torch.no_grad():\n            import math as m\n"
+        "    return m.sqrt(n) + sum([m.floor(x) for x in [1.5, 2.5]])\n"
+        "import torch\nprint(f(4))\n"
+    )
+    assert printed == "5.0\n"

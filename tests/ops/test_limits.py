@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 import gradcli
@@ -59,3 +61,18 @@ def test_what_does_not_fit_is_refused_first(budget, name):
 def test_numbers_give_a_number():
     assert gradcli.mul(2, 3) == 6 and gradcli.mul(2, 3).__class__ is int
     assert gradcli.sin(0.0) == 0.0
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_collector_is_left_as_it_was_found(on):
+    before = gc.isenabled()
+    (gc.enable if on else gc.disable)()
+    try:
+        with limits.no_collection():
+            assert not gc.isenabled()
+        assert gc.isenabled() is on
+        with pytest.raises(ZeroDivisionError), limits.no_collection():
+            raise ZeroDivisionError
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if before else gc.disable)()
