@@ -138,7 +138,7 @@ def inside_groups(
 ) -> v.Tensor:
     """A change made in every group of a tensor, the inner ones first, and in the tensor itself.
 
-    With ``products`` in those of one term too, where that has something below the line.
+    With ``products`` in those of one term too, where that has something below the line or a power.
     """
     forms: dict[v.Base, v.Tensor] = {}
     for b in v.groups_of(t):
@@ -146,7 +146,7 @@ def inside_groups(
         new = replaced(body, forms.get) if forms else body
         if len(body.terms) > 1:
             new = change(new)
-        elif products and not b.dims and any(f[2] < 0 and f[1] for m in body.terms for f in m):
+        elif products and not b.dims and any(map(_divided_or_raised, body.terms)):
             ((m, c),) = new.terms.items() if len(new.terms) == 1 else [((), v.ONE)]
             if new is not body and len(m) == 1 and m[0][0].kind == "sum" and m[0][2] == 1:
                 new = v.scale(m[0][0].args[0], c)  # its factors replaced, it is closed again
@@ -156,6 +156,10 @@ def inside_groups(
         if new != body:
             forms[b] = new
     return change(replaced(t, forms.get) if forms else t)
+
+
+def _divided_or_raised(m: v.Monomial) -> bool:
+    return any(i and (e < 0 or b.name == "pow") for b, i, e in m)
 
 
 def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:

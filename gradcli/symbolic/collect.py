@@ -78,16 +78,36 @@ def gathered(pieces: Sequence[Piece]) -> Text:
     if len(pieces) < 2 or len(pieces) > 40:
         return plain
     best = plain
-    for unfolded in (False, True):
-        if not unfolded:
-            candidate = _factored([_copy(p, False) for p in pieces], plain)
-        elif any(p.apart for p in pieces):
-            candidate = _factored([_copy(p, True) for p in pieces])
-        else:
-            break
-        if candidate.cost < best.cost:
-            best = candidate
+    merged = _merged(pieces)
+    for terms in (pieces,) if merged is None else (pieces, merged):
+        for unfolded in (False, True) if any(p.apart for p in terms) else (False,):
+            known = plain if terms is pieces and not unfolded else None
+            candidate = _factored([_copy(p, unfolded) for p in terms], known)
+            if candidate.cost < best.cost:
+                best = candidate
     return best
+
+
+def _merged(pieces: Sequence[Piece]) -> list[Piece] | None:
+    """The terms with those of one matrix as one: ``(1 - a/b)*eye(n)``. None where all differ."""
+    groups: dict[tuple, list[Piece]] = {}
+    for p in pieces:
+        groups.setdefault((p.cover, *(t.key for t in p.chain)), []).append(p)
+    if len(groups) == len(pieces):
+        return None
+    found = []
+    for group in groups.values():
+        first = group[0]
+        if len(group) > 1 and first.chain:
+            c, tops, below, rest = _shared(group)
+            for p in rest:
+                p.chain = ()
+            first = Piece(c, [*tops, _total(rest)], below, first.chain, first.cover)
+            first.apart = group[0].apart
+            found.append(first)
+        else:
+            found += group
+    return found
 
 
 def _total(pieces: Sequence[Piece]) -> Text:
@@ -129,15 +149,21 @@ def _factored(pieces: list[Piece], plain: Text | None = None) -> Text:
 
 def _scalars_shared(pieces: Sequence[Piece]) -> Text | None:
     """The sum with the number and the scalars that all terms share taken out."""
+    c, tops, below, rest = _shared(pieces)
+    if not tops and not below and c.denominator == 1 and abs(c.numerator) == 1:
+        return None
+    return w.scaled(c, [*tops, _total(rest)], below)
+
+
+def _shared(pieces: Sequence[Piece]) -> tuple[Fraction, list[Text], list[Text], list[Piece]]:
+    """The number and the scalars above and below the line that all share, and what is left."""
     c = _content([p.c for p in pieces])
     tops = _in_all([p.tops for p in pieces])
     below = _in_all([p.below for p in pieces])
-    if not tops and not below and c.denominator == 1 and abs(c.numerator) == 1:
-        return None
-    rest = []
-    for p in pieces:
-        rest.append(Piece(p.c / c, _without(p.tops, tops), _without(p.below, below), p.chain, 2))
-    return w.scaled(c, [*tops, _total(rest)], below)
+    rest = [
+        Piece(p.c / c, _without(p.tops, tops), _without(p.below, below), p.chain, 2) for p in pieces
+    ]
+    return c, tops, below, rest
 
 
 def _in_all(lists: Sequence[Sequence[Text]]) -> list[Text]:

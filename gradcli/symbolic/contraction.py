@@ -108,6 +108,15 @@ def _choice(x: Vector) -> bool:
     return x.exponent == 1 and w.chosen(x.text()) is not None
 
 
+def reciprocal(chain: tuple[Text, ...]) -> Vector:
+    """A product of matrices by its entries: ``1/X`` as X below the line."""
+    node = chain[0].node
+    single = len(chain) == 1 and isinstance(node, w.n.Binary) and node.op == "/"
+    if single and w.n.same(node.left, _ONE):
+        return Vector((Text(node.right, chain[0].cost - 1),), Fraction(-1))
+    return Vector(chain)
+
+
 def _times(a: Matrix, b: Matrix) -> Text:
     """Two matrices multiplied entry by entry."""
     if a.text().key == b.text().key:
@@ -118,10 +127,9 @@ def _times(a: Matrix, b: Matrix) -> Text:
             if found is not None:
                 return found
     for one, other in ((b, a), (a, b)):
-        node = one.text().node
-        if isinstance(node, w.n.Binary) and node.op == "/" and w.n.same(node.left, _ONE):
-            below = Text(node.right, one.text().cost - 1)
-            return w.binary("/", other.text(), below)
+        entries = reciprocal((one.text(),))
+        if entries.exponent < 0:
+            return w.binary("/", other.text(), entries.text())
     return w.binary("*", a.text(), b.text())
 
 
@@ -190,6 +198,8 @@ class Graph:
             if len(self.matrices) == 1 and not self.vectors and len(bound) == 2:
                 return self._whole(self.matrices[0])
             ends = [x for x in bound if degree[x] == 1]
+            if len(ends) == 2 and self._halved(ends, len(bound)):
+                continue
             if ends:
                 # The column end first: M @ v needs no transpose.
                 columns = [x for x in ends if any(m.column == x for m in self.matrices)]
@@ -259,6 +269,29 @@ class Graph:
         elif squared and isinstance(node.right, w.n.Number):
             self.power = Text(node.left, whole.cost - 1), Fraction(repr(node.right.value))
         return self.added((m.row[0], m.column[0]), whole)
+
+    def _halved(self, ends: Sequence[Label], labels: int) -> bool:
+        """Fold v.T @ A @ A.T @ v from both ends, where that leaves dot(A.T @ v, A.T @ v)."""
+        if len(self.matrices) % 2 or labels != len(self.matrices) + 1:
+            return False
+        both = [self.vectors.get(x) for x in ends]
+        if None in both or elementwise(both[0]).key != elementwise(both[1]).key:
+            return False
+        trial = Graph(self.sums)
+        trial.matrices = list(self.matrices)
+        trial.vectors = {label: list(vectors) for label, vectors in self.vectors.items()}
+        for label in ends:
+            for _ in range(len(self.matrices) // 2):
+                m = next(m for m in trial.matrices if label in (m.row, m.column))
+                trial._fold_end(label)
+                label = m.row if m.column == label else m.column
+        left, *right = trial.vectors[label]
+        if len(right) != 1 or left.exponent != 1 or right[0].exponent != 1:
+            return False
+        if left.text().key != right[0].text().key:
+            return False
+        self.matrices, self.vectors = [], trial.vectors
+        return True
 
     def _fold_end(self, label: Label) -> None:
         m = next(m for m in self.matrices if label in (m.row, m.column))

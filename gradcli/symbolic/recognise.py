@@ -204,8 +204,13 @@ def _single_factor(u: v.Tensor, b: v.Base, labels: tuple) -> tuple | None:
 
 
 def _name(factors: dict) -> list | None:
-    """sigmoid and softmax."""
+    """sigmoid and softmax, under powers too."""
     for (b, i), e in list(factors.items()):
+        if is_call(b, "pow") and e:
+            under = named(b.args[0])
+            if under != b.args[0]:
+                factors[b, i] = Fraction(0)
+                return [(v.base("call", "pow", (under, *b.args[1:]), b.dims), i, e)]
         if b.kind != "sum" or e >= 0 or e.denominator != 1:
             continue
         body = b.args[0]

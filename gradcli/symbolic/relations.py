@@ -65,14 +65,60 @@ def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor
     return v.add(*found) if changed else None
 
 
+_UNDER_ROOTS = {
+    "sin": (1, -1, "cos", 2), "cos": (1, -1, "sin", 2), "tan": (1, 1, "cos", -2),
+    "tanh": (1, -1, "cosh", -2), "sinh": (1, 1, "cosh", 2), "cosh": (-1, 1, "sinh", 2),
+}  # fmt: skip
+"""f -> a, b, g, k where a + b*f**2 is g**k."""
+
+
+def roots_named(t: v.Tensor) -> v.Tensor:
+    """sqrt(1 - tanh(u)**2) as 1/cosh(u), sqrt(1 - cos(u)**2) as abs(sin(u))."""
+
+    def change(u: v.Tensor) -> v.Tensor:
+        found = []
+        for m, c in u.terms.items():
+            kept, term = [], v.UNIT
+            for b, i, e in m:
+                square = _square(b) if e.denominator > 1 and b.kind == "sum" else None
+                if square is None or v.bound_of([(b, i, e)]):
+                    kept.append((b, i, e))
+                else:
+                    term = v.mul(term, v.power(v.place(square, i), e))
+            found.append(v.mul(v.product(kept, c, v.bound_of(kept)), term))
+        return v.add(*found)
+
+    return inside_groups(t, change, True)
+
+
+def _square(b: v.Base) -> v.Tensor | None:
+    """The one square that a group of 1 and another square is; None where it is none."""
+    terms = dict(b.args[0].terms)
+    unit = terms.pop((), None)
+    if len(terms) != 1:
+        return None
+    ((m, c),) = terms.items()
+    f, i, e = m[0]
+    if len(m) > 1 or e != 2 or not is_call(f, *_UNDER_ROOTS):
+        return None
+    *wanted, name, k = _UNDER_ROOTS[f.name]
+    if wanted != [unit, c]:
+        return None
+    return v.product([(*g[:2], g[2] * k) for g in call(name, f, i)], _ONE, ())
+
+
 def double_angles(t: v.Tensor) -> list[v.Tensor]:
-    """sin*cos as sin(2u)/2, cos**2 - sin**2 and 2*cos**2 - 1 as cos(2u); hyperbolic ones too."""
+    """sin*cos as sin(2u)/2, cos**2 - sin**2 and 2*cos**2 - 1 as cos(2u); hyperbolic ones too.
+
+    The other way too: 1 - cos(2u) as 2*sin(u)**2.
+    """
     seen = {t.key}
     forms = []
     for changes in (
         (_doubled_squares,),
         (_doubled_products,),
-        (_doubled_squares, _doubled_products),
+        (_doubled_squares, _doubled_products, _doubled_products),
+        (_halved,),
     ):
         found = t
         for change in changes:
@@ -136,6 +182,32 @@ def _doubled_squares(t: v.Tensor) -> v.Tensor:
                 name = "cos" if b.name in ("sin", "cos") else "cosh"
                 angle = call(name, b, i, v.scale(b.args[0], 2))
                 extra.append(v.product([*rest, *angle], c * half * sign, v.bound_of(m)))
+    return v.add(v.Tensor(terms), *extra) if extra else t
+
+
+_HALVES = {("cos", -1): ("sin", 1), ("cos", 1): ("cos", 1), ("cosh", -1): ("sinh", -1),
+           ("cosh", 1): ("cosh", 1)}  # fmt: skip
+"""f and sign -> g and sign where 1 + sign*f(2u) is 2*sign*g(u)**2."""
+
+
+def _halved(t: v.Tensor) -> v.Tensor:
+    terms = dict(t.terms)
+    extra = []
+    for m, c in t.terms.items():
+        for b, i, e in m:
+            if m not in terms or e != 1 or not is_call(b, "cos", "cosh") or v.bound_of([(b, i, e)]):
+                continue
+            if any(k.denominator > 1 or k.numerator % 2 for k in b.args[0].terms.values()):
+                continue
+            rest = [f for f in m if f[:2] != (b, i)]
+            ((other, _),) = v.product(rest, _ONE, v.bound_of(rest)).terms.items()
+            if abs(terms.get(other, 0)) != abs(c):
+                continue
+            whole = terms[other]
+            name, sign = _HALVES[b.name, 1 if whole == c else -1]
+            half = [(*f[:2], f[2] * 2) for f in call(name, b, i, v.scale(b.args[0], _ONE / 2))]
+            extra.append(v.product([*rest, *half], 2 * sign * whole, v.bound_of(m)))
+            del terms[m], terms[other]
     return v.add(v.Tensor(terms), *extra) if extra else t
 
 

@@ -41,6 +41,7 @@ from gradcli.symbolic.relations import (
     logarithms_named,
     powers_joined,
     powers_named,
+    roots_named,
     squares_exchanged,
 )
 from gradcli.symbolic.text import Text
@@ -50,6 +51,7 @@ _EXCHANGES = (
     ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
 )  # fmt: skip
 _SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
+_ANGLES = _SQUARES | {"tan", "tanh"}
 _GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
 _NAMED = _SQUARES | {"exp", "sigmoid"}
 _TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
@@ -120,6 +122,8 @@ class _Search:
     def _all(self) -> Iterator[v.Tensor | None]:
         """As it stands, rearranged, by its normal form."""
         t = self.t
+        if self.calls & _ANGLES:
+            t = _tried(roots_named, t) or t
         if self.calls & _TIDIED:
             yield t
             if "where" in self.calls:
@@ -156,6 +160,9 @@ class _Search:
             for gone in _GONE if squares else _GONE[:1]:
                 for shape in _tried(partial(_by_parts, gone=gone), start) or ():
                     yield from self._spelled(_tried(tidied, shape), start is not t)
+        for start in dict.fromkeys((t, _tried(opened, t) or t)) if t.free() else ():
+            for shape in _tried(_coefficients, start) or ():
+                yield from self._spelled(shape)
 
     def _arranged(self, t: v.Tensor) -> Iterator[v.Tensor]:
         """A tensor as it is, factored and multiplied out."""
@@ -238,13 +245,29 @@ def _by_parts(t: v.Tensor, gone: frozenset[str]) -> list[v.Tensor]:
     What is below the line in one branch of a choice stays there: the other may be defined where
     it is not.
     """
-    parts: dict[tuple, dict] = {}
-    for m, c in t.terms.items():
-        kept = tuple(f for f in m if f[0].kind == "delta" or is_call(f[0], "where"))
-        rest = tuple(f for f in m if f not in kept)
-        parts.setdefault(kept, {})[rest] = c
+    parts = _parts(t, lambda f: f[0].kind == "delta" or is_call(f[0], "where"))
     if set(parts) == {()}:
         return arrangements(t, gone)
+    return _each_arranged(parts, gone)
+
+
+def _coefficients(t: v.Tensor) -> list[v.Tensor]:
+    """The arrangements of what scalars stand before each vector or matrix."""
+    parts = _parts(t, lambda f: bool(f[1]))
+    return _each_arranged(parts, frozenset()) if len(parts) < len(t.terms) else []
+
+
+def _parts(t: v.Tensor, stays: Callable[[tuple], bool]) -> dict[tuple, dict]:
+    """The terms by those of their factors that stay as they are."""
+    parts: dict[tuple, dict] = {}
+    for m, c in t.terms.items():
+        kept = tuple(f for f in m if stays(f))
+        rest = tuple(f for f in m if f not in kept)
+        parts.setdefault(kept, {})[rest] = c
+    return parts
+
+
+def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Tensor]:
     shapes = {kept: arrangements(v.Tensor(part), gone) for kept, part in parts.items()}
     found = []
     for one in [*parts, None]:

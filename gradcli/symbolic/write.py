@@ -15,7 +15,7 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
 from gradcli.symbolic.collect import Piece, gathered
-from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise
+from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.write_choices import SIGNS, choice, comparison
@@ -227,7 +227,10 @@ class Writer:
                 if isinstance(f.text, Acting):
                     both = (f.text, Acting(f.text.b, True, self.resized))
                 else:
-                    symmetric = f.base is not None and "symmetric" in f.base.traits
+                    symmetric = (
+                        f.text.key in self.symmetric if f.base is None
+                        else "symmetric" in f.base.traits
+                    )  # fmt: skip
                     both = atom(f.text, symmetric, exponent)
                     if symmetric:
                         self.symmetric.add(both[0].key)
@@ -312,18 +315,21 @@ class Writer:
             masked = chain[0].mask(w.called("outer", elementwise(left), elementwise(right)))
             if masked is not None:
                 return Piece(c, tops, below, (masked,), 2)
+        entries = reciprocal(chain)
         if left:
-            every = elementwise([Vector(chain), *columns, *right])
+            every = elementwise([entries, *columns, *right])
+            if right:
+                outer = w.called("outer", elementwise(left), elementwise(right))
+                every = min(elementwise([entries, Vector((outer,))]), every, key=lambda x: x.cost)
             ends = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
             plain = w.joined([x for x in (ends[0], *chain, ends[1]) if x is not None], "@")
-            if every.cost < plain.cost:
+            if every.cost < plain.cost or (right and len(chain) == 1):
                 return Piece(c, tops, below, (every,), 2)
-        if left and right and len(chain) == 1:
-            outer = w.called("outer", elementwise(left), elementwise(right))
-            return Piece(c, tops, below, (w.binary("*", chain[0], outer),), 2)
         if left:
             chain = (w.called("diag", elementwise(left)), *chain)
         if right and not left:
+            if entries.exponent < 0:
+                return Piece(c, tops, below, (elementwise([*right, entries]),), 2)
             whole = w.joined(chain, "@")
             if all(x.exponent < 0 for x in right):  # over a row: entry by entry, as over a number
                 rows = [w.raised(x.text(), -x.exponent) for x in right]

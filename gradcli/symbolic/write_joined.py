@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
-from gradcli.symbolic.base import Base
+from gradcli.symbolic.base import Base, Label
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.write_parts import reshaped, size_text
 
@@ -53,14 +53,19 @@ def _reach(factors: Sequence[tuple], f: tuple, labels: set) -> list[tuple] | Non
     return found
 
 
-def _text(writer: Any, factors: Sequence[tuple], labels: Sequence[v.Label]) -> Text:
+def _tensor(factors: Sequence[tuple], labels: Sequence[Label]) -> v.Tensor:
+    """Factors over local labels, which stand for these."""
     names = {x: (x[0], i) for i, x in enumerate(labels)}
     moved = [(b, tuple(names.get(x, x) for x in idx), e) for b, idx, e in factors]
-    t = v.product(moved, ONE, v.bound_of(moved))
+    return v.product(moved, ONE, v.bound_of(moved))
+
+
+def _text(writer: Any, factors: Sequence[tuple], labels: Sequence[Label]) -> Text:
+    t = _tensor(factors, labels)
     for b in v.bases_of(t):
         if b.serial not in writer.written:
             writer.written[b.serial] = writer.base(b)
-    return writer.sum(t, tuple(names.values()), True)
+    return writer.sum(t, tuple((x[0], i) for i, x in enumerate(labels)), True)
 
 
 def _without(factors: Sequence[tuple], gone: Sequence[tuple]) -> list[tuple]:
@@ -125,15 +130,32 @@ def _blocks(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
         parts = [_reach(rest, f, set(pair)) for pair in pairs]
         if None in parts or any(h is o for h in parts[0] or () for o in parts[1] or ()):
             continue
-        texts = []
-        for part, pair in zip(parts, pairs, strict=True):
-            if pair[0] == pair[1] and not part:
-                texts.append(w.called("eye", size_text(writer.resized(pair[0][0]))))
-            elif pair[0] == pair[1]:
-                texts.append(w.called("diag", _text(writer, part or (), pair[:1])))
-            elif part:
-                texts.append(_text(writer, part, pair))
-        if len(texts) == 2:
-            gone = [f, g, *(parts[0] or ()), *(parts[1] or ())]
-            return [*_without(factors, gone), (w.called("kron", *texts), (k, far), ONE)]
+        if not all(part or pair[0] == pair[1] for part, pair in zip(parts, pairs, strict=True)):
+            continue
+        down = [_block(writer, part, pair) for part, pair in zip(parts, pairs, strict=True)]
+        up = [_block(writer, part, pair[::-1]) for part, pair in zip(parts, pairs, strict=True)]
+        ends = (k, far)
+        if sum(x.cost for x in up) < sum(x.cost for x in down):
+            down, ends = up, (far, k)
+        gone = [f, g, *(parts[0] or ()), *(parts[1] or ())]
+        whole = w.called("kron", *down)
+        if all(_alike(part, pair) for part, pair in zip(parts, pairs, strict=True)):
+            writer.symmetric.add(whole.key)
+        return [*_without(factors, gone), (whole, ends, ONE)]
     return None
+
+
+def _alike(part: list[tuple] | None, pair: tuple[Label, Label]) -> bool:
+    """Whether a block is its own transpose."""
+    if pair[0] == pair[1] or not part or pair[0][0] != pair[1][0]:
+        return pair[0] == pair[1]
+    return _tensor(part, pair) == _tensor(part, pair[::-1])
+
+
+def _block(writer: Any, part: list[tuple] | None, pair: tuple[Label, Label]) -> Text:
+    """What stands between two labels as a matrix; a diagonal one where they are the same."""
+    if pair[0] != pair[1]:
+        return _text(writer, part or [], pair)
+    if part:
+        return w.called("diag", _text(writer, part, pair[:1]))
+    return w.called("eye", size_text(writer.resized(pair[0][0])))

@@ -52,6 +52,14 @@ NAMED = [
     ("sqrt(x**2*y**2)", "abs(y)*sign(x)"),
     ("x/abs(x)", "0"),
     ("acos(1/x)", "1/(sqrt(x**2 - 1)*abs(x))"),
+    ("asin(tanh(x))", "1/cosh(x)"),
+    ("asinh(sinh(x))", "1"),
+    ("asinh(tan(x))", "1/abs(cos(x))"),
+    ("acosh(cosh(x))", "sign(sinh(x))"),
+    ("asin(cos(x))", "-sign(sin(x))"),
+    ("x/2 - sin(2*x)/4", "sin(x)**2"),
+    ("sinh(4*x)/2 - 2*x", "4*sinh(2*x)**2"),
+    ("sin(x)**4 + cos(x)**4", "-sin(4*x)"),
 ]
 
 

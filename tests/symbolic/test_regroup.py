@@ -55,6 +55,15 @@ def text(expression: str, wrt: str, **more: str) -> str:
         (
             "sum(where(abs(x) < c, x**2/2, c*(abs(x) - c/2)))", "x", "clamp(x, -c, c)",
         ),
+        (
+            "y.T @ K @ inv(K.T @ K + c*eye(n)) @ K.T @ y", "c",
+            "-norm(inv(K.T @ K + c*eye(n)) @ K.T @ y)**2",
+        ),
+        ("sum(softmax(x)**c)", "x", "c*(softmax(x)**c - sum(softmax(x)**c)*softmax(x))"),
+        # entries, one matrix with several numbers
+        ("sum(prod(X, 1))", "X", "prod(X, 1, True)/X"),
+        ("sum(log(X)/x)", "X", "1/(x*X)"),
+        ("x.T @ (A*B) @ x", "A", "B*outer(x, x)"),
         # one function of one denominator, one sign, one length
         ("c*sum(log(x))", "c", "sum(log(x))"),
         ("norm(x, 1)**2", "x", "2*norm(x, 1)*sign(x)"),
@@ -124,3 +133,35 @@ def test_terms_that_share_a_factor_and_cancel_leave_nothing() -> None:
     text = "amax(lerp(cumsum(b, 0) - amax(cumsum(b, 0)), flip(y, 0), 0.3))"
     result = diff(text, "b", declared={"b": "vector:n", "y": "vector:n"})
     assert result.checked is not None and result.checked["max_rel_error"] < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("(norm(x) - c)**2/2", "c*outer(x, x)/norm(x)**3 + (1 - c/norm(x))*eye(n)"),
+        (
+            "a*(norm(x - w) - c)**2/2",
+            "a*((1 - c/norm(x - w))*eye(n) + c*outer(x - w, x - w)/norm(x - w)**3)",
+        ),
+        ("a*norm(x) + b*dot(x, x)", "(a/norm(x) + 2*b)*eye(n) - a*outer(x, x)/norm(x)**3"),
+    ],
+)  # fmt: skip
+def test_numbers_before_one_matrix_are_added_up(expression: str, answer: str) -> None:
+    shapes = {"x": "vector:n", "a": "scalar", "b": "scalar", "c": "scalar", "w": "vector:n"}
+    used = {k: d for k, d in shapes.items() if k in expression}
+    assert diff(expression, "x", order=2, declared=used).text == answer
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("norm(kron(A, B) @ x - y)**2", "2*kron(A, B).T @ (kron(A, B) @ x - y)"),
+        ("norm(kron(S, S) @ x - y)**2", "2*kron(S, S) @ (kron(S, S) @ x - y)"),
+        ("x.T @ kron(A, eye(3)) @ x", "kron(A + A.T, eye(3)) @ x"),
+        ("x.T @ kron(A, B) @ x", "(kron(A, B) + kron(A, B).T) @ x"),
+    ],
+)
+def test_kron_is_written_without_needless_transposes(expression: str, answer: str) -> None:
+    shapes = {"A": "matrix:n,n", "B": "matrix:m,m", "S": "matrix:n,n symmetric"}
+    used = {k: d for k, d in shapes.items() if f"{k}," in expression or f"{k})" in expression}
+    assert diff(expression, "x", declared=used).text == answer
