@@ -151,30 +151,54 @@ def _powers(x: Text) -> bool:
     return _is_power(node)
 
 
-_ROOTS = (n.Number, n.Name)
-
-
 def roots_gathered(
     c: Fraction, top: list[Text], below: list[Text]
 ) -> tuple[Fraction, list[Text], list[Text]]:
-    """``sqrt(2)*u/(2*sqrt(pi))`` as ``u/sqrt(2*pi)``, ``sqrt(2)*sqrt(pi)`` as ``sqrt(2*pi)``."""
-    both = [next((t for t in top if _root_of(t, kind) is not None), None) for kind in _ROOTS]
-    if both[0] is not None and both[1] is not None and _root_of(both[1], n.Name).id == "pi":
-        inner = binary("*", Text(_root_of(both[0], n.Number), 0), name("pi"))
-        return c, [called("sqrt", inner), *(t for t in top if t not in both)], below
-    other = next((t for t in below if _root_of(t, n.Name) is not None), None)
-    if other is None or _root_of(other, n.Name).id != "pi":
-        return c, top, below
-    for t in top:
+    """``sqrt(2)*u/(2*sqrt(pi))`` as ``u/sqrt(2*pi)``, ``sqrt(2)*sqrt(x)`` as ``sqrt(2*x)``."""
+    pi = next((t for t in below if _root_of(t, n.Name) == "pi"), None)
+    for i, t in enumerate(top) if pi is not None else ():
         number = _root_of(t, n.Number)
-        if number is None or c.denominator % number.value:
+        if not number:
             continue
-        whole = called("sqrt", binary("*", Text(number, 0), name("pi")))
-        rest = [x for x in below if x is not other]
-        return c * number.value, [x for x in top if x is not t], [whole, *rest]
-    return c, top, below
+        below = [x for x in below if x is not pi]
+        if c.denominator % number == 0:
+            top = [*top[:i], *top[i + 1 :]]
+            below.insert(0, called("sqrt", binary("*", numeral(number), name("pi"))))
+            c *= number
+        else:
+            ratio = called("sqrt", binary("/", numeral(number), name("pi")))
+            top = [*top[:i], ratio, *top[i + 1 :]]
+        break
+    return c, one_root(top), one_root(below)
 
 
-def _root_of(x: Text, kind: type) -> n.Expr | None:
+def one_root(parts: list[Text]) -> list[Text]:
+    """Factors with their square roots as one, where those are no quotients."""
+    roots: list[tuple[Text, Text]] = []
+    for t in parts:
+        under = inside(t, "sqrt")
+        if under is not None and not (isinstance(under.node, n.Binary) and under.node.op == "/"):
+            roots.append((t, under))
+    if len(roots) < 2:
+        return parts
+    number, inner = 1, []
+    for _, under in roots:
+        if isinstance(under.node, n.Number) and isinstance(under.node.value, int):
+            number *= under.node.value
+        else:
+            inner.append(under)
+    inner.sort(key=lambda x: x.key != "pi")
+    if number != 1:
+        inner.insert(0, numeral(number))
+    place = parts.index(roots[0][0])
+    gone = {id(t) for t, _ in roots}
+    rest = [t for t in parts[place + 1 :] if id(t) not in gone]
+    return [*parts[:place], called("sqrt", joined(inner)), *rest]
+
+
+def _root_of(x: Text, kind: type) -> object:
+    """The number or the name that a text is the root of, None where it is not."""
     inner = inside(x, "sqrt")
-    return inner.node if inner is not None and isinstance(inner.node, kind) else None
+    if inner is None or not isinstance(inner.node, kind):
+        return None
+    return inner.node.id if kind is n.Name else inner.node.value

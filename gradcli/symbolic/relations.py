@@ -256,25 +256,6 @@ def balanced(t: v.Tensor) -> v.Tensor:
     return replaced(t, change)
 
 
-def exponents_joined(t: v.Tensor) -> v.Tensor:
-    """exp(u)*exp(w) as exp(u + w)."""
-
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            exps = [f for f in m if is_call(f[0], "exp") and not v.bound_of([f])]
-            if len(exps) > 1:
-                rest = [f for f in m if f not in exps]
-                parts = [v.scale(v.place(b.args[0], i), e) for b, i, e in exps]
-                whole = applied("exp", (v.add(*parts),))
-                found.append(v.mul(v.product(rest, c, v.bound_of(rest)), whole))
-            else:
-                found.append(v.Tensor({m: c}))
-        return v.add(*found)
-
-    return inside_groups(t, change)
-
-
 def powers_joined(t: v.Tensor) -> v.Tensor:
     """x**a*x**b as x**(a + b)."""
 

@@ -21,6 +21,7 @@ from gradcli.symbolic.algebra import (
     opened,
 )
 from gradcli.symbolic.arrangements import arrangements
+from gradcli.symbolic.exponents import exponents_joined, exponents_met
 from gradcli.symbolic.guards import choices_met, known_sides, unguarded
 from gradcli.symbolic.inverse_products import inverses_joined
 from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
@@ -35,7 +36,6 @@ from gradcli.symbolic.regroup import (
 from gradcli.symbolic.relations import (
     balanced,
     double_angles,
-    exponents_joined,
     hyperbolic,
     is_call,
     logarithms_named,
@@ -124,6 +124,8 @@ class _Search:
         t = self.t
         if self.calls & _ANGLES:
             t = _tried(roots_named, t) or t
+        if self.calls >= {"exp", "log"} and not self.single:
+            t = _tried(exponents_met, t) or t
         if self.calls & _TIDIED:
             yield t
             if "where" in self.calls:

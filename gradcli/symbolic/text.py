@@ -146,8 +146,7 @@ def scaled(c: Fraction, numerators: Sequence[Text], denominators: Sequence[Text]
     """``c`` times a product over a product. The sign of c is that of the whole."""
     top = list(numerators)
     below = list(denominators)
-    if len(top) > 1:
-        c, top, below = roots_gathered(c, top, below)
+    c, top, below = roots_gathered(c, top, below)
     c, top, below = _root_below(c, top, below)
     number, under = c.as_integer_ratio()
     if top and under == 1 and (number == 1 or number == -1):

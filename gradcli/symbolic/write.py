@@ -374,8 +374,11 @@ class Writer:
             sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
             sides[0 if found[0].args[1].number() else 1][rest] = c
         pieces = [self.piece(m, c, labels) for m, c in plain.items()]
+        inside = {}
+        for p, (m, c) in zip(pieces, plain.items(), strict=True):
+            inside[p] = multiplied(self, p, m, c)
         if len(plain) == 1 and not choices:
-            pieces = [multiplied(self, pieces[0], *next(iter(plain.items())))]
+            pieces = [*inside.values()]
         for (condition, idx), sides in choices.items():
             own = tuple((d, i) for i, d in enumerate(x[0] for x in idx))
             test = self.sum(condition, own, True)
@@ -396,6 +399,9 @@ class Writer:
                 else:
                     self.fill(best, labels)
         found = gathered(pieces)
+        others = [inside.get(p, p) for p in pieces]
+        if others != pieces:
+            found = min(found, gathered(others), key=lambda x: x.cost)
         return row_spread(self, found) if len(labels) == len(t.terms) == 1 else found
 
     def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
