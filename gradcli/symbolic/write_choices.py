@@ -59,17 +59,22 @@ def _apart(writer: Any, b: v.Base) -> v.Tensor | None:
 def choice(test: Text, yes: Text, no: Text, positive: Collection[str]) -> Text:
     """``where(test, yes, no)``; u within bounds, else the nearer bound, as ``clamp(u, -d, d)``.
 
-    ``positive`` are variables that may be such a bound.
+    The larger and the smaller of two by their names. ``positive`` are variables that may be such a
+    bound.
     """
     found = w.called("where", test, yes, no)
     node = test.node
-    if not isinstance(node, n.Compare) or node.ops[0] not in _FLIPPED or len(node.ops) > 1:
+    if not isinstance(node, n.Compare) or node.ops[0] not in ("<", "<=", ">", ">="):
+        return found
+    if len(node.ops) > 1:
         return found
     ends = (node.left, node.rights[0])
     size, bound = ends if node.ops[0] in ("<", "<=") else ends[::-1]
-    if node.ops[0] in ("==", "!=") or not n.same(
-        size, n.Call(n.Name("abs"), (yes.node,), ())
-    ):  # fmt: skip
+    if n.same(size, no.node) and n.same(bound, yes.node):
+        return _extreme("max", ends, yes, no)
+    if n.same(size, yes.node) and n.same(bound, no.node):
+        return _extreme("min", ends, yes, no)
+    if not n.same(size, n.Call(n.Name("abs"), (yes.node,), ())):
         return found
     if isinstance(bound, n.Number):
         if not bound.value > 0:
@@ -85,3 +90,15 @@ def choice(test: Text, yes: Text, no: Text, positive: Collection[str]) -> Text:
     d = Text(bound, test.cost - yes.cost - 2)
     clamped = w.called("clamp", yes, w.negated(d), d)
     return clamped if clamped.cost < found.cost else found
+
+
+def _extreme(name: str, ends: tuple[n.Expr, n.Expr], yes: Text, no: Text) -> Text:
+    """``max(u, a)`` or ``min(u, a)``; the smaller of that and b as ``clamp(u, a, b)``."""
+    sides = (yes, no) if n.same(ends[0], yes.node) else (no, yes)
+    for u, high in (sides, sides[::-1]):
+        node = u.node
+        larger = isinstance(node, n.Call) and n.same(node.func, n.Name("max"))
+        if name == "min" and larger and len(node.args) == 2 and not node.keywords:
+            args = (*node.args, high.node)
+            return Text(n.Call(n.Name("clamp"), args, ()), u.cost + high.cost)
+    return w.called(name, *sides)
