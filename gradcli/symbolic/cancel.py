@@ -20,6 +20,9 @@ def inverses_cancelled(merged: Mapping[tuple[Base, tuple], Fraction], bound: set
             continue
         ((core, _),) = b.args[0].terms.items()
         core = core[0][0]
+        found = _product_cancelled(merged, bound, (b, idx), core)
+        if found is not None:
+            return found
         for (other, at), e2 in merged.items():
             if other is not core or e2 != 1 or at[0] == at[1]:
                 continue
@@ -37,6 +40,67 @@ def inverses_cancelled(merged: Mapping[tuple[Base, tuple], Fraction], bound: set
                 left, right = idx[1 - i], at[1 - j]
                 bound.discard(x)
                 return [*rest, (base("delta", "", (), (x[0], x[0])), (left, right), ONE)]
+    return None
+
+
+def _product_cancelled(
+    merged: Mapping[tuple[Base, tuple], Fraction], bound: set, inverse: tuple, core: Base
+) -> list | None:
+    """The factors with inv(A @ B) beside A and B carried out; None where there is none."""
+    if core.kind != "sum" or len(core.args[0].terms) != 1:
+        return None
+    ((pattern, c),) = core.args[0].terms.items()
+    _, idx = inverse
+    if c != 1 or any(e != 1 for _, _, e in pattern):
+        return None
+    sides = [(1, 0), (0, 1)]
+    if "symmetric" in core.traits:
+        sides += [(0, 0), (1, 1)]
+    for here, end in sides:
+        x = idx[here]
+        if x not in bound:
+            continue
+        first = core.dims[end], end
+        found = _matched(merged, pattern, first, x)
+        if found is None:
+            continue
+        used, names = found
+        far = names.pop((core.dims[1 - end], 1 - end))
+        del names[first]
+        gone = {inverse, *used}
+        rest = [(*f, e) for f, e in merged.items() if f not in gone]
+        inner = {x, *names.values()}
+        if far in inner or not inner <= bound or any(inner & set(f[1]) for f in rest):
+            continue
+        if idx[1 - here] in inner:
+            continue
+        bound -= inner
+        return [*rest, (base("delta", "", (), (x[0], x[0])), (idx[1 - here], far), ONE)]
+    return None
+
+
+def _matched(
+    merged: Mapping[tuple[Base, tuple], Fraction], pattern: tuple, first: tuple, x: tuple
+) -> tuple[list, dict] | None:
+    """Factors that are a pattern's, and what its labels are there; ``first`` of them is ``x``."""
+    waiting: list[tuple[list, dict, list]] = [([], {first: x}, list(pattern))]
+    while waiting:
+        used, names, left = waiting.pop()
+        if not left:
+            return used, names
+        one = next((f for f in left if any(k in names for k in f[1])), left[0])
+        rest = [f for f in left if f is not one]
+        for key, e in merged.items():
+            if key[0] is not one[0] or e != 1 or key in used:
+                continue
+            turns = [key[1]]
+            if "symmetric" in key[0].traits and len(key[1]) == 2:
+                turns.append(key[1][::-1])
+            for at in turns:
+                if all(names.get(k, y) == y for k, y in zip(one[1], at, strict=True)):
+                    more = dict(zip(one[1], at, strict=True))
+                    if len(more) == len(set(at)) == len(at):
+                        waiting.append(([*used, key], {**names, **more}, rest))
     return None
 
 

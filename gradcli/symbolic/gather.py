@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from gradcli.language import nodes as n
-from gradcli.symbolic.tree import Text, binary, called, inside, joined, name, numeral
+from gradcli.symbolic.tree import Text, binary, called, inside, joined, name, numeral, operations
 
 
 def is_difference(node: n.Expr) -> bool:
@@ -128,18 +128,8 @@ def _factors(x: Text) -> list[Text]:
         return [x]
     parts = [node, *reversed(found)]
     if not all(_is_power(p) or isinstance(p, n.Name | n.Number) for p in parts):
-        return [x]  # the costs of the others are not known here
-    return [Text(p, _cost(p)) for p in parts]
-
-
-def _cost(node: n.Expr) -> int:
-    """The operations in a small tree of names, numbers and signs."""
-    waiting, total = [node], 0
-    while waiting:
-        one = waiting.pop()
-        total += isinstance(one, n.Binary | n.Call | n.Attribute | n.Compare)
-        waiting += n.children(one)
-    return total
+        return [x]
+    return [Text(p, operations(p)) for p in parts]
 
 
 def _powers(x: Text) -> bool:

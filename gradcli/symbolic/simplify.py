@@ -89,7 +89,8 @@ def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None)
         scalars = {b.name for b in bases if b.kind in ("name", "size") and not b.dims}
         joined = [inverses_joined(x, scalars) for x in found]
         found += [x for x in joined if x is not None]
-    found.sort(key=lambda x: x.cost)
+    # Among equals A.T @ (u*v) before (A.T*u) @ v.
+    found.sort(key=lambda x: (x.cost, x.key.count(".T*")))
     if len(dims) < 3 and "einsum(" in found[0].key:  # it says little where matrices can say it
         found.sort(key=lambda x: "einsum(" in x.key)
     return found

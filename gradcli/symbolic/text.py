@@ -25,6 +25,7 @@ from gradcli.symbolic.tree import (
     less_its_mean,
     name,
     numeral,
+    operations,
     quoted,
     transposed,
     whole,
@@ -32,8 +33,8 @@ from gradcli.symbolic.tree import (
 
 __all__ = [
     "Text", "averaged", "binary", "called", "choice", "chosen", "compared", "indexed", "inside",
-    "joined", "less_its_mean", "n", "name", "negated", "numeral", "prepended", "quoted", "raised",
-    "scaled", "total", "transposed", "whole",
+    "joined", "less_its_mean", "n", "name", "negated", "numeral", "operations", "prepended",
+    "quoted", "raised", "scaled", "total", "transposed", "whole",
 ]  # fmt: skip
 
 

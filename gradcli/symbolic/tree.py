@@ -38,6 +38,20 @@ class Text:
         return self._key
 
 
+def operations(node: n.Expr) -> int:
+    """The cost of a tree: as ``Text`` adds it up, for a part of one."""
+    waiting: list[n.Node] = [node]
+    total = 0
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, n.Unary):
+            total += not isinstance(one.operand, n.Number)
+        else:
+            total += isinstance(one, n.Binary | n.Call | n.Attribute | n.Compare)
+        waiting += n.children(one)
+    return total
+
+
 def name(word: str) -> Text:
     """A name."""
     return Text(n.Name(word), 0)
@@ -162,5 +176,18 @@ def joined(parts: Sequence[Text], op: str = "*") -> Text:
     """Parts with an operator between them, from the left."""
     found = parts[0]
     for part in parts[1:]:
-        found = binary(op, found, part)
+        found = binary(op, found, part) if op != "*" else _times(found, part)
     return found
+
+
+def _times(left: Text, right: Text) -> Text:
+    """``a*(b*c)`` as ``a*b*c``."""
+    spine: list[n.Binary] = []
+    node = right.node
+    while isinstance(node, n.Binary) and node.op in ("*", "/"):
+        spine.append(node)
+        node = node.left
+    first = n.Binary("*", left.node, node)
+    for part in reversed(spine):
+        first = n.Binary(part.op, first, part.right)
+    return Text(first, left.cost + right.cost + 1)

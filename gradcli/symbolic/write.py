@@ -14,8 +14,9 @@ from typing import Any
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
-from gradcli.symbolic.collect import Piece, gathered
+from gradcli.symbolic.collect import gathered
 from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
+from gradcli.symbolic.pieces import Piece
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.write_choices import SIGNS, choice, comparison
@@ -24,6 +25,7 @@ from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone
 from gradcli.symbolic.write_reduced import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.write_stacks import stacked
 from gradcli.symbolic.write_terms import (
+    above_and_below,
     averaged,
     column,
     diagonal_piece,
@@ -31,7 +33,6 @@ from gradcli.symbolic.write_terms import (
     multiplied,
     on_diagonal,
     outer_piece,
-    place_of,
     vector_piece,
 )
 
@@ -214,13 +215,12 @@ class Writer:
         ``ends`` are the labels of a delta that the product stands beside.
         """
         graph = Graph(self.sums)
-        tops: list[Text] = []
-        below: list[Text] = []
+        scalars: list[tuple[Text, Fraction]] = []
         factors = self.prepared(m)
         for f in self.operands(on_diagonal(self, factors, ends) if ends else factors):
             idx, exponent = f.idx, f.exponent
             if not idx:
-                (tops if exponent > 0 else below).append(w.raised(f.text, abs(exponent)))
+                scalars.append((f.text, exponent))
             elif len(idx) == 1:
                 graph.hang(idx[0], Vector((f.text,), exponent))
             elif len(idx) == 2:
@@ -237,8 +237,7 @@ class Writer:
                 graph.matrices.append(Matrix(idx[0], idx[1], (both,)))
             else:
                 raise no_closed_form("a tensor of more than two dimensions")
-        tops.sort(key=place_of)
-        return graph, tops, below
+        return graph, *above_and_below(scalars)
 
     def prepared(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
         """The factors, with those taken together that are written as one."""

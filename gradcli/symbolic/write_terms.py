@@ -5,6 +5,7 @@ What is no matrix product is written by letters, as an einsum.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +13,8 @@ from gradcli.ops.core import OPERATORS
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
 from gradcli.symbolic.calls import applied
-from gradcli.symbolic.collect import Piece
 from gradcli.symbolic.contraction import Graph, Vector, elementwise
+from gradcli.symbolic.pieces import Piece
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.write_joined import unjoined
 
@@ -160,8 +161,7 @@ def averaged(writer: Any, p: Piece) -> Piece:
 
 def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
     """A term as scalars and an einsum, which takes every sum and every shape."""
-    tops: list[Text] = []
-    below: list[Text] = []
+    scalars: list[tuple[Text, Fraction]] = []
     letters = {x: chr(ord("i") + i) for i, x in enumerate(labels)}
     parts: list[str] = []
     operands: list[Text] = []
@@ -171,7 +171,7 @@ def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...
     for f in writer.operands(factors):
         text, exponent, idx = f.text, f.exponent, f.idx
         if not idx:
-            (tops if exponent > 0 else below).append(w.raised(text, abs(exponent)))
+            scalars.append((text, exponent))
             continue
         for x in idx:
             if x not in letters:
@@ -184,7 +184,7 @@ def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...
         if not any(letters[x] in p for p in parts):
             parts.append(letters[x])
             operands.append(w.called("ones", writer.dimension(x[0])))
-    tops.sort(key=place_of)
+    tops, below = above_and_below(scalars)
     if len(parts) == 1 and parts[0] == "".join(letters[x] for x in labels):
         return Piece(c, tops, below, (operands[0],), 2 if labels else 0)
     equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
@@ -210,6 +210,17 @@ def multiplied(writer: Any, p: Piece, m: v.Monomial, c: Fraction) -> Piece:
             if other.text().cost < p.text().cost:
                 return other
     return p
+
+
+def above_and_below(scalars: Iterable[tuple[Text, Fraction]]) -> tuple[list[Text], list[Text]]:
+    """Scalar factors above and below the line; those that are written alike as one power."""
+    powers: dict[str, list] = {}
+    for text, exponent in scalars:
+        powers.setdefault(text.key, [text, Fraction(0)])[1] += exponent
+    tops = [w.raised(text, e) for text, e in powers.values() if e > 0]
+    below = [w.raised(text, -e) for text, e in powers.values() if e < 0]
+    tops.sort(key=place_of)
+    return tops, below
 
 
 def place_of(t: Text) -> tuple[int, str]:

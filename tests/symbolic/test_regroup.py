@@ -60,6 +60,16 @@ def text(expression: str, wrt: str, **more: str) -> str:
             "-norm(inv(K.T @ K + c*eye(n)) @ K.T @ y)**2",
         ),
         ("sum(softmax(x)**c)", "x", "c*(softmax(x)**c - sum(softmax(x)**c)*softmax(x))"),
+        # inverses of products
+        ("norm(K @ inv(K.T @ K) @ w)**2", "w", "2*inv(K.T @ K) @ w"),
+        (
+            "norm(y - K @ solve(K.T @ K, K.T @ y))**2", "y",
+            "2*(y - K @ inv(K.T @ K) @ K.T @ y)",
+        ),
+        ("trace(A @ inv(X @ A) @ X @ X)", "X", "eye(n)"),
+        # like terms, entry by entry and in outer products
+        ("dot(x*(A @ w), exp(A @ w))", "w", "A.T @ (x*exp(A @ w)*(A @ w + 1))"),
+        ("dot(x*(A @ w), exp(A @ w))", "A", "outer(x*exp(A @ w)*(A @ w + 1), w)"),
         # entries, one matrix with several numbers
         ("sum(prod(X, 1))", "X", "prod(X, 1, True)/X"),
         ("sum(log(X)/x)", "X", "1/(x*X)"),
@@ -150,6 +160,12 @@ def test_numbers_before_one_matrix_are_added_up(expression: str, answer: str) ->
     shapes = {"x": "vector:n", "a": "scalar", "b": "scalar", "c": "scalar", "w": "vector:n"}
     used = {k: d for k, d in shapes.items() if k in expression}
     assert diff(expression, "x", order=2, declared=used).text == answer
+
+
+def test_terms_that_read_the_same_are_added() -> None:
+    shapes = {"c": "vector:n", "W": "matrix:n,m", "x": "vector:m"}
+    found = diff("dot(c, (W @ x)*ndtr(W @ x))", "x", order=2, declared=shapes).text
+    assert found == ("W.T @ diag(c*exp(-(W @ x)**2/2)*(2 - (W @ x)**2)) @ W/sqrt(2*pi)")
 
 
 @pytest.mark.parametrize(
