@@ -292,14 +292,21 @@ def _softmax(factors: dict, b: v.Base, i: tuple) -> list | None:
         return None
     (axis,) = gone
     front = tuple(i[x[1]] for x in idx if x[1] >= 0)
+    if "symmetric" in exp.traits:  # rows are columns: either way along the last axis
+        axis = len(idx) - 1
     name = "softmax" if axis == len(idx) - 1 else "softmax0"
+    soft = v.base("call", name, exp.args, exp.dims)
     for (other, labels), e in factors.items():
-        apart = tuple(x for k, x in enumerate(labels) if k != axis)
-        if other is exp and e >= 1 and apart == front:
-            factors[b, i] += 1
-            factors[other, labels] -= 1
-            return [(v.base("call", name, exp.args, exp.dims), labels, _ONE)]
-    return None if i else _softmax_inside(factors, b, exp)
+        if other is not exp or e < 1:
+            continue
+        for at in (labels, labels[::-1]) if "symmetric" in exp.traits else (labels,):
+            if at[:axis] + at[axis + 1 :] == front:
+                factors[b, i] += 1
+                factors[other, labels] -= 1
+                return [(soft, at, _ONE)]
+    if i:
+        return _softmax_in_rows(factors, (b, i), exp, soft, axis)
+    return _softmax_inside(factors, b, exp)
 
 
 def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
@@ -332,21 +339,45 @@ def _softmax_weighted(factors: dict, b: v.Base, m: v.Monomial) -> list | None:
 def _softmax_inside(factors: dict, b: v.Base, exp: v.Base) -> list | None:
     """dot(exp(u), w)/sum(exp(u)) is dot(softmax(u), w), which does not overflow; squares too."""
     for (other, labels), e in factors.items():
-        if other is b or other.kind != "sum" or labels or e != 1 or len(other.args[0].terms) > 1:
+        if other is b or other.kind != "sum" or labels or len(other.args[0].terms) > 1:
             continue
         (m,) = other.args[0].terms
         inside = [f[2] for f in m if f[0] is exp]
         power = sum(inside)
-        if not inside or other.args[0].terms[m] != 1 or factors[b, ()] > -power:
+        if e < 1 or e.denominator != 1 or any(k < 1 or k.denominator != 1 for k in inside):
             continue
-        if any(e < 1 or e.denominator != 1 for e in inside):
+        if not inside or other.args[0].terms[m] != 1 or factors[b, ()] > -power * e:
             continue
-        factors[b, ()] += power
-        factors[other, labels] -= 1
+        factors[b, ()] += power * e
+        factors[other, labels] -= e
         soft = v.base("call", "softmax", exp.args, exp.dims)
         moved = [(soft if f[0] is exp else f[0], f[1], f[2]) for f in v.renamed(m)]
         ((whole, _),) = v.product(moved, _ONE, v.bound_of(moved)).terms.items()
-        return list(whole)
+        return [(f, idx, p * e) for f, idx, p in whole]
+    return None
+
+
+def _softmax_in_rows(
+    factors: dict, row: tuple, exp: v.Base, soft: v.Base, axis: int
+) -> list | None:
+    """sum(w*exp(u), 1)/sum(exp(u), 1) is sum(w*softmax(u, 1), 1)."""
+    for (other, labels), e in factors.items():
+        if other is row[0] or other.kind != "sum" or labels != row[1] or e != 1:
+            continue
+        terms = list(other.args[0].terms.items())
+        inside = [f for f in terms[0][0] if f[0] is exp and f[2] == 1]
+        if len(terms) > 1 or terms[0][1] != 1 or len(inside) != 1 or len(labels) != 1:
+            continue
+        at = inside[0][1]
+        if "symmetric" in exp.traits and at[1 - axis][1] < 0:
+            at = at[::-1]
+        if at[1 - axis][1] < 0 or at[axis][1] >= 0:
+            continue
+        factors[row] += 1
+        factors[other, labels] -= 1
+        moved = [(soft, at, _ONE) if f is inside[0] else f for f in terms[0][0]]
+        body = v.product(moved, _ONE, v.bound_of(moved))
+        return [(v.base("sum", "", (body,), other.dims), labels, _ONE)]
     return None
 
 

@@ -325,6 +325,7 @@ def _backward(
                 if want == 1 or upper[i]:
                     found[s.value] = max(want, found.get(s.value, 0))
             continue
+        met = False
         if s.op in ("contract", "solve"):
             asked = _ANY
         elif s.op == "composed":
@@ -345,9 +346,13 @@ def _backward(
             asked = want
             if want == _ANY:
                 asked = 2 if upper[i] else 1
-            if s.op in ("mul", "div", "pow") and asked in [ranks[j] for j in s.inputs]:
-                continue  # the other factor has the rank already: this one may well be a number
+            elif not want and s.op == "mul":
+                asked = ranks[i] or 0
+            # Where the other factor has the rank already, this one may well be a number.
+            met = s.op in ("mul", "div", "pow") and asked in [ranks[j] for j in s.inputs]
         for place, j in enumerate(s.inputs):
+            if met and not (asked == 2 and upper[j]):
+                continue
             if s.op == "composed":
                 asked = _composed_asks(s, place, want)
             elif s.op == "contract":

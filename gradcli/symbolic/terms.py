@@ -34,6 +34,12 @@ SMALL = 1000
 """A number below one over this is no fraction to multiply a sum with, but a decimal."""
 
 
+_ALONG_ONE_SIDE = frozenset(
+    ("cholesky", "softmax", "softmax0", "log_softmax", "log_softmax0")
+)  # fmt: skip
+"""What is no symmetric matrix, even of one."""
+
+
 def base(
     kind: str, name: Any, args: tuple = (), dims: tuple = (), traits: frozenset = frozenset()
 ) -> Base:
@@ -41,7 +47,7 @@ def base(
     made = interned(kind, name, args, dims, traits)
     if args and not made.examined:
         made.examined = True
-        if len(dims) == 2 and dims[0] == dims[1] and name != "cholesky":
+        if len(dims) == 2 and dims[0] == dims[1] and name not in _ALONG_ONE_SIDE:
             turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
             if all(relabel(a, turn) == add(a) for a in args):
                 made.traits |= {"symmetric"}

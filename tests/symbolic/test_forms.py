@@ -73,6 +73,9 @@ def test_names_say_what_is_a_matrix() -> None:
     normal = diff("logdet(Sigma) + (x - mu).T @ inv(Sigma) @ (x - mu)", "mu")
     assert normal.assumed == {"Sigma": "matrix:n,n", "x": "vector:n", "mu": "vector:n"}
     assert diff("R1*I**2", "I").assumed == {"R1": "scalar", "I": "scalar"}
+    square = {"S": "matrix:n,n"}
+    assert diff("sum(C*S)", "S", declared=square).text == "C"
+    assert diff("sum(S/N)", "S", declared=square).text == "ones(n, n)/N"
 
 
 def test_numbers_for_sizes() -> None:
