@@ -342,12 +342,32 @@ def scale(t: Tensor, c: Any) -> Tensor:
 def content(t: Tensor) -> Fraction:
     """What the coefficients share, see ``common``.
 
-    Beside a small decimal number, ``u + 1e-5``, the largest coefficient: that one becomes 1.
+    Beside a small decimal number, ``u + 1e-5``, the largest coefficient: that one becomes 1. A sum
+    over 5 entries counts as 5 means, so that ``5*x - sum(x)`` is 5 times ``x - mean(x)``.
     """
     values = list(t.terms.values())
-    if len(values) > 1 and lcm(*(v.denominator for v in values)) >= SMALL and not in_decimals():
-        return max(abs(v) for v in values)
+    if len(values) > 1:
+        free = t.free()
+        if any(x[0].isdigit() for x in free):
+            values = [c * _averaged(m, free) for m, c in t.terms.items()]
+        if lcm(*(v.denominator for v in values)) >= SMALL and not in_decimals():
+            return max(abs(v) for v in values)
     return common(values)
+
+
+def _averaged(m: Monomial, free: Iterable[Label]) -> int:
+    """Over how many entries a product sums where others in its sum have a label."""
+    own = {x for _, idx, _ in m for x in idx}
+    missing = [x[0] for x in free if x not in own and x[0].isdigit()]
+    count = 1
+    if missing:
+        summed = {x[0] for x in own if x[1] < 0}
+        for b, _, _ in m:
+            if b.kind == "sum" and len(b.args[0].terms) == 1:
+                summed |= {x[0] for x in bound_of(next(iter(b.args[0].terms)))}
+        for size in missing:
+            count *= int(size) if size in summed else 1
+    return count
 
 
 def settled(

@@ -174,7 +174,8 @@ class Writer:
         u, p = self.powers.get(b.serial, _PLAIN)
         if u is not None and e.denominator > 1 and (e * p).denominator == 1:
             inner = w.inside(u, "abs")
-            if inner is not None or (p.denominator == 1 and not p.numerator % 2):
+            signless = isinstance(u.node, w.n.Name) and u.node.id in self.positive
+            if inner is not None or signless or (p.denominator == 1 and not p.numerator % 2):
                 size = w.numeral(p.numerator if p.denominator == 1 else float(p))
                 return w.called("norm", inner or u, size), e * p
         rows = row_length(self, b, e)
@@ -254,7 +255,7 @@ class Writer:
                 continue
             under = v.place(b.args[0], idx)
             for other in m:
-                if other[0] is b or isinstance(other[0], Text) or other[2].denominator != 1:
+                if other[0] is b or isinstance(other[0], Text):
                     continue
                 if other in factors and v.add(v.factor(other[0], other[1])) == under:
                     labels = tuple((d, i) for i, d in enumerate(b.dims))
@@ -274,7 +275,8 @@ class Writer:
         if len(labels) > 2:
             return lettered(self, m, c, labels)
         try:
-            return averaged(self, self.folded(m, c, labels))
+            found = averaged(self, self.folded(m, c, labels))
+            return row_spread(self, found) if len(labels) == 1 else found
         except Fault:
             return lettered(self, m, c, labels)
 
@@ -401,7 +403,7 @@ class Writer:
         others = [inside.get(p, p) for p in pieces]
         if others != pieces:
             found = min(found, gathered(others), key=lambda x: x.cost)
-        return row_spread(self, found) if len(labels) == len(t.terms) == 1 else found
+        return found
 
     def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
         """Whether a factor is a condition's indicator that a where can take over."""

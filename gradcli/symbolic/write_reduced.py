@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcli.symbolic import text as w
 from gradcli.symbolic import value as v
+from gradcli.symbolic.pieces import Piece
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -82,36 +83,38 @@ def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
     return Text(call, writer.written[b.serial].cost - 1)
 
 
-def row_spread(writer: Any, found: Text) -> Text:
+def row_spread(writer: Any, p: Piece) -> Piece:
     """``sum((A - mean(A, 0))**2, 0)/(n - 1)`` as ``var(A, 0)``; what else it is stays."""
-    node = found.node
-    if not isinstance(node, w.n.Binary) or node.op != "/":
-        return found
-    total = node.left
-    if not isinstance(total, w.n.Call) or not w.n.same(total.func, w.n.Name("sum")):
-        return found
-    dims = writer.sums.get(Text(total, 0).key)
-    inner = total.args[0]
-    if dims is None or len(dims) != 1 or len(total.args) != 2 or total.keywords:
-        return found
+    node = p.chain[0].node if len(p.chain) == 1 else None
+    if not isinstance(node, w.n.Call) or not w.n.same(node.func, w.n.Name("sum")):
+        return p
+    dims = writer.sums.get(p.chain[0].key)
+    inner = node.args[0]
+    if dims is None or len(dims) != 1 or len(node.args) != 2 or node.keywords:
+        return p
     if not isinstance(inner, w.n.Binary) or not w.n.same(inner.right, w.numeral(2).node):
-        return found
-    less, count = inner.left, writer.dimension(dims[0])
+        return p
+    less, count, below, c = inner.left, writer.dimension(dims[0]), list(p.below), p.c
     one = w.numeral(1).node
     if isinstance(count.node, w.n.Number):
-        fewer: Any = w.numeral(count.node.value - 1).node
+        c *= count.node.value - 1
+        if c.denominator == p.c.denominator:
+            return p
     else:
         fewer = w.n.Binary("-", count.node, one)
-    if inner.op != "**" or not w.n.same(node.right, fewer):
-        return found
-    if not isinstance(less, w.n.Binary) or less.op != "-":
-        return found
-    keep = (w.n.Literal(True),) if w.n.same(total.args[1], one) else ()
-    mean = w.n.Call(w.n.Name("mean"), (less.left, total.args[1], *keep), ())
+        place = next((i for i, t in enumerate(below) if w.n.same(t.node, fewer)), None)
+        if place is None:
+            return p
+        del below[place]
+    if inner.op != "**" or not isinstance(less, w.n.Binary) or less.op != "-":
+        return p
+    keep = (w.n.Literal(True),) if w.n.same(node.args[1], one) else ()
+    mean = w.n.Call(w.n.Name("mean"), (less.left, node.args[1], *keep), ())
     if not w.n.same(less.right, mean):
-        return found
-    own = found.cost - 4 - (isinstance(fewer, w.n.Binary))
-    return Text(w.n.Call(w.n.Name("var"), (less.left, total.args[1]), ()), (own - 1) // 2 + 1)
+        return p
+    own = (p.chain[0].cost - 4) // 2  # sum, minus, mean and a square; A stands twice
+    named = w.n.Call(w.n.Name("var"), (less.left, node.args[1]), ())
+    return Piece(c, p.tops, below, (Text(named, own + 1),), p.cover)
 
 
 def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:

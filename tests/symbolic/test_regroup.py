@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cost import cost
 
 from gradcli.symbolic import diff
 
@@ -181,3 +182,34 @@ def test_kron_is_written_without_needless_transposes(expression: str, answer: st
     shapes = {"A": "matrix:n,n", "B": "matrix:m,m", "S": "matrix:n,n symmetric"}
     used = {k: d for k, d in shapes.items() if f"{k}," in expression or f"{k})" in expression}
     assert diff(expression, "x", declared=used).text == answer
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("log(var(x))", "2*(x - mean(x))/norm(x - mean(x))**2"),
+        ("norm(x - mean(x))", "(x - mean(x))/norm(x - mean(x))"),
+        ("sum((x - mean(x))**3)", "3*((x - mean(x))**2 - mean((x - mean(x))**2))"),
+        ("norm(x + sum(x))**2", "2*(x + 7*sum(x))"),
+    ],
+)
+def test_means_stay_means_where_sizes_are_numbers(expression: str, answer: str) -> None:
+    assert diff(expression, "x", declared={"x": "vector:5"}).text == answer
+
+
+@pytest.mark.parametrize(
+    ("expression", "wrt", "answer"),
+    [
+        ("dot(u, 1/sqrt(var(W, 0) + c))", "u", "1/sqrt(var(W, 0) + c)"),
+        ("sum(1/(var(W, 0) + c))", "c", "-1/(var(W, 0) + c)**2"),
+        ("(1 + c**2/a)**(-(a + 1)/2)", "c", "-c*(a + 1)/(a*(c**2/a + 1)**((a + 3)/2))"),
+    ],
+)
+def test_in_sums_and_powers_too(expression: str, wrt: str, answer: str) -> None:
+    found = diff(
+        expression,
+        wrt,
+        declared={"W": "matrix:n,k", "u": "vector:k"} if "W" in expression else None,
+    )
+    assert cost(found.text) <= cost(answer)
+    assert found.text.count("var") == answer.count("var")
