@@ -353,6 +353,9 @@ def _backward(
         for place, j in enumerate(s.inputs):
             if met and not (asked == 2 and upper[j]):
                 continue
+            divides = s.op == "div" and place and not upper[j]
+            if divides and steps[s.inputs[0]].op != "name" and _one_name(steps, j):
+                continue  # Q @ K.T/sqrt(d), (x - m)/s
             if s.op == "composed":
                 asked = _composed_asks(s, place, want)
             elif s.op == "contract":
@@ -362,6 +365,18 @@ def _backward(
             if ranks[j] is None:
                 need[j] = max(need[j], asked) if need[j] != _ANY else asked
     return found
+
+
+def _one_name(steps: Sequence[Step], i: int) -> bool:
+    """Whether a step is a name, a power of one or a multiple of that."""
+    waiting, names = [i], 0
+    while waiting:
+        s = steps[waiting.pop()]
+        if s.op not in ("name", "number", "sqrt", "pow", "square", "mul"):
+            return False
+        names += s.op == "name"
+        waiting += s.inputs
+    return names == 1
 
 
 def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:

@@ -76,6 +76,10 @@ def test_names_say_what_is_a_matrix() -> None:
     square = {"S": "matrix:n,n"}
     assert diff("sum(C*S)", "S", declared=square).text == "C"
     assert diff("sum(S/N)", "S", declared=square).text == "ones(n, n)/N"
+    heads = diff("sum(softmax(Q @ K.T/sqrt(d), 1) @ V)", "V")
+    assert heads.assumed["d"] == "scalar"
+    assert diff("norm((y - X @ b)/s)**2", "b").assumed["s"] == "scalar"
+    assert diff("sum(x/y)", "x").assumed == {"x": "vector:n", "y": "vector:n"}
 
 
 def test_numbers_for_sizes() -> None:
