@@ -191,10 +191,19 @@ class Graph:
             if not bound:
                 return None
             degree = {x: sum(x in (m.row, m.column) for m in self.matrices) for x in bound}
-            if max(degree.values()) > 2:
-                raise no_closed_form("a sum over products that is no matrix product")
             if not self.matrices:
                 return self._closed(bound[0])
+            if max(degree.values()) > 2:
+                # Ends folded and chains multiplied, matrices may come to lie side by side.
+                pendant = next((x for x in bound if degree[x] == 1), None)
+                middle = next((x for x in bound if degree[x] == 2), None)
+                if pendant is not None:
+                    self._fold_end(pendant)
+                elif middle is not None:
+                    self._join(middle)
+                else:
+                    raise no_closed_form("a sum over products that is no matrix product")
+                continue
             if len(self.matrices) == 1 and not self.vectors and len(bound) == 2:
                 return self._whole(self.matrices[0])
             ends = [x for x in bound if degree[x] == 1]

@@ -325,7 +325,10 @@ class Writer:
             ends = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
             plain = w.joined([x for x in (ends[0], *chain, ends[1]) if x is not None], "@")
             if every.cost < plain.cost or (right and len(chain) == 1):
-                return Piece(c, tops, below, (every,), 2)
+                found = Piece(c, tops, below, (every,), 2)
+                if len(chain) > 1 and not right:
+                    found.apart = (elementwise([Vector(chain[:1]), *columns]), *chain[1:])
+                return found
         if left:
             chain = (w.called("diag", elementwise(left)), *chain)
         if right and not left:
@@ -335,7 +338,10 @@ class Writer:
             if all(x.exponent < 0 for x in right):  # over a row: entry by entry, as over a number
                 rows = [w.raised(x.text(), -x.exponent) for x in right]
                 return Piece(c, tops, [*below, *rows], chain, 2)
-            return Piece(c, tops, below, (w.binary("*", whole, elementwise(right)),), 2)
+            found = Piece(c, tops, below, (w.binary("*", whole, elementwise(right)),), 2)
+            if len(chain) > 1:
+                found.apart = (*chain[:-1], elementwise([Vector(chain[-1:]), *right]))
+            return found
         if right:
             chain = (*chain, w.called("diag", elementwise(right)))
         return Piece(c, tops, below, chain, 2)

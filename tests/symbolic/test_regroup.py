@@ -213,3 +213,23 @@ def test_in_sums_and_powers_too(expression: str, wrt: str, answer: str) -> None:
     )
     assert cost(found.text) <= cost(answer)
     assert found.text.count("var") == answer.count("var")
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        (
+            "trace(C.T @ softmax(A @ Q @ B, 1) @ V)",
+            "(B @ (softmax(A @ Q @ B, 1).T*(V @ C.T - sum(softmax(A @ Q @ B, 1)*(C @ V.T), 1))) "
+            "@ A).T",
+        ),
+        (
+            "trace(C.T @ softmax(X @ Q @ K.T @ X.T/sqrt(d), 1) @ X @ V)",
+            "X.T @ (softmax(X @ Q @ K.T @ X.T/sqrt(d), 1)*(C @ V.T @ X.T - sum(C @ V.T*(softmax(X "
+            "@ Q @ K.T @ X.T/sqrt(d), 1) @ X), 1, True)) @ X @ K)/sqrt(d)",
+        ),
+    ],
+)
+def test_attention_is_a_product_of_matrices(expression: str, answer: str) -> None:
+    """No array of four dimensions: labels of three matrices are met by products of two."""
+    assert diff(expression, "Q").text == answer
