@@ -20,6 +20,7 @@ from gradcli.symbolic.algebra import (
     lifted,
     opened,
 )
+from gradcli.symbolic.angles import double_angles, roots_named, squares_exchanged
 from gradcli.symbolic.arrangements import arrangements
 from gradcli.symbolic.exponents import exponents_joined, exponents_met
 from gradcli.symbolic.guards import choices_met, known_sides, unguarded
@@ -35,14 +36,11 @@ from gradcli.symbolic.regroup import (
 )
 from gradcli.symbolic.relations import (
     balanced,
-    double_angles,
     hyperbolic,
     is_call,
     logarithms_named,
     powers_joined,
     powers_named,
-    roots_named,
-    squares_exchanged,
 )
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.write import Writer
