@@ -22,6 +22,7 @@ from gradcli.symbolic.algebra import (
 )
 from gradcli.symbolic.angles import double_angles, roots_named, squares_exchanged
 from gradcli.symbolic.arrangements import arrangements
+from gradcli.symbolic.crosses import crossed, turns
 from gradcli.symbolic.exponents import exponents_joined, exponents_met
 from gradcli.symbolic.guards import choices_met, known_sides, unguarded
 from gradcli.symbolic.inverse_products import inverses_joined
@@ -133,6 +134,12 @@ class _Search:
             if "where" in self.calls:
                 t = _tried(choices_met, t) or t
                 t = _tried(known_sides, t) or t
+        if turns(t):
+            first = _tried(crossed, t) or t
+            shared = _tried(lambda u: crossed(sums_shared(opened(crossed(u)))), first)
+            for other in (_tried(lambda u: crossed(opened(u)), first), first, shared):
+                for shape in self._arranged(other) if other is not None else ():
+                    yield from self._spelled(shape)
         for shape in self._arranged(t):
             yield from self._spelled(shape)
         shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
