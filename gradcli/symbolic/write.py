@@ -22,6 +22,7 @@ from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.write_choices import SIGNS, choice, comparison
 from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
+from gradcli.symbolic.write_powers import powers_merged
 from gradcli.symbolic.write_reduced import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.write_stacks import stacked
 from gradcli.symbolic.write_terms import (
@@ -152,8 +153,8 @@ class Writer:
             ((m, c),) = body.terms.items()
             if any(idx for _, idx, _ in m) and c == 1:
                 try:
-                    graph, tops, below = self.graph(m)
-                    found = graph.fold()
+                    graph, number, tops, below = self.graph(m)
+                    found = graph.fold() if number == 1 else None
                 except Fault:  # no matrix product: by letters
                     return self.tensor(body, (), True)
                 if found is not None and not tops and not below:
@@ -210,14 +211,14 @@ class Writer:
 
     def graph(
         self, m: v.Monomial, ends: tuple[v.Label, ...] = ()
-    ) -> tuple[Graph, list[Text], list[Text]]:
-        """The indexed factors of a product as a graph, its scalars above and below the line.
+    ) -> tuple[Graph, Fraction, list[Text], list[Text]]:
+        """The indexed factors of a product as a graph, a number, scalars above and below the line.
 
         ``ends`` are the labels of a delta that the product stands beside.
         """
         graph = Graph(self.sums)
         scalars: list[tuple[Text, Fraction]] = []
-        factors = self.prepared(m)
+        factors, number = self.prepared(m)
         for f in self.operands(on_diagonal(self, factors, ends) if ends else factors):
             idx, exponent = f.idx, f.exponent
             if not idx:
@@ -238,35 +239,15 @@ class Writer:
                 graph.matrices.append(Matrix(idx[0], idx[1], (both,)))
             else:
                 raise no_closed_form("a tensor of more than two dimensions")
-        return graph, *above_and_below(scalars)
+        return graph, number, *above_and_below(scalars)
 
-    def prepared(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
-        """The factors, with those taken together that are written as one."""
+    def prepared(self, m: v.Monomial) -> tuple[list[tuple[Any, tuple, Fraction]], Fraction]:
+        """The factors, with those taken together that are written as one, and a number."""
         factors = list(m)
         if any(b.kind == "join" for b, _, _ in m):
             factors = unjoined(self, factors)
-        return spread(self, self.powers_merged(factors))
-
-    def powers_merged(self, m: v.Monomial) -> list[tuple[Any, tuple, Fraction]]:
-        """The factors, ``x**n * x**-1`` as ``x**(n - 1)``."""
-        factors: list[Any] = list(m)
-        for b, idx, e in m:
-            if isinstance(b, Text) or b.kind != "call" or b.name != "pow" or abs(e) != 1:
-                continue
-            under = v.place(b.args[0], idx)
-            for other in m:
-                if other[0] is b or isinstance(other[0], Text):
-                    continue
-                if other in factors and v.add(v.factor(other[0], other[1])) == under:
-                    labels = tuple((d, i) for i, d in enumerate(b.dims))
-                    exponent = self.sum(v.add(b.args[1], v.number(e * other[2])), labels, False)
-                    base = self.sum(b.args[0], labels, True)
-                    factors.remove(other)
-                    factors[factors.index((b, idx, e))] = (
-                        w.binary("**", base, exponent), idx, e,
-                    )  # fmt: skip
-                    break
-        return factors
+        merged, number = powers_merged(self, factors)
+        return spread(self, merged), number
 
     # -- terms -----------------------------------------------------------------------------------
 
@@ -284,7 +265,9 @@ class Writer:
         """A term as scalars and a matrix product. Raises a fault where it is none."""
         deltas = [f for f in m if f[0].kind == "delta"]
         ends = deltas[0][1] if deltas else ()
-        graph, tops, below = self.graph(tuple(f for f in m if f[0].kind != "delta"), ends)
+        rest = tuple(f for f in m if f[0].kind != "delta")
+        graph, number, tops, below = self.graph(rest, ends)
+        c *= number
         if not labels:
             if graph.matrices or graph.vectors:
                 raise no_closed_form("a sum over products that is no matrix product")

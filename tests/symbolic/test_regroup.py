@@ -202,6 +202,8 @@ def test_means_stay_means_where_sizes_are_numbers(expression: str, answer: str) 
     [
         ("dot(u, 1/sqrt(var(W, 0) + c))", "u", "1/sqrt(var(W, 0) + c)"),
         ("sum(1/(var(W, 0) + c))", "c", "-1/(var(W, 0) + c)**2"),
+        ("(1 + c**2/(2*a))**(-a)", "c", "-c/(c**2/(2*a) + 1)**(a + 1)"),
+        ("(1 - c/2)**a", "c", "-a*(1 - c/2)**(a - 1)/2"),
         ("(1 + c**2/a)**(-(a + 1)/2)", "c", "-c*(a + 1)/(a*(c**2/a + 1)**((a + 3)/2))"),
     ],
 )
