@@ -160,7 +160,7 @@ _PLAIN = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10",
     "log1p", "sqrt", "abs", "sign", "floor", "ceil", "trunc", "maximum", "minimum", "fmax", "fmin",
     "hypot", "logaddexp", "where", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
-    "logical_xor", "logical_not", "floor_divide", "remainder", "heaviside", "outer", "kron",
+    "logical_xor", "logical_not", "floor_divide", "remainder", "heaviside", "outer", "kron", "cross",
 )  # fmt: skip
 
 NUMPY: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
@@ -254,6 +254,7 @@ TORCH: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {
     )
 } | {
     "cbrt": "_cbrt", "softplus": "NP.logaddexp({0}, NP.zeros_like({0}))",
+    "cross": "NP.linalg.cross",
     "logsigmoid": "NP.nn.functional.logsigmoid", "softsign": "NP.nn.functional.softsign",
     "hardtanh": "NP.clamp({0}, -1.0, 1.0)", "diagonal": "NP.diag", "undiagonal": "NP.diag",
     "leaky_relu": _simple("NP.nn.functional.leaky_relu", ("negative_slope", 0.01)),

@@ -42,7 +42,7 @@ class Formula:
         for expression in expressions:
             program = prepare(expression) if isinstance(expression, str) else expression
             steps = steps_of(program.checked)
-            shapes = infer(steps, declared, program.source)
+            shapes = infer(steps, declared, program.source, printed=True)
             where: list[int] = []
             for step, dims in zip(steps, shapes.of, strict=True):
                 inputs = tuple(where[i] for i in step.inputs)

@@ -83,6 +83,11 @@ class Joined:
         head = rf"\operatorname{{{s.op}}}_{{{marks}}}"
         return self.single(i, head + t.grouped(self.at(s.inputs[0])))
 
+    def do_cross(self, i: int, s: Step) -> Piece:
+        left, right = (self.piece(k) for k in s.inputs)
+        text = rf"{left.body(PRODUCT)} \times {right.body(PRODUCT)}"
+        return Piece(text, ENTRIES, left.negative != right.negative)
+
     def kronecker(self, s: Step) -> tuple[int, int] | None:
         """The factors of ``kron``, which is spelled as a reshaped product of reshaped ones."""
         steps = self.formula.steps

@@ -158,11 +158,12 @@ class Shapes:
 
 def infer(
     steps: list[Step], declared: Mapping[str, Declaration], source: Any,
-    known: Collection[str] = (),
+    known: Collection[str] = (), printed: bool = False,
 ) -> Shapes:  # fmt: skip
     """Shapes for every step; ``known`` are names that stand for sizes.
 
     Composed functions among the steps are spelled out in place: there are more of them then.
+    Where they are to be ``printed``, those that mathematics has a sign for stay as they are.
 
     Raises a fault: E0301 where shapes contradict, E0701 where one is unknown.
     """
@@ -179,6 +180,7 @@ def infer(
     from gradcli.symbolic.unify import Unifier
 
     work = Unifier(steps, declared, ranks, source)
+    work.printed = printed
     shapes = Shapes()
     shapes.sizes = sizes
     shapes.of = work.run()

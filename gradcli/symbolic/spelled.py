@@ -227,6 +227,7 @@ def spell(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> i
     """
     function: Callable = step.params["function"]
     name = function.__name__
+    before = len(steps)
     for i in step.inputs:
         if name in _ASKED and shapes[i] and shapes[i][-1] is not None:
             unifier.join(shapes[i][-1], unifier.new(_ASKED[name]), step)
@@ -240,6 +241,8 @@ def spell(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> i
 
     args = [filled(a) for a in step.params["args"]]
     options = {k: filled(a) for k, a in step.params["options"].items()}
+    if unifier.printed and name == "clamp":
+        function = _between
     try:
         found = function(*args, **options)
     except Fault as fault:
@@ -250,4 +253,16 @@ def spell(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> i
         return work._number(found)
     if not isinstance(found, Stand):
         raise no_closed_form(f"`{name.lstrip('_')}`", unifier.source, step.node)
+    if unifier.printed and name == "cross" and len(shapes[found.place]) == 1:
+        shape = shapes[found.place]
+        del steps[before:], shapes[before:]
+        steps.append(Step("cross", step.node, step.inputs))
+        shapes.append(shape)
+        return before
     return found.place
+
+
+def _between(input: Any, min: Any = None, max: Any = None) -> Any:
+    """The value of ``clamp``, whose derivative at a bound is another."""
+    out = input if min is None else OPERATORS["maximum"](input, min)
+    return out if max is None else OPERATORS["minimum"](out, max)

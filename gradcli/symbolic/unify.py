@@ -29,6 +29,7 @@ class Unifier:
         self.declared = declared
         self.ranks = ranks
         self.source = source
+        self.printed = False  # see infer
         self.parent: list[int] = []
         self.shift: list[int] = []  # how much larger than its parent
         self.made: dict[Any, int] = {}  # sizes that are made of others

@@ -45,3 +45,14 @@ def test_rotations_of_other_vectors_stay() -> None:
     assert diff(wide, "z", declared=three).text == "cross(y, x)"
     other = wide.replace("roll(y, 1)", "roll(y, 3)")
     assert "cross" not in diff(other, "z", declared=three).text
+
+
+def test_in_latex_and_in_code_it_is_one_operation() -> None:
+    found = diff("norm(cross(a, x) - b)**2", "x")
+    a, x, b = (rf"\mathbf{{{name}}}" for name in "axb")
+    product = rf"\left({a} \times {x} - {b}\right) \times {a}"
+    assert found.latex.endswith(rf"2 \left({product}\right)")
+    for library, name in (("numpy", "np."), ("torch", "torch.linalg."), ("jax", "jnp.")):
+        code = found.code(library)
+        assert code.count(f"{name}cross(") == 2
+        assert "roll" not in code
