@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.language.run import Program
 from gradcli.symbolic import latex_text as t
 from gradcli.symbolic.formula import FREE, Formula
-from gradcli.symbolic.latex_entries import entries, is_indexed
+from gradcli.symbolic.latex_entries import entries, is_indexed, unwritten
 from gradcli.symbolic.latex_joined import Joined
 from gradcli.symbolic.latex_spread import Spread
 from gradcli.symbolic.latex_tables import (
@@ -99,6 +99,7 @@ class _Writer(Spread, Joined):
         self.sizes = {x for dims in formula.dims for d in dims if d for x in names_of(d)}
         formula.named = self.worth_naming()
         self.names: dict[int, str] = {}
+        self.letters: dict[int, str] = {}
         letters = formula.letters(self.taken)
         used = {*self.taken, *letters.values()}
         for i, x in letters.items():
@@ -107,6 +108,7 @@ class _Writer(Spread, Joined):
             large = next(capitals, x) if rank > 1 else x
             used.add(large)
             self.names[i] = t.symbol(large, rank)
+            self.letters[i] = large
 
     def worth_naming(self) -> list[int]:
         """The steps to be named: no transposes and signs, but what they are of; nothing made."""
@@ -117,11 +119,21 @@ class _Writer(Spread, Joined):
                 place = self.formula.steps[place].inputs[0]
             s = self.formula.steps[place]
             plain = all(self.formula.steps[k].op in FREE for k in s.inputs)
+            if s.op == "contract" and self.unsummed(s):
+                continue
             if s.op in FREE or s.op in ("eye", "ones", "zeros") or (place != i and plain):
                 continue
             if s.op != "getitem" or not plain:
                 found.add(place)
         return sorted(found)
+
+    def unsummed(self, s: Step) -> bool:
+        """Whether an einsum is a plain product, as short as the entry of its name would be."""
+        labels, _, result = s.params["labels"].replace(" ", "").partition("->")
+        short = (*FREE, "eye", "ones")
+        return set(labels) <= {",", *result} and all(
+            self.formula.steps[k].op in short for k in s.inputs
+        )
 
     def run(self) -> tuple[str, list[tuple[str, str]]]:
         """The formula and its names."""
@@ -139,8 +151,15 @@ class _Writer(Spread, Joined):
     def piece(self, i: int) -> Piece:
         """What a step is written as; by its entries only where it is asked for."""
         found = self.pieces[i]
-        if found is None:
-            found = self.pieces[i] = entries(self, i)
+        waiting = [] if found is not None else [i]
+        while waiting:
+            inner = unwritten(self, waiting[-1])
+            if inner:
+                waiting += inner
+                continue
+            here = waiting.pop()
+            found = self.pieces[here] = entries(self, here)
+        assert found is not None
         return found
 
     def at(self, i: int, asked: int = ROW) -> str:
@@ -355,32 +374,6 @@ class _Writer(Spread, Joined):
 
     def do_conj(self, i: int, s: Step) -> Piece:
         return self.single(i, rf"\overline{{{self.at(s.inputs[0])}}}")
-
-    # -- what is made of matrices ----------------------------------------------------------------
-
-    def do_logabsdet(self, i: int, s: Step) -> Piece:
-        inner = self.at(s.inputs[0])
-        return self.single(i, rf"\log\left\lvert \det\left({inner}\right) \right\rvert")
-
-    def do_undiagonal(self, i: int, s: Step) -> Piece:
-        if s.params.get("shape") and len(set(s.params["shape"])) > 1:
-            raise no_notation("undiagonal", " of these sizes")
-        return self.single(i, self.diagonal(self.at(s.inputs[0])))
-
-    def do_norm(self, i: int, s: Step) -> Piece:
-        p, dim = s.params.get("p", 2), s.params.get("dim")
-        plain = p in (2, "fro", None)
-        rank = self.formula.rank(s.inputs[0])
-        marks = [] if plain else [t.numeral(p)]
-        if dim is not None and rank > 1:
-            marks.append(rf"\mathrm{{dim}}\,{t.listed(dim)}")
-        elif plain and rank == 2:
-            marks.append("F")
-        mark = f"_{{{', '.join(marks)}}}" if marks else ""
-        text = rf"\left\lVert {self.at(s.inputs[0])} \right\rVert{mark}"
-        if s.params.get("keepdim") and self.formula.rank(i) == 2 and not self.formula.dims[i][0]:
-            return self.single(i, text + r"^{\top}", POWER)
-        return self.single(i, text)
 
     def free_letters(self, count: int) -> list[str]:
         """Letters for indices that stand for nothing else in the formula."""

@@ -28,12 +28,20 @@ def is_indexed(w: Any, i: int) -> bool:
     return w.formula.rank(i) > 2 or any(w.indexed[k] and not w.scalar(k) for k in s.inputs)
 
 
+def unwritten(w: Any, i: int) -> list[int]:
+    """The steps that the entries of a step show as wholes, and that have no text yet."""
+    letters = w.free_letters(26)
+    index = tuple(letters[: w.formula.rank(i)])
+    within = _Entries(w, letters, (i, index)).wholes()
+    return sorted(k for k in within if w.pieces[k] is None)
+
+
 def entries(w: Any, i: int) -> Piece:
     """A step as the array of its entries; a number as the sum that it is."""
     rank = w.formula.rank(i)
     letters = w.free_letters(26)
     index = tuple(letters[:rank])
-    said = _Entries(w, letters).total((i, index))
+    said = _Entries(w, letters, (i, index)).total()
     if not rank:
         summed = said.level == SUM and said.factors is None and r"\sum" in said.text[:5]
         return (
@@ -47,16 +55,36 @@ def entries(w: Any, i: int) -> Piece:
 
 
 class _Entries:
-    """Entries of steps, each written once; what is within brackets is written before it."""
+    """Entries of steps, each written once; what is within brackets is written before it.
 
-    def __init__(self, w: Any, letters: list[str]) -> None:
+    A step that has a name is shown by it, but for ``root``: there it is what the name stands for.
+    """
+
+    def __init__(self, w: Any, letters: list[str], root: Key) -> None:
         self.w = w
         self.letters = letters
+        self.root = root
         self.done: dict[Key, Piece] = {}
 
-    def total(self, key: Key) -> Piece:
-        """The entry of a step."""
-        waiting = [key]
+    def wholes(self) -> set[int]:
+        """The steps that stand in the entries of the root and are not opened themselves."""
+        found: set[int] = set()
+        seen = {self.root}
+        waiting = [self.root]
+        while waiting:
+            for _, term in self.terms(waiting.pop()):
+                p = self.product(term)
+                for k in (*p.above, *p.under):
+                    if not self.summed(k):
+                        found.add(k[0])
+                    elif k not in seen:
+                        seen.add(k)
+                        waiting.append(k)
+        return found
+
+    def total(self) -> Piece:
+        """The entry of the root."""
+        waiting = [self.root]
         while waiting:
             here = waiting[-1]
             terms = [(sign, self.product(k)) for sign, k in self.terms(here)]
@@ -67,11 +95,15 @@ class _Entries:
                 continue
             waiting.pop()
             self.done[here] = self.added([(sign * p.sign, self.text(p)) for sign, p in terms])
-        return self.done[key]
+        return self.done[self.root]
 
     def opened(self, i: int) -> bool:
         """Whether a step is written as what it is made of."""
-        return i not in self.w.names and self.w.formula.steps[i].op in _OPENED
+        return not self.named(i) and self.w.formula.steps[i].op in _OPENED
+
+    def named(self, i: int) -> bool:
+        """Whether a step is shown by its name."""
+        return i in self.w.names and i != self.root[0]
 
     def summed(self, key: Key) -> bool:
         """Whether a factor is a sum of terms of its own."""
@@ -107,14 +139,14 @@ class _Entries:
     def product(self, key: Key) -> _Product:
         """The factors of a term, those of contractions within it among them."""
         found = _Product()
-        used = {x for x in key[1] if x}
+        used = {x for x in (*key[1], *self.root[1]) if x}
         waiting = deque([(key, False)])
         while waiting:
             (i, index), under = waiting.popleft()
             s = self.w.formula.steps[i]
             used.update(x for x in index if x)
             if not self.opened(i) or s.op not in _PRODUCTS or (under and s.op == "contract"):
-                turned = s.op in ("reverse_dims", "mT") and i not in self.w.names
+                turned = s.op in ("reverse_dims", "mT") and not self.named(i)
                 if turned and len(index) == 2:
                     waiting.appendleft(((s.inputs[0], index[::-1]), under))
                 elif turned and len(index) < 2:
@@ -188,17 +220,17 @@ class _Entries:
             if p.level > SUM:
                 return Factor(p.shown(t.SIGN), t.SCALAR, p.level if not p.negative else SUM)
             return Factor(p.shown(t.ROW), t.SCALAR, SUM)
-        named = i in w.names
+        named = self.named(i)
         power = None
         if not named and s.op == "pow" and w.scalar(s.inputs[1]) and not w.scalar(i):
             power = w.at(s.inputs[1])
             i = s.inputs[0]
-            s, named = w.formula.steps[i], i in w.names
+            s, named = w.formula.steps[i], self.named(i)
         while s.op == "unsqueeze" and not named:
             place = s.params.get("dim", 0) % len(index)
             index = index[:place] + index[place + 1 :]
             i = s.inputs[0]
-            s, named = w.formula.steps[i], i in w.names
+            s, named = w.formula.steps[i], self.named(i)
         shown = "".join(x for x in index if x)
         if not named and s.op == "ones":
             return Factor("1", t.NUMBER)
@@ -209,7 +241,9 @@ class _Entries:
             return Factor(p.shown(t.ROW), kind, level)
         if not named and s.op == "eye":
             text = rf"\delta_{{{shown}}}"
-        elif s.op == "name" and not named and "_" not in (bare := t.symbol(s.value, 0)):
+        elif (named or s.op == "name") and "_" not in (
+            bare := t.symbol(w.letters[i] if named else s.value, 0)
+        ):
             text = f"{bare}_{{{shown}}}"
         else:
             inner = w.at(i, ATOM)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.ops.errors import RuntimeFault
 from gradcli.symbolic import latex_text as t
+from gradcli.symbolic.latex_tables import no_notation
 from gradcli.symbolic.latex_text import ATOM, ENTRIES, POWER, PRODUCT, ROW, SUM, Factor, Piece
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM
@@ -264,6 +265,30 @@ class Spread:
 
     def do_inv(self, i: int, s: Step) -> Piece:
         return self.inverse(s.inputs[0])
+
+    def do_logabsdet(self, i: int, s: Step) -> Piece:
+        inner = self.at(s.inputs[0])
+        return self.single(i, rf"\log\left\lvert \det\left({inner}\right) \right\rvert")
+
+    def do_undiagonal(self, i: int, s: Step) -> Piece:
+        if s.params.get("shape") and len(set(s.params["shape"])) > 1:
+            raise no_notation("undiagonal", " of these sizes")
+        return self.single(i, self.diagonal(self.at(s.inputs[0])))
+
+    def do_norm(self, i: int, s: Step) -> Piece:
+        p, dim = s.params.get("p", 2), s.params.get("dim")
+        plain = p in (2, "fro", None)
+        rank = self.formula.rank(s.inputs[0])
+        marks = [] if plain else [t.numeral(p)]
+        if dim is not None and rank > 1:
+            marks.append(rf"\mathrm{{dim}}\,{t.listed(dim)}")
+        elif plain and rank == 2:
+            marks.append("F")
+        mark = f"_{{{', '.join(marks)}}}" if marks else ""
+        text = rf"\left\lVert {self.at(s.inputs[0])} \right\rVert{mark}"
+        if s.params.get("keepdim") and self.formula.rank(i) == 2 and not self.formula.dims[i][0]:
+            return self.single(i, text + r"^{\top}", POWER)
+        return self.single(i, text)
 
     def do_solve(self, i: int, s: Step) -> Piece:
         a, b = s.inputs

@@ -194,6 +194,69 @@ def test_many_terms_need_no_stack():
     assert latex(text, DECLARED, False)[0].count("v_{j}") == 600
 
 
+def test_an_einsum_that_has_a_name_is_written_where_the_name_is_said():
+    """The name stands in the formula; what it stands for is not the name again."""
+    text = "einsum('ij,jk,kl->il', A + B, B, X)"
+    named = r"R = [ \sum_{k,l} (A_{il} + B_{il}) B_{lk} X_{kj} ]_{ij}"
+    assert short(f"sin({text}) @ v + cos({text}) @ u") == rf"\sin(R) v + \cos(R) u; {named}"
+    assert short(f"{text}*c - einsum('ij,k->ijk', {text}, v)") == (
+        rf"[ c R_{{jk}} - R_{{ij}} v_{{k}} ]_{{ijk}}; {named}"
+    )
+
+
+def test_the_second_derivative_through_rows_of_softmax_has_its_entries():
+    result = diff("sum(C*softmax(S, 1))", "S", order=2)
+    terms = [
+        r"\delta_{ik} \delta_{jl} C_{ij}",
+        r"\left(\sum_{p} \delta_{ik} \delta_{jl} C_{ip} P_{ip}\right)",
+        r"\left(\sum_{p} 2 \delta_{ik} C_{ip} P_{ip} P_{il}\right)",
+        r"\delta_{ik} C_{ij} P_{il}",
+        r"\delta_{ik} C_{il} P_{il}",
+    ]
+    inner = "{} - {} + {} - {} - {}".format(*terms)
+    formula, names = latex(result.text, result.declared)
+    assert formula == rf"\left[ \left({inner}\right) P_{{ij}} \right]_{{ijkl}}"
+    softmax = r"\operatorname{softmax}_{\mathrm{dim}\,1}\left(\mathbf{S}\right)"
+    assert names == [(r"\mathbf{P}", softmax)]
+
+
+MATRICES = {"S": "matrix", "W": "matrix", "x": "vector", "c": "scalar positive"}
+
+
+@pytest.mark.parametrize(
+    ("expr", "wrt"),
+    [
+        ("norm(softmax(S, 1))**2", "S"),
+        ("sum(ndtr(W @ x)*(W @ x))", "W"),
+        ("logdet(A - S @ inv(V) @ S.T)", "S"),
+        ("sum(log_softmax(S, 1)*softmax(S, 1))", "S"),
+        ("norm(softmax(Q @ K.T, 1) @ V - Y)**2", "Q"),
+        ("sum(Y*((S - mean(S, 0))/sqrt(var(S, 0) + c)))", "S"),
+    ],
+)
+def test_second_derivatives_by_matrices_have_a_notation(expr, wrt):
+    declared = {k: d for k, d in MATRICES.items() if k in expr}
+    said = diff(expr, wrt, order=2, declared=declared).latex
+    assert said.count("{") == said.count("}")
+    assert said.count(r"\left") == said.count(r"\right")
+
+
+@pytest.mark.parametrize(
+    ("start", "step", "count"),
+    [
+        ("A", "einsum('ij,jk->ik', B/{}, A)", r"\sum_{k}"),
+        ("A", "(einsum('ij,jk->ik', {}, A) + B)", r"\sum"),
+        ("A", "einsum('ij,jk->ik', sin({}), A)", r"\sum_{k}"),
+        ("a", "einsum('i,i->', v/{}, v)", r"\sum_{i}"),
+    ],
+)
+def test_einsums_within_one_another_need_no_stack(start, step, count):
+    text = start
+    for _ in range(300):
+        text = step.format(text)
+    assert latex(text, DECLARED, False)[0].count(count) == 300
+
+
 @pytest.mark.parametrize(
     ("expr", "wrt", "order", "want"),
     [
