@@ -28,8 +28,12 @@ _RANGES = ((-1.6, 1.6), (0.3, 1.7), (0.05, 0.95), (1.1, 2.6), (-0.9, 0.9), (0.5,
 _FIRST = ((-1.6, 1.6), (-1.7, -0.3), (0.3, 1.7))
 """Ranges of the first draws: a rule that holds for positive numbers only cannot pass."""
 _SMALL = (3, 4, 2, 5, 6, 7)
-_OTHER = (4, 3, 5, 2, 6, 7)
+_OTHER = ((4, 3, 5, 2, 6, 7), (5, 4, 3, 2, 6, 7), (2, 3, 4, 5, 6, 7))
 """Sizes to try next: ``inv(X.T @ X)`` needs more rows than columns."""
+_NEAR = (1e-9, -3e-9, 7e-9)
+"""How much further points lie at which a derivative that is no rounding is nearly the same."""
+_CERTAIN = 1e-13
+"""How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
 _DELICATE = frozenset(("inv", "det", "logdet", "slogdet", "solve", "inverse"))
@@ -148,33 +152,52 @@ class Points:
         self.sizes, self.shrunk = sizes_of(shapes)
         self.delicate = bool(_DELICATE & program.checked.called)
         self.strict = self.delicate  # keep away from det(A) == 0 too
-        self.values: dict[tuple[str, ...], list[tuple[dict, np.ndarray]]] = {}
+        self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
 
     def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Three points with the derivative by the variables of ``path``, one after the other."""
         if path not in self.values:
-            self.values[path] = self._found(path)
-        return self.values[path]
+            self.values[path] = self._found(path), self.sizes
+        found, self.sizes = self.values[path]
+        return found
 
     def _found(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """Points at the usual sizes; where a matrix may be singular at those, soon at others."""
-        found = self._drawn(path, _FEW if self.delicate and not self.shrunk else _TRIES)
-        if 0 < len(found) < POINTS and self.delicate:
-            found = self._drawn(path)
-        if not found and not self.shrunk:
-            usual = self.sizes
-            self.sizes, _ = sizes_of(self.shapes, _OTHER)
-            if self.sizes != usual:
-                found = self._drawn(path)
-            if not found and self.delicate:
-                self.sizes = usual
-                found = self._drawn(path)
+        ways = self._ways()
+        few = _FEW if self.delicate and not self.shrunk else _TRIES
+        found = self._first_of(ways, path, few)
+        if len(found) < POINTS and few < _TRIES:
+            found = self._first_of([self.sizes] if found else ways, path)
         if not found and self.strict:
             self.strict = False
-            found = self._drawn(path)
+            found = self._first_of(ways, path)
         return found
 
-    def _drawn(self, path: tuple[str, ...], tries: int = _TRIES) -> list[tuple[dict, np.ndarray]]:
+    def _ways(self) -> list[dict[str, int]]:
+        """The sizes, then others to try."""
+        ways = [self.sizes]
+        if not self.shrunk:
+            orders = _OTHER if self.delicate else _OTHER[:1]
+            others = (sizes_of(self.shapes, order)[0] for order in orders)
+            ways += [sizes for sizes in others if sizes != self.sizes]
+        return ways
+
+    def _first_of(
+        self, ways: Sequence[dict[str, int]], path: tuple[str, ...], tries: int = _TRIES,
+        certain: bool = False,
+    ) -> list[tuple[dict, np.ndarray]]:  # fmt: skip
+        """Points at the first sizes that have some."""
+        usual = self.sizes
+        for sizes in ways:
+            self.sizes = sizes
+            if found := self._drawn(path, tries, certain):
+                return found
+        self.sizes = usual
+        return []
+
+    def _drawn(
+        self, path: tuple[str, ...], tries: int, certain: bool
+    ) -> list[tuple[dict, np.ndarray]]:
         rng = Draws(20240229)
         found: list[tuple[dict, np.ndarray]] = []
         with double():
@@ -184,30 +207,51 @@ class Points:
                 exact = self._numeric(point, path)
                 if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
                     continue
-                if self.delicate and not found and not self._steady(point, exact, path):
-                    continue  # a rank that is too small is so at every point
+                first = self.delicate and not found  # a rank too small is so at every point
+                if first and not all(self._steady(point, exact, path, by) for by in _NEAR[:2]):
+                    continue
+                if certain and not self._certain(point, exact, path):
+                    continue
                 found.append((point, exact))
                 if len(found) == POINTS:
                     break
         return found
 
     def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
-        """The points at which the engine's derivative is no rounding: std of equal numbers is."""
+        """The points at which the engine's derivative is no rounding: std of equal numbers is.
+
+        Where matrices are inverted, those far from singular ones, if there are any.
+        """
+        known = self.at(path)
+        if self.delicate and (found := self._first_of(self._ways(), path, certain=True)):
+            return found
         with double():
             return [
-                (point, exact) for point, exact in self.at(path)
-                if all(self._steady(point, exact, path, by) for by in (1e-9, -3e-9, 7e-9))
+                (point, exact) for point, exact in known
+                if all(self._steady(point, exact, path, by) for by in _NEAR)
             ]  # fmt: skip
 
     def _steady(
         self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...],
-        by: float = 1e-9,
+        by: float,
     ) -> bool:  # fmt: skip
         """Whether a point is away from singular matrices: a little further, little has changed."""
         again = self._numeric({k: a * (1 + by) for k, a in point.items()}, path)
         if again is None or not exact.size:
             return again is not None
         return bool(np.max(np.abs(again - exact)) <= 1e-5 * max(np.max(np.abs(exact)), 1e-3))
+
+    def _certain(
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...]
+    ) -> bool:
+        """Whether the derivative is straight near a point but for the last digits."""
+        ahead, back = (
+            self._numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
+        )
+        if ahead is None or back is None:
+            return False
+        bent = np.max(np.abs(ahead - 2 * exact + back), initial=0.0)
+        return bool(bent <= _CERTAIN * max(np.max(np.abs(exact), initial=0.0), 1e-3))
 
     def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""

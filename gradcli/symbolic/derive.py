@@ -310,7 +310,8 @@ def _confirmed(
     if not known:
         raise no_closed_form("an expression for which no point of its domain was found to check at")
     found = _agreeing(options, small, known, points)
-    if found[1][0] > TOLERANCE and len(steady := points.steady(path)) < len(known):
+    if found[1][0] > TOLERANCE:
+        steady = points.steady(path)
         if not steady:
             raise no_closed_form(
                 "an expression whose derivative is all rounding where it was checked"

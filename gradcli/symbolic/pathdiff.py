@@ -74,15 +74,21 @@ class _Path:
             self.declared[k] = Declaration.of_shape(x.shape)
         self.fixed = [k for k, x in self.values.items() if x.dtype.kind != "f"]
         self.rng = np.random.default_rng(20240229)
+        self.unsized = [k for k in self.open if len(self.declared[k].dims) < self.declared[k].rank]
         self.sizes = self._sizes()
 
-    def _sizes(self) -> dict[str, int]:
-        """A size for every dimension that has a name."""
+    def _sizes(self, one: bool = False) -> dict[str, int]:
+        """A size for every dimension that has a name; ``one`` for all that have none of their own.
+
+        A symmetric matrix is square.
+        """
         found: dict[str, int] = {}
+        alone = next(x for x in ("n", "m", "k", "n_") if not self.program.takes(x))
         for k in self.open:
             d = self.declared[k]
-            if len(d.dims) < d.rank:
-                dims = tuple(f"{k}{i}" for i in range(d.rank))
+            if k in self.unsized:
+                square = "symmetric" in d.traits
+                dims = tuple(alone if one else f"{k}{0 if square else i}" for i in range(d.rank))
                 self.declared[k] = d = Declaration(d.rank, dims, tuple(d.traits))
             for x in d.dims:
                 size = int(x) if x.isdigit() else _SIZES[len(found) % len(_SIZES)]
@@ -104,14 +110,29 @@ class _Path:
         with double():
             return follow(self.program, point, self.of, self.limits, self.fixed)
 
+    def start(self) -> tuple[dict[str, np.ndarray], Tape, list[Condition]]:
+        """The first point and its path; where sizes that nobody gave do not fit, all are one."""
+        point = self.point(True)
+        try:
+            return point, *self.follow(point)
+        except Fault as fault:
+            if fault.code != "E0301" or not self.unsized:
+                raise
+            differing = fault
+        self.sizes = self._sizes(True)
+        point = self.point(True)
+        try:
+            return point, *self.follow(point)
+        except Fault as fault:
+            raise differing if fault.code == "E0301" else fault from None
+
     def run(self, wrt: str | Sequence[str] | None, order: int) -> Result:
         """Trace, differentiate, check."""
         from gradcli.symbolic.derive import MOST_ORDER, _key, _paths
 
         if not 1 <= order <= MOST_ORDER:
             raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
-        start = self.point(True)
-        tape, conditions = self.follow(start)
+        start, tape, conditions = self.start()
         if conditions and self.open:
             raise needs_values(self.program, conditions, self.open[0])
         assert tape.result is not None

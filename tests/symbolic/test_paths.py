@@ -173,3 +173,23 @@ def test_counters_are_no_conditions():
     found = diff_program("i = zeros(1)\ny = x\nwhile i < 3:\n    y = y*x\n    i += 1\ny",
                          values={"x": np.float64(2.0)})  # fmt: skip
     assert found.text == "4*x**3" and not found.conditions
+
+
+@pytest.mark.parametrize("kind", ["matrix", "matrix symmetric", "matrix spd"])
+def test_a_matrix_without_sizes_is_square_where_it_must_be(kind):
+    text = "s = 0\nfor i in range(2):\n    s += logdet(X)\ns"
+    found = diff_program(text, declared={"X": kind})
+    x = np.array([[2.0, 1.0], [1.0, 3.0]])
+    assert np.allclose(found.evaluate(X=x), 2 * np.linalg.inv(x))
+    with pytest.raises(Fault) as caught:
+        diff_program("eigvalsh(X)[0]", declared={"X": kind})
+    assert caught.value.code == "E0701" and "eigvalsh" in caught.value.message
+
+
+def test_sizes_that_nobody_gave_fit():
+    text = "s = 0\nfor i in range(2):\n    s += sum(W @ x)\ns"
+    found = diff_program(text, "x", declared={"W": "matrix", "x": "vector"})
+    assert np.allclose(found.evaluate(W=np.array([[1.0, 2], [3, 5]]), x=np.ones(2)), [8, 14])
+    with pytest.raises(Fault) as caught:
+        diff_program(text, "x", declared={"W": "matrix:n,m", "x": "vector:n"})
+    assert caught.value.code == "E0301"

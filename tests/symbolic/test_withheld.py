@@ -48,6 +48,15 @@ def test_a_wrong_sign_in_a_matrix_expression(monkeypatch: pytest.MonkeyPatch) ->
     assert caught.value.code == "E0702"
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_wrong_rule_beside_an_inverse(monkeypatch: pytest.MonkeyPatch, order: int) -> None:
+    """Where points are chosen with care, what is wrong by a little is found all the same."""
+    wrong_for_symbols("sin", monkeypatch, lambda d: d * 1.0001)
+    with pytest.raises(Fault) as caught:
+        diff("sin(a*trace(inv(X.T @ X)))", "a", order=order)
+    assert caught.value.code == "E0702"
+
+
 def test_unchecked_answers_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong_for_symbols("sin", monkeypatch, lambda d: -d)
     result = diff("sin(x)", "x", check=False)

@@ -1,0 +1,59 @@
+"""Points to check at: found where the expression is regular, and no wrong formula gets by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcli.language.run import prepare
+from gradcli.symbolic import diff
+from gradcli.symbolic.check import Points
+from gradcli.symbolic.program import steps_of
+from gradcli.symbolic.shapes import infer, parse_declaration
+
+RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"
+
+
+def points_of(text, declared=()):
+    program = prepare(text)
+    shaped = {k: parse_declaration(d) for k, d in dict(declared).items()}
+    return Points(program, infer(steps_of(program.checked), shaped, program.source))
+
+
+@pytest.mark.parametrize("shape", ["matrix", "matrix:p,k", "matrix:k,p", "matrix:5,2"])
+def test_least_squares_twice_by_the_matrix(shape):
+    """Points near a singular matrix, where the formula is all rounding, judge no formula."""
+    result = diff(RESIDUAL, "X", order=2, declared={"X": shape})
+    assert result.checked["max_rel_error"] < 1e-8
+
+
+def test_what_is_zero_wherever_it_has_a_value():
+    text = "2*(X - X @ inv(X.T @ X) @ X.T @ X) @ inv(X.T @ X)"
+    result = diff(text, "X", declared={"X": "matrix:p,k"})
+    x = np.array([[1.0, 2], [0, 1], [3, -1]])
+    assert np.allclose(result.evaluate(X=x), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "rows"),
+    [
+        ("logdet(X.T @ X)", "X", ("n", "m")),
+        ("logdet(X @ X.T)", "X", ("m", "n")),
+        ("trace(inv(X.T @ X))*trace(inv(Z.T @ Z))*sum(X @ Z)", "Z", ("n", "m", "k")),
+        ("trace(inv(X @ X.T))*trace(inv(Z @ Z.T))*sum(X @ Z)", "Z", ("k", "m", "n")),
+    ],
+)
+def test_products_that_are_inverted_are_regular(text, by, rows):
+    declared = {"X": "matrix:n,m", "Z": "matrix:m,k"} if "Z" in text else {"X": "matrix:n,m"}
+    points = points_of(text, declared)
+    assert len(points.at((by,))) == 3
+    sizes = [points.sizes[d] for d in rows]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_points_of_a_path_keep_their_sizes():
+    points = points_of("logdet(X.T @ X)*sum(X)")
+    by_x = points.at(("X",))
+    sizes = dict(points.sizes)
+    points.sizes = dict.fromkeys(sizes, 2)
+    assert points.at(("X",)) is by_x and points.sizes == sizes
