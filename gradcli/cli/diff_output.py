@@ -48,8 +48,8 @@ def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: A
     from gradcli.display.records import dump_json, tensor_record
 
     record: dict[str, Any] = {
-        "schema": 1, "ok": True, "command": "diff", "derivatives": result.derivatives,
-        "assumed": result.assumed, "checked": result.checked,
+        "schema": 1, "ok": True, "command": "diff", "order": result.order,
+        "derivatives": result.derivatives, "assumed": result.assumed, "checked": result.checked,
     }  # fmt: skip
     if job.along:
         record["along"] = job.along

@@ -61,7 +61,9 @@ def _of_rows(
     if not rest:
         return w.scaled(c, [found], [])
     found = w.scaled(abs(c), [found], [])
-    return w.total([(1, writer.sum(v.Tensor(rest), labels, False)), (1 if c > 0 else -1, found)])
+    sign = -1 if all(x < 0 for x in rest.values()) else 1
+    added = writer.sum(v.scale(v.Tensor(rest), sign), labels, False)
+    return w.total([(sign, added), (1 if c > 0 else -1, found)])
 
 
 def _entries_opened(t: v.Tensor, label: v.Label) -> v.Tensor:

@@ -40,7 +40,8 @@ def test_mixed_in_sequence(cli):
         "d2/dxdy  6*x*y**2\n"
     )
     found = cli("diff", "x**2*y**3", "--wrt", "y,x", "--order", "2", "--json").json
-    assert found["derivatives"] == {"y,x": "6*x*y**2"}
+    assert found["derivatives"] == {"y,x": "6*x*y**2"} and found["order"] == 2
+    assert cli("diff", "x**2*y**3", "--wrt", "x", "--json").json["order"] == 1
     every = cli("diff", "x**2*y**3", "--order", "2").out
     assert [line.split()[0] for line in every.splitlines()[:3]] == ["d2/dx2", "d2/dxdy", "d2/dy2"]
 

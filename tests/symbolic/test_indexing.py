@@ -14,6 +14,8 @@ NEAT = [
     ("x[0]", "x", {}, "eye(n)[0]"),
     ("x[0]*x[1] + x[2]**2", "x", {"x": "vector:3"}, "stack([x[1], x[0], 2*x[2]])"),
     ("x[-1]**2", "x", {}, "2*x[-1]*eye(n)[-1]"),
+    ("norm(stack((cos(q), sin(q))) - x)**2/2", "q", {"x": "vector"},
+     "dot(stack([cos(q), sin(q)]) - x, stack([-sin(q), cos(q)]))"),
     ("A[0] @ x", "x", {}, "A[0]"),
     ("(A @ x)[0]", "x", {}, "A[0]"),
     ("A.T[0] @ x", "A", {}, "outer(x, eye(m)[0])"),
