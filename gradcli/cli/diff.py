@@ -2,6 +2,7 @@
 
 # Annotations are objects here: Typer reads texts by compiling them, twice.
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from gradcli.language.run import MAX_STEPS, Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
 
 _KINDS = ("scalar", "vector", "matrix", "tensor")
+_VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
 
 
 Wrt = Annotated[
@@ -153,7 +155,7 @@ class _Job:
             if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
                 self.declared[name] = text
             else:
-                self.values[name] = inputs.read_flag(name, text, dtypes.float64)
+                self.values[name] = _value(name, text)
         for item in at:
             name, value = _pair("--at", item)
             if not self.program.takes(name):
@@ -161,7 +163,12 @@ class _Job:
                     "E0910", f"--at {item}: the expression has no variable {name!r}",
                     help=f"its variables: {', '.join(self.program.free) or 'none'}",
                 )  # fmt: skip
-            self.values[name] = inputs.read_flag(f"at {name}", value, dtypes.float64)
+            try:
+                self.values[name] = inputs.read_flag(f"at {name}", value, dtypes.float64)
+            except Fault as fault:
+                if fault.code != "E0202":
+                    raise
+                raise ValueFault("E0901", f"--at {item}: {value!r} is not a value") from None
         for name, value in self.values.items():
             if name not in self.declared:
                 self.declared[name] = Declaration.of_shape(np.shape(value))
@@ -281,10 +288,61 @@ class _Job:
             )
 
 
+def _value(name: str, text: str) -> Any:
+    """The value of a variable. Words that are none may be meant as a declaration."""
+    try:
+        return inputs.read_flag(name, text, dtypes.float64)
+    except Fault as fault:
+        found = _undeclared(name, text, fault) if text.strip() else None
+        if found is None:
+            if fault.code == "E0202":
+                fault.help = _VALUES
+            raise
+    raise found
+
+
+def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
+    """The fault for a text that is neither a value nor a declaration; None where it looks like
+    neither."""
+    from gradcli.language.diagnostics import closest
+    from gradcli.symbolic.shapes import TRAITS
+
+    kind, traits, sizes = "", [], ""
+    for word in text.split():
+        head, _, after = word.partition(":")
+        sizes = sizes or after
+        if head in TRAITS:
+            traits.append(head)
+        elif head in _KINDS:
+            kind = head
+    if kind or traits:
+        kind = kind or ("scalar" if traits == ["positive"] else "matrix")
+        whole = " ".join([f"{kind}:{sizes}" if sizes else kind, *traits])
+        return ValueFault(
+            "E0901", f"--{name}: {text!r} declares no variable: its kind comes first",
+            help=f'write --{name} "{whole}"',
+        )  # fmt: skip
+    first, colon, sizes = text.split()[0].partition(":")
+    low = first.lower()
+    near = low if low in _KINDS else closest(low, _KINDS)
+    if not first.isidentifier() or (near is None and fault.code != "E0202"):
+        return None
+    return ValueFault(
+        "E0901", f"--{name}: {text!r} is neither a value nor a declaration",
+        help=f"did you mean --{name} {near}{colon}{sizes}?" if near else _VALUES,
+    )  # fmt: skip
+
+
 def _pair(option: str, item: str) -> tuple[str, str]:
     name, equals, value = item.partition("=")
     if not equals or not value.strip():
         raise ValueFault("E0907", f"{option} {item}: write {option} NAME=VALUE")
+    parts = re.split(r"[,;]\s*(?=[^\W\d]\w*\s*=)", item)
+    if len(parts) > 1:
+        raise ValueFault(
+            "E0907", f"{option} {item}: one variable at a time",
+            help=" ".join(f"{option} {part.strip()}" for part in parts),
+        )  # fmt: skip
     return name.strip(), value.strip()
 
 

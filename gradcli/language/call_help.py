@@ -30,6 +30,10 @@ def call_help(fault: Fault, node: n.Node, program: Any) -> str | None:
     keyword = _UNEXPECTED.search(fault.message)
     if keyword is None and not _WRONG_COUNT.search(fault.message):
         return None
+    func = node.func
+    name = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
+    if name == "transpose" and not keyword and len(node.args) == isinstance(func, n.Name):
+        return "the transpose is x.T; x.transpose(0, 1) exchanges two dimensions"
     known, said = _parameters(node.func, program)
     if not known:
         return None

@@ -28,7 +28,7 @@ FUNCTIONS = {
     "hex": "write the number as it is", "chr": "write the character in quotes",
     "exit": "leave it out: a program ends at its last line",
     "quit": "leave it out: a program ends at its last line",
-    "lg": "write log10(x)", "sqr": "write x**2",
+    "tr": "write trace(A)", "Tr": "write trace(A)", "lg": "write log10(x)", "sqr": "write x**2",
     "square_root": "write sqrt(x)", "tg": "write tan(x)", "ctg": "write 1/tan(x)",
     "cot": "write 1/tan(x)", "sec": "write 1/cos(x)", "csc": "write 1/sin(x)",
     "array": "write tensor([1, 2, 3])", "asarray": "write tensor([1, 2, 3])",
@@ -53,6 +53,14 @@ IMPORTS = {
     "math": "import math", "nn": "import torch.nn as nn", "F": "import torch.nn.functional as F",
 }  # fmt: skip
 """Prefixes of snippets whose import was not copied."""
+
+ELSEWHERE = frozenset(
+    ("linalg", "special", "functional", "jnp", "jax", "lax", "scipy", "sympy", "tf", "sp", "cp")
+)
+"""Prefixes of functions that are here under their bare names."""
+
+SHORT = frozenset(("F", "nn", "sp", "cp", "tf", "lax"))
+"""Prefixes that may well be a variable's name."""
 
 _LAYER = "write the layer out: x @ W.T + b, and a loss as mean((y - t)**2)"
 _STEP = "write the step out: with no_grad(): w -= 0.1*w.grad"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .diagnostics import SyntaxFault
+from .notation import between_bars, primed
 from .source import Source
 
 # ---- Characters ----------------------------------------------------------------------------------
@@ -59,7 +60,9 @@ def sign(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     code, message, help = SIGNS[source.text[start:end]]
     first = source.line_bounds(start)[0]
     before = source.text[first:start].strip()
-    if source.text[start:end] == ":=" and before.endswith(")") and before[:1].isalpha():
+    if source.text[start] == "|":
+        help = between_bars(source.text[start:end], before, source.text[end:]) or help
+    elif source.text[start:end] == ":=" and before.endswith(")") and before[:1].isalpha():
         name, _, params = before[:-1].partition("(")
         help = f"to define a function, write {name} = lambda {params}: ..."
     elif source.text[start] == "{" and _opens_block(before):
@@ -324,16 +327,20 @@ def dedent(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
 
 def unterminated(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     """A string without its closing quote."""
-    quote = source.text[start:end].lstrip("rRuUfFbB")
+    text = source.text
+    quote = text[start:end].lstrip("rRuUfFbB")
+    help = (
+        f"add {quote} at its end" if len(quote) == 3 else f"add {quote} before the end of the line"
+    )
+    if quote == "'":
+        help = primed(text[: end - 1], text[end:]) or help
     return SyntaxFault(
         "E0119",
         "the string is never closed",
         source,
         start,
         end,
-        help=f"add {quote} at its end"
-        if len(quote) == 3
-        else f"add {quote} before the end of the line",
+        help=help,
         incomplete=len(quote) == 3,
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from gradcli.language import nodes as n
 from gradcli.language.diagnostics import SyntaxFault, closest
-from gradcli.language.foreign import FUNCTIONS, IMPORTS, VALUES
+from gradcli.language.foreign import ELSEWHERE, FUNCTIONS, IMPORTS, VALUES
 from gradcli.language.names import CALLED, CONSTANTS, NAMES, WITHHELD, namespace
 
 if TYPE_CHECKING:
@@ -29,9 +30,14 @@ def unknown(
     if name in VALUES:
         return fault("E0202", f"no value for `{name}`", help=f"write {VALUES[name]}")
     if name in IMPORTS and (namespace(name) is not None or name not in checked.called):
+        bare = _bare(checked, node) or "sin(x)"
         return fault(
             "E0202", f"`{name}` is not imported",
-            help=f"write `{IMPORTS[name]}` first, or the bare name: sin(x)",
+            help=f"write `{IMPORTS[name]}` first, or the bare name: {bare}",
+        )  # fmt: skip
+    if name in ELSEWHERE and (bare := _bare(checked, node)) is not None:
+        return fault(
+            "E0202", f"`{name}` is not imported", help=f"write the bare name: {bare}"
         )  # fmt: skip
     if name in checked.called:
         if name in WITHHELD or name in FUNCTIONS:
@@ -53,3 +59,10 @@ def unknown(
         "E0202", f"no value for `{name}`", have,
         help=f"did you mean `{near}`? Or {mend}" if near else mend,
     )  # fmt: skip
+
+
+def _bare(checked: Checked, node: n.Name) -> str | None:
+    """The last of the names after a prefix, where the language has it: ``norm`` of linalg.norm."""
+    dotted = re.match(r"(?:\s*\.\s*[^\W\d]\w*)+", checked.source.text[node.end :])
+    last = dotted[0].rpartition(".")[2].strip() if dotted else ""
+    return last if last in NAMES or last in CALLED else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .diagnostics import SyntaxFault
+from .notation import primed, side_by_side
 from .syntax_foreign import (
     DECLARATIONS,
     OPERATORS,
@@ -199,8 +200,14 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
     )
     if p.text_of(p.at + 1) == "(":
         simple = False
+    around = (p.text_of(p.at + k) for k in (-3, -2, -1, 0, 1))
+    notation = side_by_side(*around)
+    if p.name == "STRING" and p.word[:1] == "'" and p.start == p.work.ends[p.at - 1]:
+        notation = primed(p.source.text[: p.start], p.source.text[p.start + 1 :])
     if p.word == "not":
         help = "write `and not`, `not in` or `!=`"
+    elif notation is not None:
+        help = notation
     elif simple and left not in (")", "]"):
         help = f"write {left}*{p.word}, or put a comma between them"
     elif simple:

@@ -1,4 +1,4 @@
-"""What a name that is called stands for: an operator, or a function composed of operators."""
+"""What a name that is called stands for: an operator, a function composed of operators, or none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from gradcli.language import nodes as n
 from gradcli.language.check import Checked
 from gradcli.language.names import CALLED, NAMES, namespace
 from gradcli.ops.core import OPERATORS, Operator
+from gradcli.ops.errors import Fault
 
 
 def composed_function(checked: Checked, func: n.Node, name: str) -> Any:
@@ -44,3 +45,22 @@ def called_by_name(name: str) -> Operator | None:
             for known in (op.name, *op.aliases):
                 _by_name.setdefault(known, op)
     return _by_name.get(name)
+
+
+def not_imported(checked: Checked, func: n.Node) -> tuple[Fault, bool] | None:
+    """The fault for ``np`` of ``np.sum`` where nobody imported it, and whether it is sure.
+
+    None where what stands before the dot is no prefix of a module; ``F`` may be a variable.
+    """
+    inner = func
+    while isinstance(inner, n.Attribute):
+        inner = inner.value
+    if inner is func or not isinstance(inner, n.Name) or inner.id not in checked.outer:
+        return None
+    from gradcli.language.foreign import ELSEWHERE, IMPORTS, SHORT
+
+    if inner.id not in ELSEWHERE and inner.id not in IMPORTS:
+        return None
+    from gradcli.language.name_faults import unknown
+
+    return unknown(checked, inner, (), ()), inner.id not in SHORT

@@ -19,8 +19,8 @@ from gradcli.ops.core import Operator
 from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import sizes
-from gradcli.symbolic.lookup import called_by_name, composed_function
-from gradcli.symbolic.unsupported import at, no_closed_form
+from gradcli.symbolic.lookup import called_by_name, composed_function, not_imported
+from gradcli.symbolic.unsupported import at, no_closed_form, unturned
 
 BINARY = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow", "^": "pow", "@": "matmul",
@@ -238,9 +238,23 @@ class _Flattening:
                 return "constant", [], {}, node.name
         elif node.name in ("T", "mT"):
             return {"T": "reverse_dims", "mT": "mT"}[node.name], [node.value], {}, None
+        if (prefix := not_imported(self.checked, node)) is not None:
+            raise prefix[0]
         raise self.refuse(f"`.{node.name}`", node)
 
     def call(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
+        """A call; of a function under a prefix that is not imported, the fault for that."""
+        prefix = not_imported(self.checked, node.func)
+        if prefix is None:
+            return self.called(node)
+        if prefix[1]:
+            raise prefix[0]
+        try:
+            return self.called(node)
+        except Fault:
+            raise prefix[0] from None
+
+    def called(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
         func, args = node.func, list(node.args)
         if isinstance(func, n.Name):
             name = func.id
@@ -272,7 +286,9 @@ class _Flattening:
         if name in ("max", "min") and len(args) > 1 and not node.keywords:
             return f"{name}imum", args, {}, None
         if name == "t":
-            name = "mT"
+            name = "reverse_dims"
+        if name == "transpose" and len(args) == 1 and not node.keywords:
+            raise at(unturned(unparse(args[0])), self.source, node)
         if name in ("max", "min") and node.keywords:
             raise self.refuse(
                 f"`{name}` along a dimension (a value and an index; `a{name}` has one)", node

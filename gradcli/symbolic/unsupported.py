@@ -26,6 +26,15 @@ def too_large() -> RuntimeFault:
     return RuntimeFault(NO_CLOSED_FORM, "the closed form is too large to write down", help=HELP)
 
 
+def unturned(name: str) -> RuntimeFault:
+    """The fault (E0302) for ``x.transpose()``, which does not say what to exchange."""
+    return RuntimeFault(
+        "E0302",
+        "transpose() missing 2 required positional arguments: 'dim0' and 'dim1'",
+        help=f"write {name if name.isidentifier() else f'({name})'}.T",
+    )
+
+
 def at(fault: Any, source: Any, node: Any) -> Any:
     """The fault with its place in the user's text, where it has none yet."""
     if source is not None and node is not None and getattr(fault, "source", None) is None:

@@ -193,3 +193,56 @@ def test_a_constant_of_a_program_stands_in_one_line(cli):
     done = cli("diff", "x @ tensor([[2.0, 0.25], [0.25, 1]]) @ x", "--x", "vector:2")
     assert done.out.startswith("d/dx  2*c1 @ x\n")
     assert "# c1 = [[2, 0.25], [0.25, 1]]  " in done.out
+
+
+@pytest.mark.parametrize(
+    ("expr", "name"),
+    [
+        ("np.sum(x**2)", "sum"), ("np.max(x)", "max"), ("linalg.norm(x)", "norm"),
+        ("x @ np.eye(3) @ x", "eye"), ("sum(x)*np.pi", "pi"), ("F.softmax(x)", "softmax"),
+        ("torch.linalg.norm(x)", "norm"), ("np.clip(x, 0, 1)", "clip"),
+    ],
+)  # fmt: skip
+def test_a_module_that_is_not_imported_is_no_variable(cli, expr, name):
+    done = cli("diff", expr, "--x", "vector", "--wrt", "x")
+    assert done.code == 2 and "is not imported" in done.err
+    assert f"the bare name: {name}\n" in done.err
+
+
+def test_a_variable_may_be_called_as_a_module_often_is(cli):
+    assert cli("diff", "trace(F.T @ F)", "--F", "matrix").out.startswith("d/dF  2*F\n")
+    assert cli("diff", "F.sum()*x", "--F", "vector", "--wrt", "x").out.startswith("d/dx  sum(F)\n")
+
+
+@pytest.mark.parametrize(
+    ("flag", "mend"),
+    [
+        ("symmetric", 'write --A "matrix symmetric"'),
+        ("spd", 'write --A "matrix spd"'),
+        ("symmetric:n,n", 'write --A "matrix:n,n symmetric"'),
+        ("positive matrix", 'write --A "matrix positive"'),
+        ("positive", 'write --A "scalar positive"'),
+        ("Matrix", "did you mean --A matrix?"),
+        ("matirx:n,n", "did you mean --A matrix:n,n?"),
+        ("foo", "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"),
+        ("1,foo", "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"),
+    ],
+)
+def test_a_flag_that_is_neither_value_nor_declaration(cli, flag, mend):
+    done = cli("diff", "trace(X.T @ A @ X)", "--wrt", "X", "--A", flag)
+    assert done.code == 2
+    assert f"help: {mend}\n" in done.err and "gradcli diff" not in done.err
+
+
+def test_one_variable_to_an_at(cli):
+    done = cli("diff", "a*b", "--at", "a=2,b=3")
+    assert done.code == 2 and "help: --at a=2 --at b=3\n" in done.err
+    assert "'foo' is not a value" in cli("diff", "a*b", "--at", "a=foo").err
+    assert cli("diff", "dot(a, b)", "--at", "a=1,2", "--at", "b=3,4").code == 0
+
+
+def test_transposes_of_vectors(cli):
+    done = cli("diff", "x.transpose() @ x", "--x", "vector")
+    assert done.code == 1 and "help: write x.T\n" in done.err
+    assert cli("diff", "x.t() @ x", "--x", "vector").out.startswith("d/dx  2*x\n")
+    assert cli("diff", "y @ A.t() @ x", "--wrt", "x").out.startswith("d/dx  A @ y\n")

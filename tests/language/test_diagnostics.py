@@ -394,3 +394,51 @@ def test_what_to_write_instead(text, message, mend):
         prepare(text, "file").run({})
     assert message in caught.value.message
     assert mend in caught.value.help
+
+
+@pytest.mark.parametrize(
+    ("text", "mend"),
+    [
+        ("||x||^2", "a norm is norm(x), its square norm(x)**2"),
+        ("2*||A @ x - b||^2", "a norm is norm(A @ x - b), its square norm(A @ x - b)**2"),
+        ("|x| + y", "an absolute value is abs(x)"),
+        ("a || b", "write `or`; an absolute value is abs(x)"),
+        ("a | b", "write `or`, or logical_or(a, b); an absolute value is abs(x)"),
+        ("x'*A*x", "the transpose of x is x.T, and matrices multiply by @: x.T @ A @ x"),
+        ("(A @ x)' * y", "the transpose of (...) is (...).T, and matrices multiply by @: "
+         "x.T @ A @ x"),
+        ("x'*A*x + y'*x", "the transpose of x is x.T, and matrices multiply by @: x.T @ A @ x"),
+        ("x^T A x", "the transpose of x is x.T, and matrices multiply by @: x.T @ A @ x"),
+        ("x^T y", "the transpose of x is x.T, and matrices multiply by @: x.T @ y"),
+        ("trace(A X)", "for a product of matrices write A @ X, entry by entry A*X"),
+        ("W x + b", "for a product of matrices write W @ x, entry by entry W*x"),
+        ("(A + B) X", "for a product of matrices write (...) @ X, entry by entry (...)*X"),
+        ("a x", "write a*x, or put a comma between them"),
+        ("2 X", "write 2*X, or put a comma between them"),
+        ("f('a, b)", "add ' before the end of the line"),
+    ],
+)  # fmt: skip
+def test_the_notation_of_papers(text, mend):
+    assert fault_of(text).help == mend
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "mend"),
+    [
+        ("np.sum(x)", "`np` is not imported", "or the bare name: sum"),
+        ("torch.linalg.norm(x)", "`torch` is not imported", "or the bare name: norm"),
+        ("linalg.norm(x)", "`linalg` is not imported", "write the bare name: norm"),
+        ("jnp.exp(x)", "`jnp` is not imported", "write the bare name: exp"),
+        ("linalg*x", "no value for `linalg`", "add --linalg VALUE"),
+        ("tr(x)", "programs cannot use `tr`", "write trace(A)"),
+        ("x.transpose()", "transpose() missing", "the transpose is x.T"),
+        ("transpose(x)", "transpose() missing", "the transpose is x.T"),
+    ],
+)
+def test_names_of_other_places(text, message, mend):
+    from gradcli.engine.creation import tensor
+
+    with pytest.raises(Fault) as caught:
+        prepare(text).run({"x": tensor([1.0, 2.0])})
+    assert message in caught.value.message
+    assert mend in caught.value.help
