@@ -20,7 +20,7 @@ from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import sizes
 from gradcli.symbolic.lookup import called_by_name, composed_function, not_imported
-from gradcli.symbolic.unsupported import at, no_closed_form, unturned
+from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, unturned
 
 BINARY = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow", "^": "pow", "@": "matmul",
@@ -302,6 +302,8 @@ class _Flattening:
             return self.shaped(op.name, node, args)
         if name == "polygamma" and len(args) == 2 and not node.keywords:
             return name, args[1:], {"n": self.whole(args[0])}, None
+        if op.name == "norm":
+            self.check_order(args, {k.name: k.value for k in node.keywords})
         params = {k.name: self.literal(k.value) for k in node.keywords}
         if op.variadic:
             return self.joining(op.name, node, args, params)
@@ -322,6 +324,14 @@ class _Flattening:
             return False
         code = getattr(composed_function(self.checked, node.func, name), "__code__", None)
         return code is not None and asked <= set(code.co_varnames)
+
+    def check_order(self, args: list[n.Node], named: dict[str, n.Expr]) -> None:
+        """The order of a norm is a number. Raises a fault (E0701) that says what to write."""
+        order = named.pop("p", named.pop("ord", None)) or (args[1] if len(args) > 1 else None)
+        if order is None or self.is_literal(order) or not args:
+            return
+        more = [*map(unparse, args[2:]), *(f"{k}={unparse(x)}" for k, x in named.items())]
+        raise at(norm_of_order(unparse(args[0]), unparse(order), more), self.source, order)
 
     def shaped(
         self, name: str, node: n.Call, args: list[n.Node]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.ops.errors import RuntimeFault
@@ -24,6 +25,15 @@ def no_value(what: str) -> RuntimeFault:
 def too_large() -> RuntimeFault:
     """The fault (E0701) for an expression that grew past what a person would read."""
     return RuntimeFault(NO_CLOSED_FORM, "the closed form is too large to write down", help=HELP)
+
+
+def norm_of_order(x: str, p: str, more: Sequence[str] = ()) -> RuntimeFault:
+    """The fault (E0701) for a norm whose order is a variable: as a sum it has a closed form."""
+    q = p if p.isidentifier() else f"({p})"
+    return RuntimeFault(
+        NO_CLOSED_FORM, f"a norm of order {p}, which is no plain number, has no closed form yet",
+        help=f"write sum({', '.join([f'abs({x})**{q}', *more])})**(1/{q})",
+    )  # fmt: skip
 
 
 def unturned(name: str) -> RuntimeFault:

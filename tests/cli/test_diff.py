@@ -246,3 +246,16 @@ def test_transposes_of_vectors(cli):
     assert done.code == 1 and "help: write x.T\n" in done.err
     assert cli("diff", "x.t() @ x", "--x", "vector").out.startswith("d/dx  2*x\n")
     assert cli("diff", "y @ A.t() @ x", "--wrt", "x").out.startswith("d/dx  A @ y\n")
+
+
+def test_a_norm_whose_order_is_a_variable(cli):
+    """The help is a form that has an answer."""
+    done = cli("diff", "norm(A @ x, q + 1)**2", "--wrt", "x", "--x", "vector")
+    assert done.code == 1 and "a norm of order q + 1" in done.err
+    assert "help: write sum(abs(A @ x)**(q + 1))**(1/(q + 1))\n" in done.err
+    again = "sum(abs(A @ x)**(q + 1))**(1/(q + 1))"
+    assert cli("diff", again, "--wrt", "x", "--q", "scalar").code == 0
+    rows = cli("diff", "norm(A, q, dim=1)", "--q", "scalar")
+    assert "help: write sum(abs(A)**q, dim=1)**(1/q)\n" in rows.err
+    assert "help: write sum(abs(x)**q)**(1/q)\n" in cli("diff", "norm(x, p=q)").err
+    assert cli("diff", "norm(x, p=3)", "--x", "vector").code == 0
