@@ -33,6 +33,8 @@ from gradcli.symbolic.sizes import names as names_of
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
 """What is not named: the part below it is, where that is worth it."""
+_FEW = 3
+"""Factors of a product of entries that reads as well as an entry of its name."""
 _CAPITALS = "RSUQHWZK"
 """Letters for named matrices, where that of the language's own name is taken."""
 
@@ -119,7 +121,7 @@ class _Writer(Spread, Joined):
                 place = self.formula.steps[place].inputs[0]
             s = self.formula.steps[place]
             plain = all(self.formula.steps[k].op in FREE for k in s.inputs)
-            if s.op == "contract" and self.unsummed(s):
+            if self.unsummed(place):
                 continue
             if s.op in FREE or s.op in ("eye", "ones", "zeros") or (place != i and plain):
                 continue
@@ -127,13 +129,22 @@ class _Writer(Spread, Joined):
                 found.add(place)
         return sorted(found)
 
-    def unsummed(self, s: Step) -> bool:
-        """Whether an einsum is a plain product, as short as the entry of its name would be."""
-        labels, _, result = s.params["labels"].replace(" ", "").partition("->")
-        short = (*FREE, "eye", "ones")
-        return set(labels) <= {",", *result} and all(
-            self.formula.steps[k].op in short for k in s.inputs
-        )
+    def unsummed(self, i: int) -> bool:
+        """Whether a step is an einsum that sums nothing, of a few things that have names anyway."""
+        waiting, factors = [i], 0
+        while waiting:
+            s = self.formula.steps[waiting.pop()]
+            if s.op == "contract":
+                labels, _, result = s.params["labels"].replace(" ", "").partition("->")
+                if not set(labels) <= {",", *result}:
+                    return False
+                waiting += s.inputs
+            elif s.op not in FREE and s.op not in ("eye", "ones"):
+                return False
+            factors += s.op != "contract"
+            if factors > _FEW:
+                return False
+        return self.formula.steps[i].op == "contract"
 
     def run(self) -> tuple[str, list[tuple[str, str]]]:
         """The formula and its names."""

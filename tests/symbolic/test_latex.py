@@ -204,6 +204,14 @@ def test_an_einsum_that_has_a_name_is_written_where_the_name_is_said():
     )
 
 
+def test_a_product_of_few_entries_has_no_name():
+    text = "einsum('ik,jl,im->ijklm', eye(n), eye(n), A)"
+    assert short(f"{text} + einsum('ijklm,ijklm->ijklm', {text}, {text})") == (
+        r"[ \delta_{ik} \delta_{jl} A_{im} + \delta_{ik} \delta_{jl} A_{im}"
+        r" \delta_{ik} \delta_{jl} A_{im} ]_{ijklm}"
+    )
+
+
 def test_the_second_derivative_through_rows_of_softmax_has_its_entries():
     result = diff("sum(C*softmax(S, 1))", "S", order=2)
     terms = [
