@@ -43,6 +43,18 @@ class Job:
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
         )  # fmt: skip
         self.drawn = random.snapshot()
+        if asked.get("wrt") is not None:
+            self.fix(self.wanted)
+
+    def fix(self, wanted: Sequence[str]) -> None:
+        """Make plain values of the variables that nothing is differentiated by.
+
+        They can be parameters then: the 3 of ``norm(x, p)``. A program that differentiates itself
+        keeps its leaves.
+        """
+        for name, leaf in self.leaves.items():
+            if name not in wanted and not self.program.differentiates:
+                leaf.requires_grad_(False)
 
     def run(self) -> tuple[Tensor, Outcome]:
         """The value at the given variables, and everything else that the run left."""

@@ -95,6 +95,11 @@ class Program:
         """The names that have to be given."""
         return self.checked.free
 
+    @property
+    def differentiates(self) -> bool:
+        """Whether the text may run a backward pass of its own."""
+        return self._passes
+
     def takes(self, name: str) -> bool:
         """Whether a value for ``name`` would be used: the text reads it and does not define it."""
         return name in self.checked.outer

@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import TypeFault
+from gradcli.ops.words import not_a
 
 OPERATORS: dict[str, Operator] = {}
 """Every operator by name, in order of declaration."""
@@ -220,6 +221,12 @@ class Operator:
                 f"{self.name}: keepdim is True or False, not {params['keepdim']!r}",
                 help="several dimensions go into one tuple: dim=(0, 1)",
             )
+        for place, value in enumerate(params.values()):
+            if getattr(value, "requires_grad", False):
+                raise not_a(
+                    "Number", self.name, list(params)[place], self.arity + place + 1, value,
+                    "no derivative by a parameter is known: --wrt the others, or give x.item()",
+                )  # fmt: skip
         if params.keys() <= self.params.keys():
             return params
         for name in list(params):

@@ -107,7 +107,7 @@ def not_a(
     )
 
 
-_SPOKEN = {"Tensor": "a tensor", "int": "a whole number"}
+_SPOKEN = {"Tensor": "a tensor", "int": "a whole number", "Number": "a plain number"}
 _HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
 
 

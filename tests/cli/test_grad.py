@@ -266,3 +266,20 @@ def test_show_adds_the_programs_variables(cli):
 def test_a_mistyped_choice_gets_the_nearest(cli, option, given, meant):
     done = cli("grad", "x^2", "--x", "3", option, given)
     assert done.code == 2 and "E0907" in done.err and f"did you mean {meant}?" in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["norm(x, p)", "sum(add(x, x, alpha=p))", "sum(elu(-x, p))", "sum(var(x, correction=p))"],
+)
+def test_no_derivative_by_a_parameter_is_made_up(process, text):
+    """PyTorch refuses too: a parameter must be a number, not a tensor that requires grad."""
+    given = ("--x", "1,2", "--p", "1.5")
+    refused = process("grad", text, *given)
+    assert refused.code == 2 and "must be a plain number" in refused.err
+    assert "--wrt" in refused.err
+    value = process("eval", text, *given, "--json").json["value"]["data"]
+    by_x = process("grad", text, *given, "--wrt", "x", "--json").json
+    assert by_x["value"]["data"] == value
+    number = process("grad", text.replace("p)", "1.5)").replace("=p", "=1.5"), *given[:2], "--json")
+    assert number.json["grads"]["x"]["data"] == by_x["grads"]["x"]["data"]
