@@ -42,7 +42,7 @@ def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
     if name in _COMPARISONS:
         found = _compared(name, tensors, numbers)
         if found is not None:
-            return v.number(found)
+            return found if isinstance(found, v.Tensor) else v.number(found)
     elif name in ("maximum", "minimum", "fmax", "fmin") and tensors[0] == tensors[1]:
         return tensors[0]
     elif name in ("isnan", "isinf"):
@@ -108,14 +108,25 @@ def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
     return v.factor(*v.settled("call", name, tensors, labels))
 
 
-def _compared(name: str, tensors: Sequence[v.Tensor], numbers: Sequence[Any]) -> bool | None:
+def _compared(
+    name: str, tensors: Sequence[v.Tensor], numbers: Sequence[Any]
+) -> bool | v.Tensor | None:
+    """Whether a comparison holds, where that is known.
+
+    In a rule two formulas that are made of pieces are equal in some cells: where, as indicators.
+    """
     a, b = tensors
     if a == b:
         return name in ("eq", "le", "ge")
     if None not in numbers:
         return _COMPARISONS[name](*numbers)
-    if in_a_rule() and name in ("eq", "ne") and not _may_coincide(a, b):
-        return name == "ne"
+    if in_a_rule() and name in ("eq", "ne"):
+        if not _may_coincide(a, b):
+            return name == "ne"
+        if name == "eq" and has_pieces(tensors):
+            from gradcli.symbolic.cells import meeting
+
+            return meeting(a, b, lambda one, two: not _may_coincide(one, two))
     return None
 
 
@@ -144,6 +155,12 @@ _PIECEWISE = frozenset(
 
 _PARTLY = frozenset((*picks.KINDS, "delta", "reduce"))
 """Bases that are 0 in places: cumsum(x, 0) and x agree in their first entry."""
+
+
+def has_pieces(tensors: Sequence[v.Tensor]) -> bool:
+    """Whether tensors are made of pieces that ``cells`` can tell apart."""
+    names = ("maximum", "minimum", "relu", "where")
+    return any(b.kind == "call" and b.name in names for t in tensors for b in v.bases_of(t))
 
 
 def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:

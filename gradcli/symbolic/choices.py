@@ -15,6 +15,8 @@ def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
     known = condition.number()
     if known is not None:
         return v.number(int((known != 0) == holds))
+    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
+        return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
     labels = tuple(condition.free())
     b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
     return v.factor(b, places)
@@ -29,7 +31,14 @@ def where(condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
         return Symbol(a if known else b, axes)
     if a == b:
         return Symbol(a, axes)
-    return Symbol(v.add(v.mul(a, indicator(c, True)), v.mul(b, indicator(c, False))), axes)
+    return Symbol(v.add(_taken(a, indicator(c, True)), _taken(b, indicator(c, False))), axes)
+
+
+def _taken(t: v.Tensor, where: v.Tensor) -> v.Tensor:
+    """A tensor times an indicator; one of several terms is no group, its terms exclude others."""
+    if len(where.terms) < 2:
+        return v.mul(t, where)
+    return v.distribute(v.as_factor(t) if len(t.terms) > 1 and not v.has_delta(t) else t, where)
 
 
 @operation("logical_and")

@@ -22,6 +22,7 @@ from gradcli.symbolic.algebra import (
 )
 from gradcli.symbolic.angles import double_angles, roots_named, squares_exchanged
 from gradcli.symbolic.arrangements import arrangements
+from gradcli.symbolic.cases import by_cases
 from gradcli.symbolic.crosses import crossed, turns
 from gradcli.symbolic.exponents import exponents_joined, exponents_met
 from gradcli.symbolic.guards import choices_met, known_sides, unguarded
@@ -134,6 +135,10 @@ class _Search:
             if "where" in self.calls:
                 t = _tried(choices_met, t) or t
                 t = _tried(known_sides, t) or t
+                tree = _tried(by_cases, t)
+                if tree is not None and tree != t:
+                    for shape in self._arranged(_tried(tidied, tree) or tree):
+                        yield from self._spelled(shape)
         if turns(t):
             first = _tried(crossed, t) or t
             shared = _tried(lambda u: crossed(sums_shared(opened(crossed(u)))), first)

@@ -19,7 +19,7 @@ from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwis
 from gradcli.symbolic.pieces import Piece
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
-from gradcli.symbolic.write_choices import SIGNS, choice, comparison
+from gradcli.symbolic.write_choices import SIGNS, choice, comparison, outer_first
 from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.write_powers import powers_merged
@@ -355,8 +355,11 @@ class Writer:
         """A sum of terms, term by term."""
         plain: dict[v.Monomial, Fraction] = {}
         choices: dict[Any, list[dict]] = {}
-        for m, c in t.sorted():
-            found = next((f for f in m if self.chooses(f, labels, m)), None)
+        ordered = t.sorted()
+        first = outer_first([
+            [f for f in m if self.chooses(f, labels, m)] for m, _ in ordered
+        ])  # fmt: skip
+        for (m, c), found in zip(ordered, first, strict=True):
             if found is None:
                 plain[m] = c
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from gradcli.language import nodes as n
@@ -90,6 +90,23 @@ def choice(test: Text, yes: Text, no: Text, positive: Collection[str]) -> Text:
     d = Text(bound, test.cost - yes.cost - 2)
     clamped = w.called("clamp", yes, w.negated(d), d)
     return clamped if clamped.cost < found.cost else found
+
+
+def outer_first(chosen: Sequence[Sequence[tuple]]) -> list[tuple | None]:
+    """Of the indicators in each term the one to ask first: that most terms have.
+
+    Among those one that all terms need to hold, or all not to: ``where(c, where(d, x, y), 0)``.
+    """
+    if not any(len(found) > 1 for found in chosen):
+        return [found[0] if found else None for found in chosen]
+    uses: dict[tuple, list[bool]] = {}
+    for found in chosen:
+        for b, idx, _ in found:
+            uses.setdefault((b.args[0], idx), []).append(bool(b.args[1].number()))
+    rank = {k: (-len(u), len(set(u)), i) for i, (k, u) in enumerate(uses.items())}
+    return [
+        min(found, key=lambda f: rank[f[0].args[0], f[1]]) if found else None for found in chosen
+    ]  # fmt: skip
 
 
 def _extreme(name: str, ends: tuple[n.Expr, n.Expr], yes: Text, no: Text) -> Text:
