@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.symbolic import picks
 from gradcli.symbolic import value as v
-from gradcli.symbolic.symbol import Symbol, aligned, in_a_rule
+from gradcli.symbolic.symbol import Symbol, aligned, in_a_rule, ties
 from gradcli.symbolic.unsupported import no_closed_form
 
 ODD = frozenset(("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "sign", "cbrt"))
@@ -116,18 +116,28 @@ def _compared(
     In a rule two formulas that are made of pieces are equal in some cells: where, as indicators.
     """
     a, b = tensors
+    rule = in_a_rule() and name in ("eq", "ne")
     if a == b:
+        if rule:
+            ties.seen.add("kept")
         return name in ("eq", "le", "ge")
     if None not in numbers:
         return _COMPARISONS[name](*numbers)
-    if in_a_rule() and name in ("eq", "ne"):
-        if not _may_coincide(a, b):
-            return name == "ne"
-        if name == "eq" and has_pieces(tensors):
-            from gradcli.symbolic.cells import meeting
+    if not rule:
+        return None
+    if not _may_coincide(a, b):
+        ties.seen.add("left")
+        return name == "ne"
+    found = None
+    if name == "eq" and has_pieces(tensors):
+        from gradcli.symbolic.cells import meeting
 
-            return meeting(a, b, lambda one, two: not _may_coincide(one, two))
-    return None
+        found, isolated = meeting(a, b, lambda one, two: not _may_coincide(one, two), ties.wrt)
+        if found is not None:
+            ties.seen.add("left" if not found.terms else "both" if isolated else "kept")
+            return found
+    ties.seen.add("kept")
+    return found
 
 
 _PIECEWISE = frozenset(

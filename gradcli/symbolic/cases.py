@@ -16,7 +16,7 @@ from typing import Any
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups
-from gradcli.symbolic.calls import applied
+from gradcli.symbolic.calls import applied, has_pieces
 from gradcli.symbolic.cells import Cells, TooMany
 from gradcli.symbolic.choices import indicator
 from gradcli.symbolic.relations import is_call
@@ -25,14 +25,17 @@ _STRICT = ("gt", "lt")
 
 
 @v.remembered
-def by_cases(t: v.Tensor) -> v.Tensor:
-    """The tensor with the terms that share labels and have several conditions as one tree."""
-    return inside_groups(t, _by_cases)
+def by_cases(t: v.Tensor, whole: bool = False) -> v.Tensor:
+    """The tensor with the terms that share labels and have several conditions as one tree.
+
+    With ``whole`` terms without a condition too, where they hold a max or min of these labels.
+    """
+    return inside_groups(t, lambda u: _by_cases(u, whole))
 
 
-def _by_cases(t: v.Tensor) -> v.Tensor:
+def _by_cases(t: v.Tensor, whole: bool) -> v.Tensor:
     groups: dict[Any, list[tuple]] = {}
-    rest = []
+    rest: list[v.Tensor] = []
     for m, c in t.terms.items():
         places = {f[1] for f in m if is_call(f[0], "where")}
         places.discard(())
@@ -46,9 +49,18 @@ def _by_cases(t: v.Tensor) -> v.Tensor:
             continue
         key = tuple(x[0] for x in idx) if bound else idx
         groups.setdefault((bool(bound), key), []).append((m, c, idx))
+    least = 2
+    if whole and len(groups) == 1:
+        ((bound, idx),) = groups
+        for plain in rest if not bound else ():
+            ((m, c),) = plain.terms.items()
+            if any(f[1] == idx and has_pieces([v.factor(f[0], f[1])]) for f in m):
+                groups[bound, idx].append((m, c, idx))
+                least = 1
+        rest = [u for u in rest if (*next(iter(u.terms.items())), idx) not in groups[bound, idx]]
     for (bound, _), terms in groups.items():
         made = None
-        if len({f[0] for m, _, _ in terms for f in m if is_call(f[0], "where")}) > 1:
+        if len({f[0].args[0] for m, _, _ in terms for f in m if is_call(f[0], "where")}) >= least:
             made = _as_tree(terms, bound)
         rest += [v.Tensor({m: c}) for m, c, _ in terms] if made is None else [made]
     return v.add(*rest)
@@ -68,11 +80,19 @@ def _as_tree(terms: Sequence[tuple], bound: bool) -> v.Tensor | None:
             if not is_call(b, "where")
         ]  # fmt: skip
         left = v.bound_of(m) - set(labels) if bound else v.bound_of(m)
-        parts.append((conditions, v.product(factors, c, left)))
+        parts.append((conditions, factors, c, left))
+    # A diagonal matrix of choices is one factor.
+    shared = [f for f in parts[0][1] if f[0].kind == "delta"]
+    shared = [f for f in shared if all(f in p[1] for p in parts)]
+    split = [
+        (p[0], v.product([f for f in p[1] if f not in shared], p[2], p[3])) for p in parts
+    ]  # fmt: skip
     try:
-        made = _Tree(cells, parts, at).made()
+        made = _Tree(cells, split, at).made()
     except (TooMany, Fault):
         return None
+    if shared and made.terms:
+        made = v.distribute(v.product(shared, v.ONE, ()), v.as_factor(made))
     return v.contract(made, at) if bound else made
 
 
@@ -99,7 +119,13 @@ class _Tree:
             test = self.cells.indicator(place, True)
             self.tests.append((test, _weight(test), yes))
         self.tests += self.between(whole)
-        return self.tensor(frozenset(range(len(whole))))
+        found = self.tensor(frozenset(range(len(whole))))
+        several = [x for x in self.leaves if len(x.terms) > 1]
+        if not several or len({x.key for x in self.leaves if x.terms}) > 1:
+            return found
+        self.leaves = [v.UNIT if x.terms else x for x in self.leaves]
+        self.best = {}
+        return v.distribute(v.as_factor(several[0]), self.tensor(frozenset(range(len(whole)))))
 
     def leaf(self, path: dict[int, bool]) -> v.Tensor:
         """The sum in one cell. Raises Undecided."""
@@ -115,7 +141,9 @@ class _Tree:
             forms: dict[v.Base, v.Tensor] = {}
             for b in v.bases_of(rest):
                 if b.dims == self.cells.dims or not b.dims:
-                    forms |= self.cells.forms(v.factor(b, self.cells.own[: len(b.dims)]), path, True)
+                    forms |= self.cells.forms(
+                        v.factor(b, self.cells.own[: len(b.dims)]), path, True
+                    )
             found.append(self.cells.put(rest, forms, self.at) if forms else rest)
         return v.add(*found)
 
@@ -185,7 +213,7 @@ class _Tree:
                 waiting += missing
                 continue
             self.best[here] = min(
-                ((cost + 1 + sum(self.best[x][0] for x in sides), k) for k, cost, sides in splits),
+                ((cost + 1 + sum(self.best[x][0] for x in sides), k) for k, cost, sides in splits)
             )
 
 

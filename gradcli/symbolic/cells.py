@@ -91,7 +91,7 @@ class Cells:
         if test is not None and len(signs) == 1:
             place, up = signs[0]
             s = self.signs[place]
-            if s.test is None:
+            if s.test is None or (_is_strict(s.test) and not _is_strict(test)):
                 s.test, s.up = test, (up == above) != turned
         for place, up in signs:
             above ^= self.holds(place, path) != up
@@ -166,6 +166,20 @@ class Cells:
         """a - b multiplied out."""
         return opened(v.add(a, v.scale(b, -1)))
 
+    def may_vanish(self, d: v.Tensor, path: Path, wrt: str) -> bool:
+        """Whether a difference may be 0 inside a cell by a factor that depends on a variable."""
+        if d.number() is not None:
+            return False
+        size = len(self.signs)
+        try:
+            return any(
+                any(b.name == wrt for b in v.bases_of(self.signs[place].d))  # type: ignore[arg-type]
+                and all(self.possible({**path, place: yes}) for yes in (True, False))
+                for place, _ in self.factors(d)[0] if place not in path
+            )  # fmt: skip
+        finally:
+            self.forget(size)
+
     # -- pieces ----------------------------------------------------------------------------------
 
     def resolved(self, t: v.Tensor, path: Path, known: bool = False) -> v.Tensor:
@@ -222,6 +236,9 @@ class Cells:
         """Only the first signs, as they were."""
         del self.signs[size:]
         self.places = {k: x for k, x in self.places.items() if x[0] < size}
+        self.impossible = {
+            k: x for k, x in self.impossible.items() if all(i < size for i, _ in k)
+        }  # fmt: skip
         self.split_up = {
             k: x for k, x in self.split_up.items() if all(i < size for i, _ in x[0])
         }  # fmt: skip
@@ -312,8 +329,7 @@ def _surely_positive(m: v.Monomial) -> bool:
 
 
 def _contradict(rows: list[dict]) -> bool:
-    """Whether sums cannot all be above 0: their terms are eliminated one by one (Fourier, Motzkin).
-    """
+    """Whether sums cannot all be above 0: their terms are eliminated one by one (Fourier, Motzkin)."""
     while True:
         if any(not any(c > 0 for c in r.values()) and not any(m and c for m, c in r.items())
                for r in rows):  # fmt: skip
@@ -342,34 +358,40 @@ def _comparison(condition: v.Tensor) -> tuple | None:
     return m[0]
 
 
-def meeting(a: v.Tensor, b: v.Tensor, apart: Any) -> v.Tensor | None:
+def _is_strict(condition: v.Tensor) -> bool:
+    return all(b.name in ("gt", "lt") for m in condition.terms for b, _, _ in m)
+
+
+def meeting(a: v.Tensor, b: v.Tensor, apart: Any, wrt: str) -> tuple[v.Tensor | None, bool]:
     """1 in the cells in which two formulas are one, else 0; None where that is not clear.
 
-    ``apart`` says whether two formulas that are not made of pieces agree at isolated points only.
+    And whether they may agree at single points of other cells too, but for what does not depend on
+    the variable ``wrt``. ``apart`` says whether two formulas that are not made of pieces agree at
+    isolated points only.
     """
     at = tuple(sorted({*a.free(), *b.free()}, key=lambda x: (x[1], x[0])))
     cells = Cells(tuple(x[0] for x in at))
     names = dict(zip(at, cells.own, strict=True))
     sides = [v.relabel(x, names) for x in (a, b)]
 
-    def ask(path: Path) -> bool | None:
+    def ask(path: Path) -> tuple[bool, bool] | None:
         one, two = (cells.resolved(x, path) for x in sides)
-        if not cells.difference(one, two).terms:
-            return True
-        return False if apart(one, two) else None
+        d = cells.difference(one, two)
+        if not d.terms:
+            return True, False
+        return (False, cells.may_vanish(d, path, wrt)) if apart(one, two) else None
 
     try:
         found = cells.walk(ask)
     except TooMany:
-        return None
+        return None, False
     if any(same is None for _, same in found):
-        return None
+        return None, False
     whole = []
-    for path, same in found:
+    for path, (same, _) in found:
         if same:
             term = v.UNIT
             for place, yes in path.items():
                 term = v.mul(term, cells.indicator(place, yes))
             whole.append(term)
-    return v.place(v.add(*whole), at)
-
+    return v.place(v.add(*whole), at), any(single for _, (_, single) in found)

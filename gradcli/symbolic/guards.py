@@ -166,10 +166,18 @@ def _under(rest: Sequence[tuple], b: v.Base, idx: tuple) -> list | None:
     for f, at, e in rest:
         if f in forms and (at == idx or not b.dims) and not _step_of(b, f):
             changed = True
-            found.append(v.power(v.place(forms[f], at), Fraction(e)))
+            found += _at_labels(forms[f], at, Fraction(e))
         else:
             found.append((f, at, e))
     return found if changed else None
+
+
+def _at_labels(t: v.Tensor, at: tuple, e: Fraction) -> list:
+    """A power of a tensor over its own labels put at others: as factors where those are summed."""
+    if not any(x[1] < 0 for x in at) or not t.terms or e.denominator != 1:
+        return [v.power(v.place(t, at), e)]
+    ((m, c),) = v.as_factor(t).terms.items()
+    return [v.number(c ** int(e)), *((b, tuple(at[x[1]] for x in i), k * e) for b, i, k in m)]
 
 
 def _known(other: v.Base, own: tuple, b: v.Base, forms: dict) -> v.Tensor | None:

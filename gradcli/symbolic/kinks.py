@@ -94,11 +94,19 @@ _NAMES = {"maximum": "max", "minimum": "min"}
 
 
 def _words(s: Step) -> str | None:
-    if s.op != "norm":
-        return KINKS.get(s.op)
-    p = s.params.get("p", 2)
+    if s.op in _NAMES and s.ties is not None and "left" not in s.ties:
+        if "both" in s.ties:
+            return KINKS[s.op].replace("{1}:", "{1} at isolated points:")
+        if "kept" in s.ties:
+            return None
+    words = KINKS.get(s.op)
+    p = s.params.get("p", 2) if s.op == "norm" else None
     if p in (float("inf"), float("-inf")):
-        return _SHARED
+        words = _SHARED
+    if words is not None and "tie:" in words:
+        return None if s.ties is not None and "one" not in s.ties else words
+    if s.op != "norm":
+        return words
     return _NORMS.get(p, _LENGTH)
 
 

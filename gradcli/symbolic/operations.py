@@ -12,7 +12,15 @@ from typing import Any
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic import calls
 from gradcli.symbolic import value as v
-from gradcli.symbolic.symbol import Symbol, aligned, as_symbol, dimension_of, in_a_rule, operation
+from gradcli.symbolic.symbol import (
+    Symbol,
+    aligned,
+    as_symbol,
+    dimension_of,
+    in_a_rule,
+    operation,
+    ties,
+)
 from gradcli.symbolic.unsupported import no_closed_form
 
 # ---- Arithmetic ----------------------------------------------------------------------------------
@@ -113,6 +121,7 @@ def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     """The labels of the dimensions are summed over: all dimensions where ``dim`` is None."""
     gone, axes = _reduced(x, dim, keepdim)
     if in_a_rule() and calls.marks_one(x.tensor, gone):
+        ties.seen.add("one")
         return Symbol(v.UNIT, axes)
     return Symbol(v.contract(x.tensor, gone), axes)
 

@@ -40,10 +40,11 @@ class Step:
     """One operation: the operator's name, the steps it reads, parameters, and its place.
 
     ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones"
-    and "zeros" hold their dimensions in ``value``.
+    and "zeros" hold their dimensions in ``value``. ``ties`` is what became of the ties of its
+    arguments where it was differentiated (see ``symbol.Ties``), None before that.
     """
 
-    __slots__ = ("inputs", "node", "op", "params", "value")
+    __slots__ = ("inputs", "node", "op", "params", "ties", "value")
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Step:
         self.inputs = tuple(inputs)
         self.params = params or {}
         self.value = value
+        self.ties: frozenset[str] | None = None
 
 
 def writes_decimals(checked: Checked) -> bool:

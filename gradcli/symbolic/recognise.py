@@ -65,21 +65,20 @@ def mirrored(t: v.Tensor) -> v.Tensor:
 
 
 def ramps(t: v.Tensor) -> v.Tensor:
-    """u where u > 0, else 0, as max(u, 0), or as relu(u) where a relu is there."""
-    name = "relu" if any(is_call(b, "relu") for b in v.bases_of(t)) else "maximum"
+    """u where u > 0, else 0, as max(u, 0), or as relu(u) where a relu is there; 0, else u: min."""
+    ramp = "relu" if any(is_call(b, "relu") for b in v.bases_of(t)) else "maximum"
 
     def change(factors: dict) -> list | None:
         for (b, i), e in factors.items():
-            if not e or not is_call(b, "where") or b.args[1].number() != 1:
-                continue
-            if not is_call_of_condition(b, "gt", "ge"):
+            if not e or not is_call(b, "where") or not is_call_of_condition(b, "gt", "ge"):
                 continue
             ((m, _),) = b.args[0].terms.items()
             condition, at, _ = m[0]
             u = v.place(condition.args[0], at)
             inner = _single_factor(u, b, i)
-            if inner is None or not _steps(b, u) or factors.get(inner, 0) < 1:
+            if inner is None or condition.args[1].number() != 0 or factors.get(inner, 0) < 1:
                 continue
+            name = ramp if b.args[1].number() else "minimum"
             power = factors[inner]
             factors[b, i] = factors[inner] = Fraction(0)
             args = (u,) if name == "relu" else (u, v.number(0))

@@ -53,6 +53,7 @@ _EXCHANGES = (
 _SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
 _ANGLES = _SQUARES | {"tan", "tanh"}
 _GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
+_RAMPS = frozenset(("maximum", "minimum", "relu"))
 _NAMED = _SQUARES | {"exp", "sigmoid"}
 _TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
 _SPELLINGS = (
@@ -135,10 +136,7 @@ class _Search:
             if "where" in self.calls:
                 t = _tried(choices_met, t) or t
                 t = _tried(known_sides, t) or t
-                tree = _tried(by_cases, t)
-                if tree is not None and tree != t:
-                    for shape in self._arranged(_tried(tidied, tree) or tree):
-                        yield from self._spelled(shape)
+                yield from self._trees(t)
         if turns(t):
             first = _tried(crossed, t) or t
             shared = _tried(lambda u: crossed(sums_shared(opened(crossed(u)))), first)
@@ -162,6 +160,17 @@ class _Search:
                         yield from self._spelled(shape)
         if not self.single:
             yield from self._normal(t)
+
+    def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
+        """A tensor with its choices as one tree, and the other terms in its leaves or not."""
+        tree = _tried(by_cases, t)
+        whole = _tried(lambda u: by_cases(u, True), t) if self.calls & _RAMPS else None
+        for start in dict.fromkeys(
+            (tree, _tried(ramps, tree) if tree not in (None, t) else None, whole)
+        ):
+            if start is not None and start != t:
+                for shape in self._arranged(_tried(tidied, start) or start):
+                    yield from self._spelled(shape)
 
     def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""

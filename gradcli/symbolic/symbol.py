@@ -192,6 +192,25 @@ def in_a_rule() -> bool:
     return _generic[0]
 
 
+class Ties:
+    """What became of ``u == v`` in the rules since ``seen`` was emptied; ``wrt`` is the variable.
+
+    "left"   they are equal at isolated points, which the formula leaves out
+    "kept"   the formula holds where they are equal on more than that
+    "both"   it does, and leaves isolated points out
+    "one"    one entry only was taken as the largest
+    """
+
+    __slots__ = ("seen", "wrt")
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.wrt = ""
+
+
+ties = Ties()
+
+
 def aligned(symbols: Sequence[Symbol]) -> tuple[list[v.Tensor], Axes]:
     """Tensors with common labels on their broadcast axes, and these axes."""
     whole = [s.axes for s in symbols if s.axes]

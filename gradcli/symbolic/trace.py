@@ -22,7 +22,7 @@ from gradcli.symbolic import specials as specials  # registers polygamma, Bessel
 from gradcli.symbolic import value as v
 from gradcli.symbolic.program import Step
 from gradcli.symbolic.shapes import Shapes
-from gradcli.symbolic.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule
+from gradcli.symbolic.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule, ties
 from gradcli.symbolic.unsupported import at
 
 __all__ = ["derivative", "in_a_rule"]
@@ -39,6 +39,7 @@ def derivative(
     """
     primals: list[Symbol] = []
     tangents: list[Symbol | None] = []
+    ties.wrt = wrt
     for i, (step, shape) in enumerate(zip(steps, shapes.of, strict=True)):
         try:
             primal, tangent = _step(step, shape, shapes, wrt, primals, tangents)
@@ -96,8 +97,10 @@ def _step(
     out = op(*args, **params)
     tangent = None
     if any(t is not None for t in tans):
+        ties.seen.clear()
         with inside_a_rule():
             tangent = push_forward(op, args, tans, out, params)
+        step.ties = (step.ties or frozenset()) | ties.seen
         if tangent is not None and len(tangent.axes) < len(out.axes):
             tangent = operations.expand(tangent, out.shape)
     return out, tangent

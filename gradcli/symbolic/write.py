@@ -19,7 +19,7 @@ from gradcli.symbolic.contraction import Graph, Matrix, Vector, atom, elementwis
 from gradcli.symbolic.pieces import Piece
 from gradcli.symbolic.text import Text
 from gradcli.symbolic.unsupported import no_closed_form
-from gradcli.symbolic.write_choices import SIGNS, choice, comparison, outer_first
+from gradcli.symbolic.write_choices import SIGNS, choice, comparison, outer_first, smaller
 from gradcli.symbolic.write_joined import unjoined
 from gradcli.symbolic.write_parts import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.write_powers import powers_merged
@@ -38,7 +38,6 @@ from gradcli.symbolic.write_terms import (
 )
 
 _PLAIN = (None, Fraction(1))
-_NAMES = {"maximum": "max", "minimum": "min"}
 _SHARES = {
     "softmax": ("softmax", False), "softmax0": ("softmax", True),
     "log_softmax": ("log_softmax", False), "log_softmax0": ("log_softmax", True),
@@ -140,7 +139,9 @@ class Writer:
             found = logsumexp(self, b.args[0], labels)
             if found is not None:
                 return found
-        return w.called(_NAMES.get(b.name, b.name), *args)
+        if b.name == "minimum":
+            return smaller(args)
+        return w.called("max" if b.name == "maximum" else b.name, *args)
 
     def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
         """An argument of a call; ``full`` where it may not be shorter than the labels."""

@@ -20,24 +20,39 @@ _MOST_WORK = 2000
 
 
 def comparison(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
-    """A comparison; where one side is 0, terms with a minus go there: ``1 > x``."""
+    """A comparison; where one side is 0, terms with a minus go there: ``x < 1``."""
     found = reached(writer, b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
     if found is not None:
         return found
     found = w.compared(SIGNS[b.name], *(writer.argument(a, labels, False) for a in b.args))
+    right = b.args[1].number()
     body = _apart(writer, b) if b.name not in ("eq", "ne") else None
-    if b.args[1].number() == 0:
-        body = b.args[0]
+    if right is not None and (right == 0 or b.name not in ("eq", "ne")):
+        body = v.add(b.args[0], v.number(-right))
     if body is None:
-        return found
+        return _variable_first(found)
+    c = v.content(body)
+    body = body if c <= 0 or c == 1 else v.scale(body, 1 / c)
     minus = v.Tensor({m: -c for m, c in body.terms.items() if c < 0})
     plus = v.Tensor({m: c for m, c in body.terms.items() if c > 0})
-    sides = [writer.argument(a, labels, False) for a in (plus, minus)]
+    if not minus.terms and () in plus.terms and len(plus.terms) > 1:  # b + 1 > 0 is b > -1
+        minus = v.number(-plus.terms[()])
+        plus = v.add(plus, minus)
     sign = SIGNS[b.name]
-    if plus.number() is not None:
-        sides, sign = sides[::-1], _FLIPPED[sign]
-    other = w.compared(sign, *sides)
-    return other if other.cost < found.cost else found
+    other = w.compared(sign, *(writer.argument(a, labels, False) for a in (plus, minus)))
+    return _variable_first(other if other.cost < found.cost else found)
+
+
+def _variable_first(x: Text) -> Text:
+    """``x < 1`` for ``1 > x``."""
+    node = x.node
+    if isinstance(node.left, n.Number) and not isinstance(node.rights[0], n.Number):
+        turned = n.Compare(node.rights[0], (_FLIPPED[node.ops[0]],), (node.left,))
+        return Text(turned, x.cost)
+    if isinstance(node.left, n.Unary) and isinstance(node.left.operand, n.Number):
+        turned = n.Compare(node.rights[0], (_FLIPPED[node.ops[0]],), (node.left,))
+        return Text(turned, x.cost)
+    return x
 
 
 def _apart(writer: Any, b: v.Base) -> v.Tensor | None:
@@ -110,12 +125,17 @@ def outer_first(chosen: Sequence[Sequence[tuple]]) -> list[tuple | None]:
 
 
 def _extreme(name: str, ends: tuple[n.Expr, n.Expr], yes: Text, no: Text) -> Text:
-    """``max(u, a)`` or ``min(u, a)``; the smaller of that and b as ``clamp(u, a, b)``."""
+    """``max(u, a)`` or ``min(u, a)``."""
     sides = (yes, no) if n.same(ends[0], yes.node) else (no, yes)
+    return smaller(sides) if name == "min" else w.called(name, *sides)
+
+
+def smaller(sides: Sequence[Text]) -> Text:
+    """``min(u, v)``; the smaller of ``max(u, a)`` and b as ``clamp(u, a, b)``."""
     for u, high in (sides, sides[::-1]):
         node = u.node
         larger = isinstance(node, n.Call) and n.same(node.func, n.Name("max"))
-        if name == "min" and larger and len(node.args) == 2 and not node.keywords:
-            args = (*node.args, high.node)
-            return Text(n.Call(n.Name("clamp"), args, ()), u.cost + high.cost)
-    return w.called(name, *sides)
+        if larger and len(node.args) == 2 and not node.keywords:
+            low = node.args[::-1] if isinstance(node.args[0], n.Number) else node.args
+            return Text(n.Call(n.Name("clamp"), (*low, high.node), ()), u.cost + high.cost)
+    return w.called("min", *sides)

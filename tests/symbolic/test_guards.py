@@ -55,7 +55,7 @@ def test_along_an_axis() -> None:
         ("xlogy(x, y)", "y", "where(x == 0, 0, x/y)", (0.0, 0.0), 0.0),
         ("xlogy(x, y)", "x", "where(x == 0, 0, log(y))", (0.0, 0.0), 0.0),
         ("clamp(x, 0, 1)**2", "x", "where(x <= 1, 2*max(x, 0), 0)", (3.0, 1.0), 0.0),
-        ("min(x, 1)**2", "x", "where(1 > x, 2*x, 0)", (0.5, 1.0), 1.0),
+        ("min(x, 1)**2", "x", "where(x < 1, 2*x, 0)", (0.5, 1.0), 1.0),
         ("where(x > y, max(x, y)**2, 0)", "x", "where(x > y, 2*x, 0)", (3.0, 2.0), 6.0),
         ("where(x > y, min(x, y)**2, 0)", "y", "where(x > y, 2*y, 0)", (3.0, 2.0), 4.0),
         ("where(x > y, 0, max(x, y)**2)", "y", "where(y > x, 2*y, 0)", (1.0, 2.0), 4.0),
