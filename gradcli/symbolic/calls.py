@@ -167,10 +167,12 @@ _PARTLY = frozenset((*picks.KINDS, "delta", "reduce"))
 """Bases that are 0 in places: cumsum(x, 0) and x agree in their first entry."""
 
 
+PIECES = ("maximum", "minimum", "relu", "where")
+
+
 def has_pieces(tensors: Sequence[v.Tensor]) -> bool:
     """Whether tensors are made of pieces that ``cells`` can tell apart."""
-    names = ("maximum", "minimum", "relu", "where")
-    return any(b.kind == "call" and b.name in names for t in tensors for b in v.bases_of(t))
+    return any(b.kind == "call" and b.name in PIECES for t in tensors for b in v.bases_of(t))
 
 
 def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:

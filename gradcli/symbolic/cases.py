@@ -11,29 +11,31 @@ of 0 are one condition, ``abs(u) <= c``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import starmap
 from typing import Any
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups
+from gradcli.symbolic.base import in_decimals, terminates
 from gradcli.symbolic.calls import applied, has_pieces
-from gradcli.symbolic.cells import Cells, TooMany
+from gradcli.symbolic.cells import Cells, Sign, TooMany
 from gradcli.symbolic.choices import indicator
 from gradcli.symbolic.relations import is_call
 
-_STRICT = ("gt", "lt")
-
 
 @v.remembered
-def by_cases(t: v.Tensor, whole: bool = False) -> v.Tensor:
+def by_cases(t: v.Tensor, whole: bool = False, plainly: bool = False) -> v.Tensor:
     """The tensor with the terms that share labels and have several conditions as one tree.
 
-    With ``whole`` terms without a condition too, where they hold a max or min of these labels.
+    With ``whole`` terms without a condition too, where they hold a max or min of these labels; with
+    ``plainly`` conditions on a max or min stay as they are.
     """
-    return inside_groups(t, lambda u: _by_cases(u, whole))
+    return inside_groups(t, lambda u: _by_cases(u, whole, plainly))
 
 
-def _by_cases(t: v.Tensor, whole: bool) -> v.Tensor:
+def _by_cases(t: v.Tensor, whole: bool, plainly: bool) -> v.Tensor:
     groups: dict[Any, list[tuple]] = {}
     rest: list[v.Tensor] = []
     for m, c in t.terms.items():
@@ -44,7 +46,7 @@ def _by_cases(t: v.Tensor, whole: bool) -> v.Tensor:
             continue
         idx = next(iter(places), ())
         bound = sum(x[1] < 0 for x in idx)
-        if bound and bound < len(idx) or len(set(idx)) < len(idx):
+        if (bound and bound < len(idx)) or len(set(idx)) < len(idx):
             rest.append(v.Tensor({m: c}))
             continue
         key = tuple(x[0] for x in idx) if bound else idx
@@ -61,16 +63,16 @@ def _by_cases(t: v.Tensor, whole: bool) -> v.Tensor:
     for (bound, _), terms in groups.items():
         made = None
         if len({f[0].args[0] for m, _, _ in terms for f in m if is_call(f[0], "where")}) >= least:
-            made = _as_tree(terms, bound)
+            made = _as_tree(terms, bound, plainly)
         rest += [v.Tensor({m: c}) for m, c, _ in terms] if made is None else [made]
     return v.add(*rest)
 
 
-def _as_tree(terms: Sequence[tuple], bound: bool) -> v.Tensor | None:
+def _as_tree(terms: Sequence[tuple], bound: bool, plainly: bool) -> v.Tensor | None:
     """Terms as one tree of choices; None where that cannot be found."""
     idx = terms[0][2]
     at = tuple(v.fresh(x[0]) for x in idx) if bound else idx
-    cells = Cells(tuple(x[0] for x in idx))
+    cells = Cells(tuple(x[0] for x in idx), plainly)
     parts = []
     for m, c, labels in terms:
         names = dict(zip(labels, at, strict=True)) if bound else {}
@@ -157,14 +159,13 @@ class _Tree:
                     for same in (True, False):
                         a = one.d if up else v.scale(one.d, -1)
                         b = two.d if same else v.scale(two.d, -1)
-                        width = v.add(a, b)
-                        c = width.number()
-                        if c is None or c <= 0:
+                        c = v.scale(v.add(a, b), Fraction(1, 2))
+                        if len(c.terms) != 1 or not all(map(_positive, c.terms.items())):
                             continue
-                        u = v.add(a, v.number(-c / 2))
-                        names = [_name(s.condition()) for s in (one, two)]
-                        name = "lt" if all(n in _STRICT for n in names) else "le"
-                        test = applied(name, (applied("abs", (u,)), v.number(c / 2)))
+                        u = v.add(a, v.scale(c, -1))
+                        sides = ((one, up), (two, same))
+                        name = "lt" if all(starmap(_is_strict, sides)) else "le"
+                        test = applied(name, (applied("abs", (u,)), c))
                         yes = {
                             k for k, path in enumerate(whole)
                             if path[i] == up and path[j] == same
@@ -217,9 +218,15 @@ class _Tree:
             )
 
 
-def _name(condition: v.Tensor) -> str:
-    ((m, _),) = condition.terms.items()
-    return m[0][0].name
+def _positive(term: tuple) -> bool:
+    m, c = term
+    return c > 0 and not v.bound_of(m) and all(v.is_positive(b, Fraction(e)) for b, _, e in m)
+
+
+def _is_strict(s: Sign, up: bool) -> bool:
+    """Whether this side of a sign leaves out where the difference is 0."""
+    ((m, _),) = s.condition().terms.items()
+    return (m[0][0].name in ("gt", "lt")) == (s.up == up)
 
 
 def _weight(t: v.Tensor) -> int:
@@ -237,6 +244,7 @@ def _weight(t: v.Tensor) -> int:
 def _terms(t: v.Tensor, inner: dict[v.Base, int]) -> int:
     total = max(len(t.terms) - 1, 0)
     for m, c in t.terms.items():
-        total += max(len(m) - 1, 0) + (abs(c) != 1 and bool(m))
+        total += max(len(m) - 1, 0) + (abs(c.numerator) != 1 and bool(m))
+        total += c.denominator != 1 and not (in_decimals() and terminates(c))
         total += sum(inner.get(b, 0) + (e not in (1, -1)) for b, _, e in m)
     return total

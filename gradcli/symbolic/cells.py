@@ -8,23 +8,21 @@ holds but for a set of measure zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import common, divided, opened
-from gradcli.symbolic.calls import applied
+from gradcli.symbolic.calls import PIECES, applied, has_pieces
 from gradcli.symbolic.choices import indicator
+from gradcli.symbolic.inequalities import contradict, surely_positive
 from gradcli.symbolic.relations import is_call
 
 MOST_SIGNS = 6
 """Differences whose signs decide, at most."""
 MOST_CELLS = 40
-_MOST_ROWS = 60
-"""Inequalities that are looked at to see whether some exclude each other."""
 _ORDERS = {"gt": 1, "ge": 1, "lt": -1, "le": -1}
-_PIECES = ("maximum", "minimum", "relu", "where")
 Path = Mapping[int, bool]
 
 
@@ -62,9 +60,13 @@ class Sign:
 
 
 class Cells:
-    """The signs that decide among pieces of tensors whose entries have the dimensions ``dims``."""
+    """The signs that decide among pieces of tensors whose entries have the dimensions ``dims``.
 
-    def __init__(self, dims: tuple[str, ...]) -> None:
+    With ``plainly`` a comparison of what has pieces itself is one condition, not taken apart.
+    """
+
+    def __init__(self, dims: tuple[str, ...], plainly: bool = False) -> None:
+        self.plainly = plainly
         self.dims = dims
         self.own = tuple((d, i) for i, d in enumerate(dims))
         self.signs: list[Sign] = []
@@ -148,6 +150,8 @@ class Cells:
     def truth(self, condition: v.Tensor, path: Path) -> bool:
         """Whether a condition holds in a cell. Raises Undecided."""
         test = _comparison(condition)
+        if test is not None and self.plainly and not all(map(_is_simple, test[0].args)):
+            test = None
         if test is not None and test[1] in (self.own, ()):
             b, idx, _ = test
             turned = _ORDERS[b.name] < 0
@@ -215,7 +219,7 @@ class Cells:
             return v.number(int(self.truth(b.args[0], path) == bool(b.args[1].number())))
         changed = any(f in forms for a in b.args for m in a.terms for f, _, _ in m)
         args = [self.put(a, forms, own) for a in b.args] if changed else list(b.args)
-        if is_call(b, *_PIECES):
+        if is_call(b, *PIECES):
             first, second = (*args, v.ZERO)[:2]
             d = self.difference(first, second)
             if not d.terms:
@@ -268,7 +272,7 @@ class Cells:
         key = frozenset(path.items())
         found = self.impossible.get(key)
         if found is None:
-            found = self.impossible[key] = not _contradict(self.rows(path))
+            found = self.impossible[key] = not contradict(self.rows(path))
         return found
 
     def rows(self, path: Path) -> list[dict]:
@@ -280,9 +284,9 @@ class Cells:
             if d is not None:
                 rows.append(dict((d if yes else v.scale(d, -1)).terms))
                 terms.update(dict.fromkeys(d.terms))
-        if len(rows) < 2 and not any(_surely_positive(m) for m in terms):
+        if len(rows) < 2 and not any(surely_positive(m) for m in terms):
             return []
-        return rows + [{m: v.ONE} for m in terms if _surely_positive(m)]
+        return rows + [{m: v.ONE} for m in terms if surely_positive(m)]
 
     def walk(self, ask: Any) -> list[tuple[dict[int, bool], Any]]:
         """What ``ask`` says in every cell, with the signs that it needed to know there."""
@@ -321,33 +325,6 @@ class Cells:
         return indicator(s.condition(), yes == s.up)
 
 
-def _surely_positive(m: v.Monomial) -> bool:
-    return bool(m) and not v.bound_of(m) and all(
-        v.is_positive(b, Fraction(e)) or is_call(b, "abs", "relu")
-        or (e.denominator == 1 and not e % 2) for b, _, e in m
-    )  # fmt: skip
-
-
-def _contradict(rows: list[dict]) -> bool:
-    """Whether sums cannot all be above 0: their terms are eliminated one by one (Fourier, Motzkin)."""
-    while True:
-        if any(not any(c > 0 for c in r.values()) and not any(m and c for m, c in r.items())
-               for r in rows):  # fmt: skip
-            return True  # a number, not above 0
-        terms = {m for r in rows for m, c in r.items() if m and c}
-        if not terms or len(rows) > _MOST_ROWS:
-            return False
-        gone = min(terms, key=lambda m: sum(1 for r in rows if r.get(m)))
-        above = [r for r in rows if r.get(gone, 0) > 0]
-        below = [r for r in rows if r.get(gone, 0) < 0]
-        rows = [r for r in rows if not r.get(gone)]
-        for one in above:
-            for two in below:
-                k = one[gone] / -two[gone]
-                both = {m: one.get(m, 0) + k * two.get(m, 0) for m in {*one, *two}}
-                rows.append({m: c for m, c in both.items() if c})
-
-
 def _comparison(condition: v.Tensor) -> tuple | None:
     """The one comparison of sizes that a condition is, as a factor."""
     if len(condition.terms) != 1:
@@ -356,6 +333,16 @@ def _comparison(condition: v.Tensor) -> tuple | None:
     if len(m) != 1 or m[0][0].kind != "call" or m[0][0].name not in _ORDERS:
         return None
     return m[0]
+
+
+def _is_simple(t: v.Tensor) -> bool:
+    """Whether a tensor has no pieces, or is a max, a min or a choice and nothing more."""
+    if all(len(m) == 1 and is_call(m[0][0], *PIECES) for m in t.terms):
+        return True
+    return not has_pieces([
+        v.product([f for f in m if not is_call(f[0], "where")], c, v.bound_of(m))
+        for m, c in t.terms.items()
+    ])  # fmt: skip
 
 
 def _is_strict(condition: v.Tensor) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups
-from gradcli.symbolic.calls import applied
+from gradcli.symbolic.calls import applied, has_pieces
 from gradcli.symbolic.choices import indicator
 from gradcli.symbolic.recognise import is_call_of_condition
 from gradcli.symbolic.relations import is_call
@@ -378,6 +378,8 @@ def choices_met(t: v.Tensor) -> v.Tensor:
     for b in wheres:
         ((m, _),) = b.args[0].terms.items()
         test, at, _ = m[0]
+        if has_pieces(test.args):
+            continue  # they may be equal in more than single points
         known = first.get((tuple(a.key for a in test.args[::-1]), at))
         if known is None:
             first.setdefault((tuple(a.key for a in test.args), at), b)

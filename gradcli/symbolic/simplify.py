@@ -163,11 +163,12 @@ class _Search:
 
     def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """A tensor with its choices as one tree, and the other terms in its leaves or not."""
-        tree = _tried(by_cases, t)
-        whole = _tried(lambda u: by_cases(u, True), t) if self.calls & _RAMPS else None
-        for start in dict.fromkeys(
-            (tree, _tried(ramps, tree) if tree not in (None, t) else None, whole)
-        ):
+        trees = [_tried(by_cases, t)]
+        if trees[0] not in (None, t):
+            trees += [_tried(ramps, trees[0]), _tried(partial(_cases, False, True), self.t)]
+        if self.calls & _RAMPS:
+            trees.append(_tried(partial(_cases, True, False), t))
+        for start in dict.fromkeys(trees):
             if start is not None and start != t:
                 for shape in self._arranged(_tried(tidied, start) or start):
                     yield from self._spelled(shape)
@@ -309,6 +310,10 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
 
 def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None:
     return squares_exchanged(t, gone, stays, sign)
+
+
+def _cases(whole: bool, plainly: bool, t: v.Tensor) -> v.Tensor:
+    return by_cases(t, whole, plainly)
 
 
 def _opens(b: v.Base) -> bool:
