@@ -167,7 +167,7 @@ _PARTLY = frozenset((*picks.KINDS, "delta", "reduce"))
 """Bases that are 0 in places: cumsum(x, 0) and x agree in their first entry."""
 
 
-PIECES = ("maximum", "minimum", "relu", "where")
+PIECES = ("maximum", "minimum", "relu", "where", "abs")
 
 
 def has_pieces(tensors: Sequence[v.Tensor]) -> bool:
@@ -189,6 +189,7 @@ def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     entries = bool(a.free() or b.free())  # else all is summed: 0 at isolated points only
     if not any(
         (x.kind in _PARTLY and entries) or (x.kind == "call" and x.name in _PIECEWISE)
+        or (x.kind == "call" and x.name == "abs" and len(x.dims) == len(dims))
         for found in below for x in found
     ):  # fmt: skip
         return False

@@ -8,13 +8,13 @@ holds but for a set of measure zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import common, divided, opened
-from gradcli.symbolic.calls import PIECES, applied, has_pieces
+from gradcli.symbolic.calls import PIECES, applied
 from gradcli.symbolic.choices import indicator
 from gradcli.symbolic.inequalities import contradict, surely_positive
 from gradcli.symbolic.relations import is_call
@@ -23,6 +23,7 @@ MOST_SIGNS = 6
 """Differences whose signs decide, at most."""
 MOST_CELLS = 40
 _ORDERS = {"gt": 1, "ge": 1, "lt": -1, "le": -1}
+_LENGTHS = ("abs", "sign")
 Path = Mapping[int, bool]
 
 
@@ -55,14 +56,16 @@ class Sign:
         """A condition that holds where d > 0 if ``up``."""
         if self.test is None:
             assert self.d is not None
-            self.test = applied("gt", (self.d, v.ZERO))
+            plus = v.Tensor({m: c for m, c in self.d.terms.items() if c > 0})
+            self.test = applied("gt", (plus, v.add(plus, v.scale(self.d, -1))))
         return self.test
 
 
 class Cells:
     """The signs that decide among pieces of tensors whose entries have the dimensions ``dims``.
 
-    With ``plainly`` a comparison of what has pieces itself is one condition, not taken apart.
+    With ``plainly`` a comparison of what has pieces itself is one condition, not taken apart, and
+    an absolute value is one value.
     """
 
     def __init__(self, dims: tuple[str, ...], plainly: bool = False) -> None:
@@ -219,11 +222,13 @@ class Cells:
             return v.number(int(self.truth(b.args[0], path) == bool(b.args[1].number())))
         changed = any(f in forms for a in b.args for m in a.terms for f, _, _ in m)
         args = [self.put(a, forms, own) for a in b.args] if changed else list(b.args)
-        if is_call(b, *PIECES):
+        if is_call(b, *PIECES, "sign"):
+            if self.plainly and b.name in _LENGTHS:
+                return None if args == list(b.args) else applied(b.name, args)
             first, second = (*args, v.ZERO)[:2]
             d = self.difference(first, second)
             if not d.terms:
-                return first
+                return first if b.name != "sign" else v.ZERO
             size = len(self.signs)
             try:
                 above = self.positive(d, path)
@@ -231,6 +236,8 @@ class Cells:
                 if known and fault.place >= size:  # nothing else asks for it
                     self.forget(size)
                 raise
+            if b.name in _LENGTHS:
+                return v.scale(first if b.name == "abs" else v.UNIT, 1 if above else -1)
             return first if above == (b.name != "minimum") else second
         if not changed or args == list(b.args):
             return None
@@ -336,13 +343,17 @@ def _comparison(condition: v.Tensor) -> tuple | None:
 
 
 def _is_simple(t: v.Tensor) -> bool:
-    """Whether a tensor has no pieces, or is a max, a min or a choice and nothing more."""
+    """Whether a tensor has no pieces but lengths, or is a max, a min or a choice alone."""
     if all(len(m) == 1 and is_call(m[0][0], *PIECES) for m in t.terms):
         return True
-    return not has_pieces([
+    return not _has_choices([
         v.product([f for f in m if not is_call(f[0], "where")], c, v.bound_of(m))
         for m, c in t.terms.items()
     ])  # fmt: skip
+
+
+def _has_choices(tensors: Sequence[v.Tensor]) -> bool:
+    return any(is_call(b, *PIECES) and b.name != "abs" for t in tensors for b in v.bases_of(t))
 
 
 def _is_strict(condition: v.Tensor) -> bool:

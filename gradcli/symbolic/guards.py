@@ -238,7 +238,7 @@ def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     if other.args == (left, right) or other.args == (right, left):
         return left if above == most else right
     first, bound = other.args
-    if bound != right or above == most or len(first.terms) != 1:
+    if bound != right or above != most or len(first.terms) != 1:
         return None
     ((inner, c),) = first.terms.items()
     if c != 1 or len(inner) != 1 or inner[0][2] != 1:

@@ -1,4 +1,4 @@
-"""Inequalities between sums of terms: whether some exclude each other, as ``x > 6`` and ``0 > x``."""
+"""Inequalities between sums of terms: whether some exclude each other: ``x > 6`` and ``0 > x``."""
 
 from __future__ import annotations
 

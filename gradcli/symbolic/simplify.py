@@ -163,13 +163,13 @@ class _Search:
 
     def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """A tensor with its choices as one tree, and the other terms in its leaves or not."""
-        trees = [_tried(by_cases, t)]
+        trees = [_tried(by_cases, t), _tried(partial(_cases, False, True), self.t)]
         if trees[0] not in (None, t):
-            trees += [_tried(ramps, trees[0]), _tried(partial(_cases, False, True), self.t)]
+            trees.append(_tried(ramps, trees[0]))
         if self.calls & _RAMPS:
             trees.append(_tried(partial(_cases, True, False), t))
         for start in dict.fromkeys(trees):
-            if start is not None and start != t:
+            if start is not None and start not in (t, self.t):
                 for shape in self._arranged(_tried(tidied, start) or start):
                     yield from self._spelled(shape)
 
