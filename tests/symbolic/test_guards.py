@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from gradcli import func, tensor
+from gradcli.engine import dtypes
+from gradcli.language.run import prepare
 from gradcli.symbolic import diff
 
 SHAPES = {"A": "matrix:m,n", "X": "matrix:m,n", "x": "vector:n", "b": "vector:m", "a": "vector:m"}
@@ -76,3 +78,85 @@ def test_a_second_derivative_where_the_length_is_zero() -> None:
     again = diff("norm(relu(x))", "x", order=2, declared={"x": "vector:n"}).evaluate(x=x)
     np.testing.assert_allclose(again, np.asarray(wanted), atol=1e-14)
     assert "where" in found
+
+
+TREES = [
+    # what was clipped: between the bounds both sides are one, and their halves add up
+    ("min(r*A, clamp(r, 0.8, 1.2)*A)", "r",
+     "where(A > 0, where(r <= 1.2, A, 0), where(r >= 0.8, A, 0))"),
+    ("min(r*A, min(max(r, 1 - c), 1 + c)*A)", "r",
+     "where(r > c + 1, min(A, 0), where(r + c > 1, A, max(A, 0)))"),
+    ("min(exp(l - o)*A, clamp(exp(l - o), 1 - c, 1 + c)*A)", "l",
+     "exp(l - o)*where(exp(l - o) > c + 1, min(A, 0), where(exp(l - o) < 1 - c, max(A, 0), A))"),
+    ("max((v - y)**2, (clamp(v, a, b) - y)**2)", "v",
+     "where((v - y)**2 > (clamp(v, a, b) - y)**2, 2, where(v < a, 0, where(v > b, 0, 2)))*(v - y)"),
+    ("max(v, clamp(v, a, b))", "v", "where(v < a, where(v > b, 1, 0), 1)"),
+    ("max(max(x, y), x)", "x", "where(x > y, 1, 0)"),
+    ("min(abs(x), x)", "x", "1"),
+    # bounds one after the other
+    ("min(max(x, 0), 6)", "x", "where(x > 0, where(x < 6, 1, 0), 0)"),
+    ("max(min(x, 1), -1)", "x", "where(abs(x) < 1, 1, 0)"),
+    ("max(min(b, d) - max(a, c), 0)", "b", "where(d > b, where(b > max(a, c), 1, 0), 0)"),
+    ("max(0, 1 - min(x, 1))", "x", "where(x < 1, -1, 0)"),
+    ("clamp(clamp(x, 0, 2), 1, 3)", "x", "where(x <= 2, where(x >= 1, 1, 0), 0)"),
+    ("clamp(x/6 + 1/2, 0, 1)", "x", "where(abs(x) <= 3, 1/6, 0)"),
+    ("clamp(x**2, 0, c)", "x", "where(x**2 > c, 0, 2*x)"),
+    ("clamp(x, a, b)", "b", "where(max(x, a) > b, 1, 0)"),  # also where a > b
+    ("x*clamp(x + 3, 0, 6)/6", "x", "(clamp(x + 3, 0, 6) + where(abs(x) <= 3, x, 0))/6"),
+    ("min(max(x, 0), 6)*x/6", "x", "where(x > 0, where(x < 6, x/3, 1), 0)"),
+    ("c*max(x - d, 0) - r*min(x, d)", "x", "where(x > d, c, -r)"),
+    ("max(x, 0) - max(-x, 0)", "x", "1"),
+    # a last branch of 0 stays the last branch
+    ("where(z < 0, 1/2 - z, where(z < 1, (1 - z)**2/2, 0))", "z",
+     "where(z < 0, -1, where(z < 1, z - 1, 0))"),
+    ("where(x < 0, x**2, where(x < 1, x**3, 0))", "x", "x*where(x < 0, 2, where(x < 1, 3*x, 0))"),
+    ("where(x < 1, 1 - 3*x**2/2 + 3*x**3/4, where(x < 2, (2 - x)**3/4, 0))", "x",
+     "3*where(x < 1, x*(3*x - 4), where(x < 2, -(2 - x)**2, 0))/4"),
+    # conditions that stay apart: one may hold without the other
+    ("where(max(x, 0) > x, a*x, 0) + where(x > max(x, 0), b*x, 0)", "x", "where(x > 0, 0, a)"),
+    # a variable stands left of a number, numbers right of it
+    ("relu(b + 1)", "b", "where(b > -1, 1, 0)"), ("relu(x/2 + 3)", "x", "where(x > -6, 1/2, 0)"),
+    ("where(6 == x, y**2, y)", "y", "where(x == 6, 2*y, 1)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wrt", "short"), TREES)
+def test_choices_as_one_tree(text: str, wrt: str, short: str) -> None:
+    """The shortest tree, right at many points: three may lie in one cell."""
+    found = diff(text, wrt)
+    assert found.text == short
+    rng = np.random.default_rng(7)
+    names = list(found.declared)
+    for _ in range(200):
+        point = {k: rng.uniform(-2.5, 2.5) for k in names}
+        leaves = {
+            k: tensor(x, dtype=dtypes.float64, requires_grad=k == wrt) for k, x in point.items()
+        }
+        prepare(text).run(leaves).value.backward()
+        wanted = leaves[wrt].grad
+        wanted = 0.0 if wanted is None else float(wanted.item())
+        assert float(found.evaluate(**point)) == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize(("text", "wrt", "declared", "short"), [
+    ("min(r*A, clamp(r, 0.8, 1.2)*A)", "r", {"r": "vector:n", "A": "vector:n"},
+     "diag(where(A > 0, where(r <= 1.2, A, 0), where(r >= 0.8, A, 0)))"),
+    ("mean(min(r*A, clamp(r, 1 - c, 1 + c)*A))", "r", {"r": "vector:n", "A": "vector:n"},
+     "where(r > c + 1, min(A, 0), where(r < 1 - c, max(A, 0), A))/n"),
+    ("sum(clamp(A @ x, -1, 1)**2)/2", "x", {"A": "matrix:m,n", "x": "vector:n"},
+     "A.T @ where(abs(A @ x) <= 1, A @ x, 0)"),
+    ("max(min(x, c), -c)", "x", {"c": "scalar positive"}, "where(abs(x) < c, 1, 0)"),
+    ("clamp(x, -c, c)", "x", {"c": "scalar positive"}, "where(abs(x) <= c, 1, 0)"),
+])  # fmt: skip
+def test_trees_of_vectors_and_of_bounds_by_name(
+    text: str, wrt: str, declared: dict, short: str
+) -> None:
+    assert diff(text, wrt, declared=declared).text == short
+
+
+def test_a_clamp_beyond_its_bound() -> None:
+    """Where x > 0 holds, clamp(x + 1, -1, 1) is 1, not x + 1."""
+    text = "relu(where(clamp(x + 1, -1, 1) <= max(x*y, 2*x), max(1, x + 1), 0))"
+    found = diff(text, "x")
+    assert float(found.evaluate(x=0.97, y=-2.3)) == 1.0
+    assert float(found.evaluate(x=0.3, y=-2.3)) == 0.0

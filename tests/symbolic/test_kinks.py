@@ -46,6 +46,45 @@ def test_told_where_the_formula_stops(text: str, words: str) -> None:
     assert any(words in said for said in diff(text, "x", declared=declared).kinks)
 
 
+@pytest.mark.parametrize(("text", "said"), [
+    # both sides are one between the bounds, and the formula holds there and at the bounds
+    ("min(r*A, clamp(r, 0.8, 1.2)*A)", ["where r meets a bound: derivative of clamp taken as 1"]),
+    ("min(max(r, 0), 1)", [
+        "where r = 0: the formula leaves ties of max out (gradcli grad splits them in half)",
+        "where max(r, 0) = 1: the formula leaves ties of min out "
+        "(gradcli grad splits them in half)",
+    ]),
+    ("max((r - y)**2, (max(r, 0) - y)**2)", [
+        "where r = 0: the formula leaves ties of max out (gradcli grad splits them in half)",
+        "where (r - y)**2 = (max(r, 0) - y)**2 at isolated points: the formula leaves ties of max "
+        "out (gradcli grad splits them in half)",
+    ]),
+    ("sum(max(r, r.T))", []), ("max(r, r)", []),
+])  # fmt: skip
+def test_ties_that_the_formula_holds(text: str, said: list[str]) -> None:
+    declared = {"r": "matrix:n,n"} if ".T" in text else {}
+    assert diff(text, "r", declared=declared).kinks == said
+
+
+def test_at_the_bounds_of_what_is_clipped() -> None:
+    text = "min(r*A, clamp(r, 0.8, 1.2)*A)"
+    for r, a in ((0.8, 1.0), (0.8, -1.0), (1.2, 1.0), (1.2, -1.0), (1.0, 2.0)):
+        t = gradcli.tensor(r, dtype=dtypes.float64, requires_grad=True)
+        prepare(text).run({"r": t, "A": gradcli.tensor(a, dtype=dtypes.float64)}).value.backward()
+        assert float(diff(text, "r").evaluate(r=r, A=a)) == float(t.grad.item())
+
+
+def test_largest_entries_of_a_symmetric_matrix_tie() -> None:
+    """They come in pairs, between which the formula shares."""
+    declared = {"X": "matrix:n,n symmetric"}
+    found = diff("amax(X)", "X", declared=declared)
+    assert found.kinks == []
+    np.testing.assert_array_equal(
+        found.evaluate(X=[[1.0, 3], [3, 2]]), [[0, 0.5], [0.5, 0]]
+    )  # fmt: skip
+    assert diff("amax(X)", "X", declared={"X": "matrix:n,n"}).kinks != []
+
+
 def test_nothing_is_said_of_smooth_functions_and_of_other_variables() -> None:
     assert diff("sin(x)*abs(y)", "x").kinks == []
     assert diff("exp(x)/x", "x").kinks == []
