@@ -42,15 +42,16 @@ class Sign:
     """A difference d of which only the sign matters, and a condition that tells that sign.
 
     ``test`` holds where d > 0 if ``up``, else where d < 0. ``d`` is None for a condition that is no
-    comparison of sizes: it holds where ``up``.
+    comparison of sizes: it holds where ``up``. ``given`` says that the test stood in the formula.
     """
 
-    __slots__ = ("d", "test", "up")
+    __slots__ = ("d", "given", "test", "up")
 
     def __init__(self, d: v.Tensor | None, test: v.Tensor | None, up: bool) -> None:
         self.d = d
         self.test = test
         self.up = up
+        self.given = False
 
     def condition(self) -> v.Tensor:
         """A condition that holds where d > 0 if ``up``."""
@@ -64,8 +65,8 @@ class Sign:
 class Cells:
     """The signs that decide among pieces of tensors whose entries have the dimensions ``dims``.
 
-    With ``plainly`` a comparison of what has pieces itself is one condition, not taken apart, and
-    an absolute value is one value.
+    With ``plainly`` a comparison is not taken apart, nor is an absolute value: of what has pieces
+    it is one condition.
     """
 
     def __init__(self, dims: tuple[str, ...], plainly: bool = False) -> None:
@@ -80,11 +81,11 @@ class Cells:
     # -- signs -----------------------------------------------------------------------------------
 
     def positive(
-        self, d: v.Tensor, path: Path, test: v.Tensor | None = None, turned: bool = False
+        self, d: v.Tensor, path: Path, name: str, sides: Sequence[v.Tensor], given: bool = False
     ) -> bool:
         """Whether a difference, not 0, is above 0 in a cell. Raises Undecided.
 
-        ``test`` is a condition that says so, or, ``turned``, says the opposite.
+        It is that of two sides, which are compared by name (``given`` where the formula does so).
         """
         found = d.number()
         if found is not None:
@@ -93,11 +94,13 @@ class Cells:
         if known is None:
             known = self.split_up[d.key] = self.factors(d)
         signs, above = known
-        if test is not None and len(signs) == 1:
+        if len(signs) == 1:
             place, up = signs[0]
             s = self.signs[place]
-            if s.test is None or (_is_strict(s.test) and not _is_strict(test)):
-                s.test, s.up = test, (up == above) != turned
+            strict = s.test is None or _is_strict(s.test)
+            if s.test is None or (given and (not s.given or (strict and name in ("ge", "le")))):
+                s.test, s.given = applied(name, sides), given
+                s.up = (up == above) == (_ORDERS[name] > 0)
         for place, up in signs:
             above ^= self.holds(place, path) != up
         return above
@@ -113,6 +116,8 @@ class Cells:
 
     def factors(self, d: v.Tensor) -> tuple[tuple[tuple[int, bool], ...], bool]:
         """The signs of the factors of a difference, and whether all plus make it plus."""
+        if self.plainly:
+            return (self.sign(d),), True
         front, rest = common(d)
         signs: list[tuple[int, bool]] = []
         plus = True
@@ -157,13 +162,12 @@ class Cells:
             test = None
         if test is not None and test[1] in (self.own, ()):
             b, idx, _ = test
-            turned = _ORDERS[b.name] < 0
             given = [v.place(a, idx) for a in b.args]
             sides = [self.resolved(a, path) for a in given]
             d = self.difference(*sides)
             if not d.terms:
                 return b.name in ("ge", "le")
-            return self.positive(d, path, condition if sides == given else None, turned) != turned
+            return self.positive(d, path, b.name, sides, sides == given) == (_ORDERS[b.name] > 0)
         known = self.places.get(condition.key)
         if known is None:
             known = self.added(Sign(None, condition, True), condition.key)
@@ -231,7 +235,7 @@ class Cells:
                 return first if b.name != "sign" else v.ZERO
             size = len(self.signs)
             try:
-                above = self.positive(d, path)
+                above = self.positive(d, path, "gt", (first, second))
             except Undecided as fault:
                 if known and fault.place >= size:  # nothing else asks for it
                     self.forget(size)

@@ -85,7 +85,7 @@ TREES = [
     ("min(r*A, clamp(r, 0.8, 1.2)*A)", "r",
      "where(A > 0, where(r <= 1.2, A, 0), where(r >= 0.8, A, 0))"),
     ("min(r*A, min(max(r, 1 - c), 1 + c)*A)", "r",
-     "where(r > c + 1, min(A, 0), where(r + c > 1, A, max(A, 0)))"),
+     "where(r > c + 1, min(A, 0), where(r > 1 - c, A, max(A, 0)))"),
     ("min(exp(l - o)*A, clamp(exp(l - o), 1 - c, 1 + c)*A)", "l",
      "exp(l - o)*where(exp(l - o) > c + 1, min(A, 0), where(exp(l - o) < 1 - c, max(A, 0), A))"),
     ("max((v - y)**2, (clamp(v, a, b) - y)**2)", "v",
