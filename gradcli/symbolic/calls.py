@@ -125,14 +125,14 @@ def _compared(
         return _COMPARISONS[name](*numbers)
     if not rule:
         return None
-    if not _may_coincide(a, b):
+    if not may_coincide(a, b):
         ties.seen.add("left")
         return name == "ne"
     found = None
     if name == "eq" and has_pieces(tensors):
         from gradcli.symbolic.cells import meeting
 
-        found, isolated = meeting(a, b, lambda one, two: not _may_coincide(one, two), ties.wrt)
+        found, isolated = meeting(a, b, lambda one, two: not may_coincide(one, two), ties.wrt)
         if found is not None:
             ties.seen.add("left" if not found.terms else "both" if isolated else "kept")
             return found
@@ -175,7 +175,7 @@ def has_pieces(tensors: Sequence[v.Tensor]) -> bool:
     return any(b.kind == "call" and b.name in PIECES for t in tensors for b in v.bases_of(t))
 
 
-def _may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
+def may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
     """Whether two formulas may be equal on more than isolated points: one is made of pieces."""
     if any(_apart(u, other) for u, other in ((a, b), (b, a))):
         return False

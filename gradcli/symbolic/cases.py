@@ -19,9 +19,10 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups
 from gradcli.symbolic.base import in_decimals, terminates
-from gradcli.symbolic.calls import applied, has_pieces
-from gradcli.symbolic.cells import Cells, Sign, TooMany
+from gradcli.symbolic.calls import applied, has_pieces, may_coincide
+from gradcli.symbolic.cells import Cells, Sign, TooMany, meeting
 from gradcli.symbolic.choices import indicator
+from gradcli.symbolic.recognise import is_call_of_condition
 from gradcli.symbolic.relations import is_call
 
 
@@ -62,10 +63,20 @@ def _by_cases(t: v.Tensor, whole: bool, plainly: bool) -> v.Tensor:
         rest = [u for u in rest if (*next(iter(u.terms.items())), idx) not in groups[bound, idx]]
     for (bound, _), terms in groups.items():
         made = None
-        if len({f[0].args[0] for m, _, _ in terms for f in m if is_call(f[0], "where")}) >= least:
+        if len({_asked(f[0]) for m, _, _ in terms for f in m if is_call(f[0], "where")}) >= least:
             made = _as_tree(terms, bound, plainly)
         rest += [v.Tensor({m: c}) for m, c, _ in terms] if made is None else [made]
     return v.add(*rest)
+
+
+def _asked(b: v.Base) -> Any:
+    """What an indicator asks; ``y > x`` asks the same as ``x > y``, unless these may be one."""
+    if not is_call_of_condition(b, "gt"):
+        return b.args[0]
+    ((test, at, _),) = next(iter(b.args[0].terms))
+    if has_pieces(test.args):
+        return b.args[0]
+    return frozenset(a.key for a in test.args), at
 
 
 def _as_tree(terms: Sequence[tuple], bound: bool, plainly: bool) -> v.Tensor | None:
@@ -248,3 +259,38 @@ def _terms(t: v.Tensor, inner: dict[v.Base, int]) -> int:
         total += c.denominator != 1 and not (in_decimals() and terminates(c))
         total += sum(inner.get(b, 0) + (e not in (1, -1)) for b, _, e in m)
     return total
+
+
+def choices_met(t: v.Tensor) -> v.Tensor:
+    """[b > a] as [not a > b] where both stand: one choice, which says nothing of ties."""
+    wheres = [b for b in v.bases_of(t) if is_call(b, "where") and is_call_of_condition(b, "gt")]
+    first: dict[Any, v.Base] = {}
+    turned: dict[v.Base, v.Tensor] = {}
+    for b in wheres:
+        ((m, _),) = b.args[0].terms.items()
+        test, at, _ = m[0]
+        if has_pieces(test.args):
+            both, _ = meeting(*test.args, lambda x, y: not may_coincide(x, y), "")
+            if both is None or both.terms:
+                continue  # they are equal at more than single points
+        known = first.get((tuple(a.key for a in test.args[::-1]), at))
+        if known is None:
+            first.setdefault((tuple(a.key for a in test.args), at), b)
+        elif b.args[1].number() == 1:
+            args = (known.args[0], v.number(0))
+            labels = tuple((d, i) for i, d in enumerate(b.dims))
+            turned[b] = v.factor(v.base("call", "where", args, b.dims), labels)
+    if not turned:
+        return t
+
+    def change(u: v.Tensor) -> v.Tensor:
+        found = []
+        for m, c in u.terms.items():
+            moved = [
+                (next(iter(turned[b].terms))[0][0], i, e) if b in turned else (b, i, e)
+                for b, i, e in m
+            ]
+            found.append(v.product(moved, c, v.bound_of(moved)))
+        return v.add(*found)
+
+    return inside_groups(t, change)

@@ -16,7 +16,7 @@ from typing import Any
 
 from gradcli.symbolic import value as v
 from gradcli.symbolic.algebra import inside_groups
-from gradcli.symbolic.calls import applied, has_pieces
+from gradcli.symbolic.calls import applied
 from gradcli.symbolic.choices import indicator
 from gradcli.symbolic.recognise import is_call_of_condition
 from gradcli.symbolic.relations import is_call
@@ -368,36 +368,3 @@ def _positive(body: v.Tensor, u: v.Tensor) -> v.Tensor | None:
         else:
             found.append(v.Tensor({m: c}))
     return v.add(*found) if changed else None
-
-
-def choices_met(t: v.Tensor) -> v.Tensor:
-    """[b > a] as [not a > b] where both stand: one choice, which says nothing of ties."""
-    wheres = [b for b in v.bases_of(t) if is_call(b, "where") and is_call_of_condition(b, "gt")]
-    first: dict[Any, v.Base] = {}
-    turned: dict[v.Base, v.Tensor] = {}
-    for b in wheres:
-        ((m, _),) = b.args[0].terms.items()
-        test, at, _ = m[0]
-        if has_pieces(test.args):
-            continue  # they may be equal in more than single points
-        known = first.get((tuple(a.key for a in test.args[::-1]), at))
-        if known is None:
-            first.setdefault((tuple(a.key for a in test.args), at), b)
-        elif b.args[1].number() == 1:
-            args = (known.args[0], v.number(0))
-            labels = tuple((d, i) for i, d in enumerate(b.dims))
-            turned[b] = v.factor(v.base("call", "where", args, b.dims), labels)
-    if not turned:
-        return t
-
-    def change(u: v.Tensor) -> v.Tensor:
-        found = []
-        for m, c in u.terms.items():
-            moved = [
-                (next(iter(turned[b].terms))[0][0], i, e) if b in turned else (b, i, e)
-                for b, i, e in m
-            ]
-            found.append(v.product(moved, c, v.bound_of(moved)))
-        return v.add(*found)
-
-    return inside_groups(t, change)

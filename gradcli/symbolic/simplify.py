@@ -22,10 +22,10 @@ from gradcli.symbolic.algebra import (
 )
 from gradcli.symbolic.angles import double_angles, roots_named, squares_exchanged
 from gradcli.symbolic.arrangements import arrangements
-from gradcli.symbolic.cases import by_cases
+from gradcli.symbolic.cases import by_cases, choices_met
 from gradcli.symbolic.crosses import crossed, turns
 from gradcli.symbolic.exponents import exponents_joined, exponents_met
-from gradcli.symbolic.guards import choices_met, known_sides, unguarded
+from gradcli.symbolic.guards import known_sides, unguarded
 from gradcli.symbolic.inverse_products import inverses_joined
 from gradcli.symbolic.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.regroup import (
@@ -134,9 +134,9 @@ class _Search:
                 t = _tried(unguarded, t) or t
             t = _tried(tidied, t) or t
             if "where" in self.calls:
+                yield from self._trees(_tried(known_sides, t) or t)
                 t = _tried(choices_met, t) or t
                 t = _tried(known_sides, t) or t
-                yield from self._trees(t)
         if turns(t):
             first = _tried(crossed, t) or t
             shared = _tried(lambda u: crossed(sums_shared(opened(crossed(u)))), first)

@@ -112,6 +112,11 @@ TREES = [
     ("where(x < 0, x**2, where(x < 1, x**3, 0))", "x", "x*where(x < 0, 2, where(x < 1, 3*x, 0))"),
     ("where(x < 1, 1 - 3*x**2/2 + 3*x**3/4, where(x < 2, (2 - x)**3/4, 0))", "x",
      "3*where(x < 1, x*(3*x - 4), where(x < 2, -(2 - x)**2, 0))/4"),
+    # sides that are made of pieces and are one at single points only
+    ("max(relu(x) + x*y, 2*x**2 + clamp(2*x, -1, 1))", "x",
+     "where(x*y + relu(x) > 2*x**2 + clamp(2*x, -1, 1), y + where(x > 0, 1, 0), "
+     "4*x + where(2*x >= -1, where(2*x <= 1, 2, 0), 0))"),
+    ("max(x, abs(x))", "x", "where(x > 0, 1, -1)"),
     # conditions that stay apart: one may hold without the other
     ("where(max(x, 0) > x, a*x, 0) + where(x > max(x, 0), b*x, 0)", "x", "where(x > 0, 0, a)"),
     # a variable stands left of a number, numbers right of it
