@@ -160,7 +160,8 @@ _PLAIN = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10",
     "log1p", "sqrt", "abs", "sign", "floor", "ceil", "trunc", "maximum", "minimum", "fmax", "fmin",
     "hypot", "logaddexp", "where", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
-    "logical_xor", "logical_not", "floor_divide", "remainder", "heaviside", "outer", "kron", "cross",
+    "logical_xor", "logical_not", "floor_divide", "remainder", "heaviside", "outer", "kron",
+    "cross",
 )  # fmt: skip
 
 NUMPY: dict[str, Entry] = {name: f"NP.{name}" for name in _PLAIN} | {

@@ -138,11 +138,7 @@ class _Search:
                 t = _tried(choices_met, t) or t
                 t = _tried(known_sides, t) or t
         if turns(t):
-            first = _tried(crossed, t) or t
-            shared = _tried(lambda u: crossed(sums_shared(opened(crossed(u)))), first)
-            for other in (_tried(lambda u: crossed(opened(u)), first), first, shared):
-                for shape in self._arranged(other) if other is not None else ():
-                    yield from self._spelled(shape)
+            yield from self._crosses(t)
         for shape in self._arranged(t):
             yield from self._spelled(shape)
         shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
@@ -172,6 +168,14 @@ class _Search:
             if start is not None and start not in (t, self.t):
                 for shape in self._arranged(_tried(tidied, start) or start):
                     yield from self._spelled(shape)
+
+    def _crosses(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
+        """Cross products by their name, what stands in them multiplied out or shared."""
+        first = _tried(crossed, t) or t
+        shared = _tried(lambda u: crossed(sums_shared(opened(u))), first)
+        for other in (_tried(lambda u: crossed(opened(u)), first), first, shared):
+            for shape in self._arranged(other) if other is not None else ():
+                yield from self._spelled(shape)
 
     def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
