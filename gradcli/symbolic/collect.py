@@ -32,6 +32,8 @@ def gathered(pieces: Sequence[Piece]) -> Text:
 
 def _merged(pieces: Sequence[Piece]) -> list[Piece] | None:
     """The terms with those of one matrix as one: ``(1 - a/b)*eye(n)``. None where all differ."""
+    if len({tuple(t.cost for t in p.chain) for p in pieces}) == len(pieces):
+        return None
     groups: dict[tuple, list[Piece]] = {}
     for p in pieces:
         groups.setdefault((p.cover, *(t.key for t in p.chain)), []).append(p)

@@ -17,6 +17,8 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
     """The sum as one term, where all its terms have a factor in common entry by entry."""
     if any(len(p.chain) != 1 for p in pieces):
         return None
+    if sum(_is_product(p.chain[0].node) for p in pieces) < len(pieces) - 1:
+        return None  # at most one of them is the factor itself
     split = [_entries(p.chain[0]) for p in pieces]
     tops = in_all([above for above, _ in split])
     below = in_all([under for _, under in split])
@@ -37,6 +39,10 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
         found = w.binary("/", found, w.joined(below))
     cover = max(p.cover for p in pieces)
     return [Piece(c, over, under, (found,), cover)]
+
+
+def _is_product(node: w.n.Expr) -> bool:
+    return isinstance(node, w.n.Binary) and node.op in ("*", "/")
 
 
 def _numbers_added(pieces: list[Piece]) -> list[Piece]:
@@ -69,6 +75,8 @@ def outers_merged(
     pieces: Sequence[Piece], gathered: Callable[[Sequence[Piece]], Text]
 ) -> list[Piece] | None:
     """The terms with outer products of one side as one; None where there are no two such."""
+    if sum(_sides(p) is not None for p in pieces) < 2:
+        return None
     changed = False
     found = list(pieces)
     for side in (1, 0):
@@ -95,7 +103,9 @@ def outers_merged(
 def _sides(p: Piece) -> tuple[Text, Text] | None:
     """u and v where a term is outer(u, v)."""
     node = p.chain[0].node if len(p.chain) == 1 else None
-    if not isinstance(node, w.n.Call) or not w.n.same(node.func, w.n.Name("outer")):
+    if not isinstance(node, w.n.Call) or not isinstance(node.func, w.n.Name):
+        return None
+    if node.func.id != "outer":
         return None
     left, right = node.args
     cost = w.operations(left)

@@ -145,6 +145,8 @@ def roots_gathered(
     c: Fraction, top: list[Text], below: list[Text]
 ) -> tuple[Fraction, list[Text], list[Text]]:
     """``sqrt(2)*u/(2*sqrt(pi))`` as ``u/sqrt(2*pi)``, ``sqrt(2)*sqrt(x)`` as ``sqrt(2*x)``."""
+    if sum(_is_root(t.node) for part in (top, below) for t in part) < 2:
+        return c, top, below
     pi = next((t for t in below if _root_of(t, n.Name) == "pi"), None)
     for i, t in enumerate(top) if pi is not None else ():
         number = _root_of(t, n.Number)
@@ -160,6 +162,10 @@ def roots_gathered(
             top = [*top[:i], ratio, *top[i + 1 :]]
         break
     return c, one_root(top), one_root(below)
+
+
+def _is_root(node: n.Expr) -> bool:
+    return isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id == "sqrt"
 
 
 def one_root(parts: list[Text]) -> list[Text]:

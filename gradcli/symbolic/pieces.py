@@ -64,6 +64,11 @@ class Piece:
         found = Text(w.n.Call(node.func, args, ()), self.chain[0].cost + above.cost)
         return w.scaled(c / whole, [found], self.below)
 
+    def size(self) -> tuple:
+        """Equal for terms that are written alike, and found without writing them."""
+        own = [t.cost for part in (self.tops, self.below, self.chain) for t in part]
+        return len(self.tops), len(self.below), *own
+
     def whole_key(self) -> tuple:
         """All of it but the number, as it is written."""
         return self.cover, *self.scalars(), *(t.key for t in self.chain)
@@ -78,6 +83,9 @@ def like_terms(pieces: Sequence[Piece]) -> Sequence[Piece]:
 
     Two sums over labels may differ as factors and read the same.
     """
+    # Most sums have no two terms of one size: then none has to be written down to compare.
+    if len({p.size() for p in pieces}) == len(pieces):
+        return pieces
     if len({p.whole_key() for p in pieces}) == len(pieces):
         return pieces
     numbers: dict[tuple, Fraction] = {}
@@ -104,8 +112,8 @@ def shared(pieces: Sequence[Piece]) -> tuple[Fraction, list[Text], list[Text], l
     tops = in_all([p.tops for p in pieces])
     below = in_all([p.below for p in pieces])
     rest = _over(pieces, c, tops, below)
-    unit = Fraction(-1 if c < 0 else 1)
-    if c != unit:  # (a + 2*b)/2 is longer than a/2 + b
+    if c.denominator > 1:  # (a + 2*b)/2 is longer than a/2 + b
+        unit = Fraction(-1 if c < 0 else 1)
         whole = _over(pieces, unit, tops, below)
         if w.scaled(unit, [total(whole)], []).cost < w.scaled(c, [total(rest)], []).cost:
             c, rest = unit, whole
@@ -116,9 +124,11 @@ def _over(
     pieces: Sequence[Piece], c: Fraction, tops: Sequence[Text], below: Sequence[Text]
 ) -> list[Piece]:
     """The terms divided by a number and by scalars that stand in each."""
-    return [
-        Piece(p.c / c, without(p.tops, tops), without(p.below, below), p.chain, 2) for p in pieces
-    ]
+    found = []
+    for p in pieces:
+        rest = without(p.tops, tops), without(p.below, below)
+        found.append(Piece(p.c if c == 1 else p.c / c, *rest, p.chain, 2))
+    return found
 
 
 def in_all(lists: Sequence[Sequence[Text]]) -> list[Text]:

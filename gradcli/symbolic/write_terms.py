@@ -5,7 +5,7 @@ What is no matrix product is written by letters, as an einsum.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -212,14 +212,18 @@ def multiplied(writer: Any, p: Piece, m: v.Monomial, c: Fraction) -> Piece:
     return p
 
 
-def above_and_below(scalars: Iterable[tuple[Text, Fraction]]) -> tuple[list[Text], list[Text]]:
+def above_and_below(scalars: Sequence[tuple[Text, Fraction]]) -> tuple[list[Text], list[Text]]:
     """Scalar factors above and below the line; those that are written alike as one power."""
-    powers: dict[str, list] = {}
+    if not scalars:
+        return [], []
+    powers: dict[str, tuple[Text, Fraction]] = {}
     for text, exponent in scalars:
-        powers.setdefault(text.key, [text, Fraction(0)])[1] += exponent
+        have = powers.get(text.key)
+        powers[text.key] = text, exponent if have is None else have[1] + exponent
     tops = [w.raised(text, e) for text, e in powers.values() if e > 0]
     below = [w.raised(text, -e) for text, e in powers.values() if e < 0]
-    tops.sort(key=place_of)
+    if len(tops) > 1:
+        tops.sort(key=place_of)
     return tops, below
 
 
