@@ -78,4 +78,5 @@ def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
                 help="a direction has its variable's shape",
             )
         found[name] = wrap(array.astype(leaf.dtype.numpy)[()], leaf.dtype)
+    job.fix([*found])
     return found

@@ -67,6 +67,7 @@ def _axis(job: Job, over: str | None) -> str:
 
 def _sampled(job: Job, name: str, points: Any) -> tuple[Any, Any]:
     """The value and its derivative at every point, each point a run of its own."""
+    job.fix([name])
     dtype = job.leaves[name].dtype
     values, slopes = np.empty(points.size), np.empty(points.size)
     for i, point in enumerate(points):

@@ -281,5 +281,7 @@ def test_no_derivative_by_a_parameter_is_made_up(process, text):
     value = process("eval", text, *given, "--json").json["value"]["data"]
     by_x = process("grad", text, *given, "--wrt", "x", "--json").json
     assert by_x["value"]["data"] == value
+    moved = process("jvp", text, *given, "--along", "x=1,0", "--json").json
+    assert moved["tangent"]["data"] == pytest.approx(by_x["grads"]["x"]["data"][0])
     number = process("grad", text.replace("p)", "1.5)").replace("=p", "=1.5"), *given[:2], "--json")
     assert number.json["grads"]["x"]["data"] == by_x["grads"]["x"]["data"]
