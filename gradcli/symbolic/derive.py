@@ -12,6 +12,7 @@ from gradcli.language.printer import unparse
 from gradcli.language.run import Program, prepare
 from gradcli.language.source import Source
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.ops.limits import no_collection
 from gradcli.symbolic import value as v
 from gradcli.symbolic.base import decimals
 from gradcli.symbolic.check import TOLERANCE, Points, evaluate, worst
@@ -186,7 +187,7 @@ def diff(
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error = 0.0
-    with decimals(writes_decimals(program.checked)):
+    with decimals(writes_decimals(program.checked)), no_collection():
         for path in _paths(names, order, wrt is not None):
             if absent.keys() & set(path):
                 by = [absent[k] if k in absent else shapes.declarations[k] for k in path]
