@@ -9,6 +9,7 @@ the visible part only, so a rule that was written for gradients gives a whole Ja
 from __future__ import annotations
 
 import math
+from _thread import _local as local
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -170,7 +171,14 @@ def as_symbol(value: Any) -> Symbol:
 
 # ---- Rules look away from kinks ------------------------------------------------------------------
 
-_generic = [False]
+
+class _Looking(local):
+    """Whether this thread traces a rule, and not a value."""
+
+    generic = False
+
+
+_looking = _Looking()
 
 
 @contextmanager
@@ -179,20 +187,20 @@ def inside_a_rule() -> Iterator[None]:
 
     Rules guard isolated points (``where(out == 0, 1.0, out)``); a formula speaks of all the others.
     """
-    before = _generic[0]
-    _generic[0] = True
+    before = _looking.generic
+    _looking.generic = True
     try:
         yield
     finally:
-        _generic[0] = before
+        _looking.generic = before
 
 
 def in_a_rule() -> bool:
     """Whether a derivative rule is being traced."""
-    return _generic[0]
+    return _looking.generic
 
 
-class Ties:
+class Ties(local):
     """What became of ``u == v`` in the rules since ``seen`` was emptied; ``wrt`` is the variable.
 
     "left"   they are equal at isolated points, which the formula leaves out
@@ -200,8 +208,6 @@ class Ties:
     "both"   it does, and leaves isolated points out
     "one"    one entry only was taken as the largest
     """
-
-    __slots__ = ("seen", "wrt")
 
     def __init__(self) -> None:
         self.seen: set[str] = set()

@@ -128,3 +128,20 @@ def test_structured_hessians() -> None:
     assert hessian[0, 0, 1, 1] == 0
     flat = structured("x.T @ S @ x", "S", {"S": "matrix:n,n symmetric"}, 2)
     assert flat.text == "zeros(n, n, n, n)"
+
+
+def test_threads_do_not_see_each_others_ties() -> None:
+    """A rule that is traced in one thread says nothing of a value that is traced in another."""
+    import threading
+
+    from gradcli.symbolic.symbol import in_a_rule, inside_a_rule, ties
+
+    seen = []
+    with inside_a_rule():
+        ties.seen.add("kept")
+        other = threading.Thread(target=lambda: seen.append((in_a_rule(), set(ties.seen))))
+        other.start()
+        other.join()
+        assert in_a_rule() and "kept" in ties.seen
+        ties.seen.clear()
+    assert seen == [(False, set())]
