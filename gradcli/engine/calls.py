@@ -19,7 +19,7 @@ from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.core import OPERATORS, is_number
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.limits import charge_shape
-from gradcli.ops.words import not_a
+from gradcli.ops.words import NO_DERIVATIVE, not_a
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 _add, _sub, _div, _pow = (binary_method(O[name], depth=2) for name in ("add", "sub", "div", "pow"))
@@ -199,7 +199,12 @@ def xlog1py(input: Any, other: Any) -> Any:
 
 
 def polygamma(n: int, input: Any) -> Any:
-    """The derivative of order ``n`` of digamma. Raises RuntimeFault (E0304) for a negative n."""
+    """The derivative of order ``n`` of digamma.
+
+    Raises RuntimeFault (E0304) for a negative n, TypeFault (E0303) for one that requires grad.
+    """
+    if getattr(n, "requires_grad", False):
+        raise not_a("int", "polygamma", "n", 1, n, NO_DERIVATIVE)
     if n < 0:
         raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
     return O["polygamma"](input, int(n))

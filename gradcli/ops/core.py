@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import TypeFault
-from gradcli.ops.words import not_a
+from gradcli.ops.words import NO_DERIVATIVE, not_a
 
 OPERATORS: dict[str, Operator] = {}
 """Every operator by name, in order of declaration."""
@@ -225,7 +225,7 @@ class Operator:
             if getattr(value, "requires_grad", False):
                 raise not_a(
                     "Number", self.name, list(params)[place], self.arity + place + 1, value,
-                    "no derivative by a parameter is known: --wrt the others, or give x.item()",
+                    NO_DERIVATIVE,
                 )  # fmt: skip
         if params.keys() <= self.params.keys():
             return params

@@ -108,6 +108,8 @@ def not_a(
 
 
 _SPOKEN = {"Tensor": "a tensor", "int": "a whole number", "Number": "a plain number"}
+NO_DERIVATIVE = "no derivative by a parameter is known: --wrt the others, or give x.item()"
+"""The help for a variable that stands where an operator takes a number."""
 _HELP = {"Tensor": "tensor([...]) makes a tensor of a list"}
 
 

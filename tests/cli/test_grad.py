@@ -285,3 +285,11 @@ def test_no_derivative_by_a_parameter_is_made_up(process, text):
     assert moved["tangent"]["data"] == pytest.approx(by_x["grads"]["x"]["data"][0])
     number = process("grad", text.replace("p)", "1.5)").replace("=p", "=1.5"), *given[:2], "--json")
     assert number.json["grads"]["x"]["data"] == by_x["grads"]["x"]["data"]
+
+
+def test_no_derivative_by_an_order_is_made_up(process):
+    given = ("--x", "1,2", "--n", "1")
+    refused = process("grad", "sum(polygamma(n, x))", *given)
+    assert refused.code == 1 and "n must be a whole number, not Tensor" in refused.err
+    found = process("grad", "sum(polygamma(n, x))", *given, "--wrt", "x", "--json").json
+    assert found["value"]["data"] == pytest.approx(np.pi**2 / 3 - 1)
