@@ -138,6 +138,7 @@ def in_all(lists: Sequence[Sequence[Text]]) -> list[Text]:
 
 
 def without(texts: Sequence[Text], gone: Sequence[Text]) -> list[Text]:
+    """The texts less one of each that is ``gone``, which all stand among them."""
     left = list(texts)
     for t in gone:
         left.remove(next(x for x in left if x.key == t.key))

@@ -89,8 +89,3 @@ def norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
     exponent = Fraction(repr(p))
     total = sum(Symbol(v.power(size.tensor, exponent), size.axes), dim, keepdim)
     return Symbol(v.power(total.tensor, 1 / exponent), total.axes)
-
-
-def labels_of(b: v.Base) -> list[v.Label]:
-    """The labels that a body is reduced over."""
-    return [x for x in b.args[0].free() if x[1] >= GONE]
