@@ -26,8 +26,8 @@ Recording, and the way back
 Making tensors
 
     creation     of data, filled, ranges           drawing    of random numbers, choices
-    evenly       evenly spaced, to the last digit  random     PyTorch's random numbers
-    creation_words   what is said of bad data      gaussian   normal ones from uniform ones
+    creation_words   what is said of bad data      random     PyTorch's random numbers
+    gaussian     normal ones from uniform ones     fused      a product and a sum rounded once
 
 Functions and methods
 

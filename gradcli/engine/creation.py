@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import creation_words as words
-from gradcli.engine import dtypes, evenly
+from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
@@ -236,10 +236,11 @@ def arange(
     charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
     if target.kind == 2:
         count = math.ceil((end - start) / step)
-        numbers = evenly.by_step(start, step, count, target.numpy)
+        # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
+        numbers = start + step * np.arange(count)
     else:
-        numbers = np.arange(start, end, step).astype(target.numpy)
-    return finish(numbers, target, requires_grad, device)
+        numbers = np.arange(start, end, step)
+    return finish(numbers.astype(target.numpy), target, requires_grad, device)
 
 
 def linspace(
@@ -256,7 +257,7 @@ def linspace(
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
     charge_shape((count,), target.itemsize)
-    numbers = evenly.between(start, end, count, target.numpy)
+    numbers = np.linspace(start, end, count).astype(target.numpy)
     return finish(numbers, target, requires_grad, device)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.rounding import fused
+from gradcli.engine.fused import fused
 
 BLOCK = 16
 """Numbers come in blocks: u1 from the first half, u2 from the second."""

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.fused import fused
 from gradcli.engine.gaussian import BLOCK, box_muller
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.rounding import fused_exactly
 
 drawn: list[Any] = []
 """How random tensors are made inside each running vmap, outermost first."""
@@ -112,7 +112,7 @@ class Generator:
             kept = self.words(count) & np.uint64(_MASK24)
             found = kept.astype(np.float32) * np.float32(2.0**-24)
             low, high = np.float32(low), np.float32(high)
-        return found if low == 0 and high == 1 else fused_exactly(found, high - low, low)
+        return found if low == 0 and high == 1 else fused(found, high - low, low)
 
     def normal(self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Numbers of that mean and standard deviation: float64 where ``wide``, else float32."""
@@ -126,7 +126,7 @@ class Generator:
                 found = np.concatenate((found, flat[whole:]))
                 found[-BLOCK:] = box_muller(self.uniform(BLOCK, wide))
         if mean or std != 1:
-            found = fused_exactly(found, std, mean)
+            found = fused(found, std, mean)
         return found if wide else found.astype(np.float32)
 
     def _one(self) -> float:

@@ -18,7 +18,6 @@ from gradcli.ops.core import OPERATORS, bilinear, elementwise, is_complex, is_nu
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import log
 from gradcli.ops.piecewise import where
-from gradcli.ops.rounding import fused
 
 add = linear(
     "add",
@@ -54,39 +53,30 @@ mul = bilinear(
 )
 
 
-def _add_scaled(x: Any, y: Any, alpha: Any) -> Any:
-    return x + alpha * y if is_number(y) else fused(y, alpha, x)
-
-
 add_scaled = linear(
     "add_scaled",
-    _add_scaled,
+    lambda x, y, alpha: x + alpha * y,
     lambda g: g,
     lambda g, alpha: g * alpha,
     params={"alpha": 1},
     entrywise=True,
     dtypes="promote",
     grad_name="AddBackward0",
-    doc="x + alpha*y, rounded once; `add(x, y, alpha=2)`.",
+    doc="x + alpha*y; `add(x, y, alpha=2)`.",
     example="add_scaled(x, y, 2) --x 1 --y 3",
 )
 
 
-def _addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
-    first = tensor1 if value == 1 else value * tensor1
-    return _add_scaled(x, first, tensor2) if is_number(tensor2) else _add_scaled(x, tensor2, first)
-
-
 addcmul = elementwise(
     "addcmul",
-    _addcmul,
+    lambda x, tensor1, tensor2, value: x + (tensor1 if value == 1 else value * tensor1) * tensor2,
     lambda t: t,
     lambda t, tensor2, value: t * (tensor2 if value == 1 else tensor2 * value),
     lambda t, tensor1, value: t * (tensor1 if value == 1 else tensor1 * value),
     inputs=("x", "tensor1", "tensor2"),
     params={"value": 1},
     dtypes="promote",
-    doc="x + value*tensor1*tensor2, the last product and the sum rounded once.",
+    doc="x + value*tensor1*tensor2.",
     example="addcmul(x, y, 2) --x 1 --y 3",
 )
 div = elementwise(
@@ -102,10 +92,9 @@ div = elementwise(
 
 
 def _lerp(x: Any, y: Any, weight: float) -> Any:
-    # From the nearer end, as PyTorch: both ends are met exactly.
-    way = y - x
+    # From the nearer end: both ends are met exactly.
     near, part = (x, weight) if abs(weight) < 0.5 else (y, weight - 1)
-    return fused(way, part, near)
+    return near + part * (y - x)
 
 
 lerp_number = linear(
@@ -179,8 +168,7 @@ remainder = elementwise(
 
 
 def _power(x: Any, y: Any) -> Any:
-    # np.power is two orders of magnitude slower than a product for small whole exponents, and
-    # PyTorch takes the same shortcuts, so results agree to the last digit.
+    # np.power is two orders of magnitude slower than a product for small whole exponents.
     if is_number(y) and getattr(x, "dtype", None) is not None and x.dtype.kind in "fc":
         if y == 2:
             return x * x

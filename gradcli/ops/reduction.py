@@ -14,7 +14,6 @@ from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.core import general, linear
 from gradcli.ops.exponential import exp
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.rounding import rounded_once
 from gradcli.ops.shape import (
     Dims,
     count,
@@ -29,11 +28,9 @@ from gradcli.ops.shape import (
     unreduce,
     unsqueeze,
 )
-from gradcli.ops.summing import ordered_sum, sum_in_lanes
 from gradcli.ops.words import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
-_exp, _log = rounded_once(np.exp), rounded_once(np.log)
 
 
 def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
@@ -41,12 +38,8 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
-    axes = _axes(x, dim)
-    found = ordered_sum(x, axes)
-    if found is not None:
-        return np.expand_dims(found, axes or tuple(range(x.ndim))) if keepdim else found
     # The method: np.sum costs as much again on small arrays.
-    return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=axes, keepdims=keepdim)
+    return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
 
 
 sum = linear(
@@ -315,8 +308,10 @@ amin = general(
 def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     axes = normal_dims(dim, np.ndim(x))
     top = (x.max if x.size else x.sum)(axis=axes, keepdims=True)
-    e = _exp(x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype)))
-    out = _log(e.sum(axis=axes, keepdims=True)) + top
+    e = np.exp(
+        x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
+    )
+    out = np.log(e.sum(axis=axes, keepdims=True)) + top
     return out if keepdim else out.squeeze(axes)[()]
 
 
@@ -335,23 +330,21 @@ logsumexp = general(
 )
 
 
-def _below_largest(x: Any, dim: int) -> tuple[Any, Any, Any, bool]:
-    """x less its largest entry, the exponentials, their sum, and whether ``dim`` is the last one.
+def _below_largest(x: Any, dim: int) -> tuple[Any, Any, Any]:
+    """x less its largest entry along ``dim``, the exponentials, and their sum.
 
     Where the largest is infinite all become NaN, as in PyTorch.
     """
     axes = normal_dims(dim, x.ndim)
-    last = axes == (x.ndim - 1,)
     # Methods, not NumPy's functions: on small arrays those cost as much again. Nothing has no max.
     below = x - (x.max if x.size else x.sum)(axis=axes, keepdims=True)
-    e = _exp(below)
-    return below, e, sum_in_lanes(e) if last else e.sum(axis=axes, keepdims=True), last
+    e = np.exp(below)
+    return below, e, e.sum(axis=axes, keepdims=True)
 
 
 def _softmax(x: Any, dim: int) -> Any:
-    _, e, total, last = _below_largest(x, dim)
-    # Along the last dimension PyTorch multiplies, along another it divides.
-    return e * (1.0 / total) if last else e / total
+    _, e, total = _below_largest(x, dim)
+    return e / total
 
 
 softmax = general(
@@ -366,8 +359,8 @@ softmax = general(
 
 
 def _log_softmax(x: Any, dim: int) -> Any:
-    below, _, total, _ = _below_largest(x, dim)
-    return below - _log(total)
+    below, _, total = _below_largest(x, dim)
+    return below - np.log(total)
 
 
 log_softmax = general(

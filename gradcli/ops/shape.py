@@ -16,7 +16,6 @@ from gradcli.ops.device import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.limits import charge_shape
-from gradcli.ops.summing import ordered_sum
 from gradcli.ops.words import SCALARS
 
 
@@ -130,20 +129,11 @@ expand = linear(
 )
 
 
-def _sum_of_leading(x: Any, lead: int) -> Any:
-    kept = x.shape[lead:]
-    if len(kept) < 2:  # a number or a row for each entry of a batch
-        found = ordered_sum(x.reshape(-1, *kept), (0,)) if kept else ordered_sum(x, None)
-        if found is not None:
-            return found
-    return np.sum(x, axis=tuple(range(lead)))
-
-
 def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     shape = tuple(shape)
     lead = np.ndim(x) - len(shape)
     if lead > 0:
-        x = _sum_of_leading(x, lead)
+        x = np.sum(x, axis=tuple(range(lead)))
     ones = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
     return np.sum(x, axis=ones, keepdims=True) if ones else x
 

@@ -7,10 +7,9 @@ import numpy as np
 from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.core import elementwise
 from gradcli.ops.piecewise import where
-from gradcli.ops.rounding import rounded_once
 
-sin = elementwise("sin", rounded_once(np.sin), lambda x: cos(x), doc="The sine; x in radians.")
-cos = elementwise("cos", rounded_once(np.cos), lambda x: -sin(x), doc="The cosine; x in radians.")
+sin = elementwise("sin", np.sin, lambda x: cos(x), doc="The sine; x in radians.")
+cos = elementwise("cos", np.cos, lambda x: -sin(x), doc="The cosine; x in radians.")
 tan = elementwise(
     "tan",
     np.tan,
@@ -43,13 +42,9 @@ atan = elementwise(
     aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
 )
-sinh = elementwise("sinh", rounded_once(np.sinh, 16), lambda x: cosh(x), doc="The hyperbolic sine.")
-cosh = elementwise(
-    "cosh", rounded_once(np.cosh, 16), lambda x: sinh(x), doc="The hyperbolic cosine."
-)
-tanh = elementwise(
-    "tanh", rounded_once(np.tanh), lambda out: 1.0 - out**2, doc="The hyperbolic tangent."
-)
+sinh = elementwise("sinh", np.sinh, lambda x: cosh(x), doc="The hyperbolic sine.")
+cosh = elementwise("cosh", np.cosh, lambda x: sinh(x), doc="The hyperbolic cosine.")
+tanh = elementwise("tanh", np.tanh, lambda out: 1.0 - out**2, doc="The hyperbolic tangent.")
 asinh = elementwise(
     "asinh",
     np.arcsinh,
@@ -69,7 +64,7 @@ acosh = elementwise(
 )
 atanh = elementwise(
     "atanh",
-    rounded_once(np.arctanh, 16),
+    np.arctanh,
     lambda t, x: t / (1.0 - x * x),
     aliases=("arctanh",),
     doc="The inverse of tanh.",

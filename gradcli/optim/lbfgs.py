@@ -92,7 +92,7 @@ class LBFGS(Optimizer):
         start = 0
         for p in self._params:
             part = direction[start : start + p.numel()].reshape(p.array.shape)
-            p.copy_(p.new_tensor(_plus(p.array, t, part)))
+            p.copy_(p.new_tensor(p.array + float(t) * part))
             start += p.numel()
 
     def _step(self, closure: Callable[[], Any]) -> Any:
@@ -159,11 +159,11 @@ class LBFGS(Optimizer):
         al = [None] * len(changes)
         for i in range(len(changes) - 1, -1, -1):
             al[i] = np.dot(steps[i], q) * ro[i]
-            q = _plus(q, -al[i], changes[i])
+            q = q - al[i] * changes[i]
         r = q * state["H_diag"]
         for i in range(len(changes)):
             be = np.dot(changes[i], r) * ro[i]
-            r = _plus(r, al[i] - be, steps[i])
+            r = r + (al[i] - be) * steps[i]
         return r
 
     def _search(
@@ -182,16 +182,6 @@ class LBFGS(Optimizer):
             return float(found), gradient
 
         return strong_wolfe(at, t, direction, loss, g, slope, allowed)
-
-
-def _plus(x: Any, factor: Any, y: np.ndarray) -> Any:
-    """``x + factor * y`` rounded once, as the processor's fused instruction does it in PyTorch.
-
-    For float32 float64 holds the product exactly; a float64 sum is rounded twice.
-    """
-    if y.dtype == np.float32:
-        return np.asarray(x + np.float64(factor) * y.astype(np.float64)).astype(np.float32)
-    return x + factor * y
 
 
 def _largest(values: np.ndarray) -> Any:

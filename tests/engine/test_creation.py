@@ -125,6 +125,19 @@ def test_filled_ranges_and_identity():
     assert torch.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
     assert torch.arange(3, 0, -1).tolist() == [3, 2, 1]
     assert torch.linspace(0, 1, 5).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert torch.arange(-1, 1, 0.1, dtype=torch.float64)[10] == 0
+    for dtype in (torch.float32, torch.float64):
+        near = float(np.finfo(dtype.numpy).eps)
+        found, even = (
+            torch.arange(100, 200, 0.1, dtype=dtype),
+            torch.linspace(-1, 3, 45, dtype=dtype),
+        )
+        assert found.dtype is even.dtype is dtype
+        assert len(found) == 1000 and len(even) == 45 and even[-1] == 3
+        for i, value in enumerate(found.tolist()):
+            assert abs(value - (1000 + i) / 10) <= 200 * near
+        for i, value in enumerate(even.tolist()):
+            assert abs(value - (i / 11 - 1)) <= 3 * near
     assert torch.ones(2, dtype=torch.int8, requires_grad=False).dtype is torch.int8
     x = torch.arange(3.0, requires_grad=True)
     assert x.is_leaf
