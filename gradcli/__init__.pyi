@@ -1,4 +1,4 @@
-"""What gradcli offers, for editors; written by gradcli.engine.build_stubs."""
+"""What gradcli offers, for editors; written by gradcli.build_stubs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,12 +16,12 @@ from gradcli import transforms as transforms
 from gradcli import utils as utils
 from gradcli.engine.dtypes import DType as dtype
 from gradcli.engine.dtypes import Device as device
-from gradcli.engine.facts import Size as Size
-from gradcli.engine.modes import enable_grad as enable_grad
-from gradcli.engine.modes import inference_mode as inference_mode
-from gradcli.engine.modes import no_grad as no_grad
-from gradcli.engine.modes import set_grad_enabled as set_grad_enabled
-from gradcli.engine.random import Generator as Generator
+from gradcli.engine.tensor.attributes import Size as Size
+from gradcli.engine.grad_mode import enable_grad as enable_grad
+from gradcli.engine.grad_mode import inference_mode as inference_mode
+from gradcli.engine.grad_mode import no_grad as no_grad
+from gradcli.engine.grad_mode import set_grad_enabled as set_grad_enabled
+from gradcli.engine.creation.generator import Generator as Generator
 
 __version__: str
 

@@ -1,232 +1,43 @@
-"""``gradcli.fft``: discrete Fourier transforms under PyTorch's names.
+"""``gradcli.fft``: discrete Fourier transforms under PyTorch's names."""
 
-``n`` pads with zeros or cuts; ``norm`` is ``"backward"`` (the inverse divides by n), ``"forward"``
-or ``"ortho"``. Gradients follow PyTorch's convention for complex numbers.
-"""
-
-from __future__ import annotations
-
-import math
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
-from gradcli.engine import dtypes
-from gradcli.engine.naming import called, of_its_own
-from gradcli.engine.outputs import with_out
-from gradcli.engine.tensor import Tensor, wrap
-from gradcli.ops import OPERATORS as _O
-from gradcli.ops.dims import normal_dim, normal_dims
-from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import charge_shape
+from gradcli.functions.fft import (
+    fft,
+    fft2,
+    fftfreq,
+    fftn,
+    fftshift,
+    hfft,
+    ifft,
+    ifft2,
+    ifftn,
+    ifftshift,
+    ihfft,
+    irfft,
+    irfft2,
+    irfftn,
+    rfft,
+    rfft2,
+    rfftfreq,
+    rfftn,
+)
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
-    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
-]  # fmt: skip
-
-
-def _norm(norm: str | None) -> str:
-    if norm not in (None, "backward", "forward", "ortho"):
-        raise RuntimeFault(
-            "E0304", f'Invalid normalization mode: "{norm}"', help="backward, forward or ortho"
-        )
-    return norm or "backward"
-
-
-def _sized(input: Any, n: int | None, dim: int) -> Any:
-    """``input`` with ``n`` entries along a dimension: cut, or followed by zeros."""
-    axis = normal_dim(dim, len(input.shape))
-    size = input.shape[axis] if input.shape else 1
-    if n is None or n == size:
-        n = size
-    if n < 1:
-        raise RuntimeFault("E0304", f"Invalid number of data points ({n}) specified")
-    if n < size:
-        return _O["getitem"](input, (slice(None),) * axis + (slice(0, n),))
-    if n > size:
-        shape = list(input.shape)
-        shape[axis] = n - size
-        charge_shape((*shape, 2))
-        return _O["cat"](input, input.new_zeros(tuple(shape)), dim=axis)
-    return input
-
-
-def _floating(input: Any) -> Any:
-    """Whole numbers count as floats."""
-    return input if input.dtype.kind > 1 else input.to(dtypes.get_default_dtype())
-
-
-def _transform(input: Any, n: int | None, dim: int, norm: str | None, inverse: bool) -> Any:
-    input = _sized(_floating(input), n, dim)
-    if not input.dtype.is_complex:
-        wide = dtypes.complex128 if input.dtype is dtypes.float64 else dtypes.complex64
-        input = _O["cast"](input, wide.numpy)
-        return called(_O["fourier"](input, dim, inverse, _norm(norm)), "FftR2CBackward0")
-    return _O["fourier"](input, dim, inverse, _norm(norm))
-
-
-def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The discrete Fourier transform along a dimension.
-
-    Example:
-        >>> import gradcli
-        >>> gradcli.fft.fft(gradcli.tensor([1.0, 0.0, 0.0]))
-        tensor([1.+0.j, 1.+0.j, 1.+0.j])
-    """
-    return _transform(input, n, dim, norm, False)
-
-
-def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``fft``."""
-    return _transform(input, n, dim, norm, True)
-
-
-def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """``fft`` of real numbers: the first half, which says all."""
-    if input.dtype.is_complex:
-        raise RuntimeFault(
-            "E0309", f"rfft expects a real input tensor, but got {input.dtype}", help="use fft"
-        )
-    return called(of_its_own(_half(fft(input, n, dim, norm), dim)), "FftR2CBackward0")
-
-
-def _half(full: Any, dim: int) -> Any:
-    axis = normal_dim(dim, len(full.shape))
-    part = slice(0, full.shape[axis] // 2 + 1)
-    return _O["getitem"](full, (slice(None),) * axis + (part,))
-
-
-def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``rfft``: real numbers, ``n`` of them (an even number if left out)."""
-    axis = normal_dim(dim, len(input.shape))
-    n = 2 * (input.shape[axis] - 1) if n is None else n
-    return called(_real(ifft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
-
-
-def _mirrored(input: Any, n: int, axis: int) -> Any:
-    """The whole spectrum of real numbers from its first half."""
-    if n < 1:
-        raise RuntimeFault("E0304", f"Invalid number of data points ({n}) specified")
-    half = _sized(_floating(input), n // 2 + 1, axis)
-    before = (slice(None),) * axis
-    tail = _O["getitem"](half, (*before, slice(1, (n + 1) // 2)))
-    return _O["cat"](half, _O["conj"](_O["flip"](tail, (axis,))), dim=axis)
-
-
-def _real(value: Any) -> Any:
-    return _O["real"](value)
-
-
-def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The transform of a signal whose other half is its mirror image: real numbers."""
-    axis = normal_dim(dim, len(input.shape))
-    n = 2 * (input.shape[axis] - 1) if n is None else n
-    return called(_real(fft(_mirrored(input, n, axis), n, axis, norm)), "FftC2RBackward0")
-
-
-def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-    """The inverse of ``hfft``."""
-    return called(of_its_own(_half(ifft(input, n, dim, norm), dim)), "FftR2CBackward0")
-
-
-Sizes = Sequence[int] | None
-
-
-def _places(input: Any, s: Sizes, dim: Any) -> list[tuple[int | None, int]]:
-    """Each dimension to transform with its size."""
-    rank = len(input.shape)
-    if dim is None:
-        dims = tuple(range(rank)) if s is None else tuple(range(rank - len(s), rank))
-    else:
-        dims = normal_dims(dim, rank)
-    sizes: Sequence[int | None] = [None] * len(dims) if s is None else list(s)
-    if len(sizes) != len(dims):
-        raise RuntimeFault("E0304", "When given, dim and shape arguments must have the same length")
-    return [(None if n == -1 else n, d) for n, d in zip(sizes, dims, strict=True)]
-
-
-def fftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """``fft`` along several dimensions, all if none are named."""
-    for n, d in _places(input, s, dim):
-        input = fft(input, n, d, norm)
-    return input
-
-
-def ifftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of ``fftn``."""
-    for n, d in _places(input, s, dim):
-        input = ifft(input, n, d, norm)
-    return input
-
-
-def rfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """``rfft`` along the last of several dimensions, ``fft`` along the others."""
-    *others, (last, axis) = _places(input, s, dim)
-    out = rfft(input, last, axis, norm)
-    for n, d in others:
-        out = fft(out, n, d, norm)
-    return out
-
-
-def irfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
-    """The inverse of ``rfftn``."""
-    *others, (last, axis) = _places(input, s, dim)
-    for n, d in others:
-        input = ifft(input, n, d, norm)
-    return irfft(input, last, axis, norm)
-
-
-def fft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft`` along the last two dimensions."""
-    return fftn(input, s, dim, norm)
-
-
-def ifft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``fft2``."""
-    return ifftn(input, s, dim, norm)
-
-
-def rfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """``fft2`` of real numbers: the half that says all."""
-    return rfftn(input, s, dim, norm)
-
-
-def irfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of ``rfft2``."""
-    return irfftn(input, s, dim, norm)
-
-
-def fftshift(input: Any, dim: Any = None) -> Any:
-    """The frequency 0 moved to the middle."""
-    dims = normal_dims(dim, len(input.shape))
-    return _O["roll"](input, tuple(input.shape[d] // 2 for d in dims), dims)
-
-
-def ifftshift(input: Any, dim: Any = None) -> Any:
-    """The inverse of ``fftshift``."""
-    dims = normal_dims(dim, len(input.shape))
-    return _O["roll"](input, tuple((input.shape[d] + 1) // 2 for d in dims), dims)
-
-
-def _frequencies(steps: np.ndarray, n: int, d: float, dtype: Any) -> Tensor:
-    target = dtypes.get_default_dtype() if dtype is None else dtypes.to_dtype(dtype)
-    return wrap((steps / (n * d)).astype(target.numpy), target)
-
-
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
-    """The frequencies of ``fft``'s entries for samples ``d`` apart."""
-    charge_shape((n,))
-    return _frequencies(np.fft.fftfreq(n, 1.0 / n), n, d, dtype)
-
-
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None) -> Tensor:
-    """The frequencies of ``rfft``'s entries for samples ``d`` apart."""
-    charge_shape((n,))
-    return _frequencies(np.arange(math.floor(n / 2) + 1), n, d, dtype)
-
-
-for _name in __all__:
-    if "shift" not in _name:
-        globals()[_name] = with_out(globals()[_name])
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]

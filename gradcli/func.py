@@ -1,7 +1,7 @@
 """``gradcli.func``: transforms of functions, under PyTorch's names."""
 
-from gradcli.transforms.composable import grad, grad_and_value, hessian, jacfwd, jacrev, vjp
 from gradcli.transforms.forward import jvp, linearize
+from gradcli.transforms.func import grad, grad_and_value, hessian, jacfwd, jacrev, vjp
 from gradcli.transforms.vmap import vmap
 
 __all__ = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gradcli.engine import calls, reducing, statistics
-from gradcli.engine.functions import public_operators
+from gradcli.functions import arithmetic, reductions, statistics
+from gradcli.functions.overloads import public_operators
 
 __all__ = [
     "bessel_j0", "bessel_j1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit",
@@ -31,8 +31,8 @@ log_ndtr, logsumexp, ndtr, ndtri = (
     _names[name] for name in ("log_ndtr", "logsumexp", "ndtr", "ndtri")
 )
 modified_bessel_i0, modified_bessel_i1 = i0, i1
-log_softmax, softmax = reducing.log_softmax, reducing.softmax
-round, xlogy = calls.round, calls.xlogy
-xlog1py, logcumsumexp, polygamma = calls.xlog1py, statistics.logcumsumexp, calls.polygamma
+log_softmax, softmax = reductions.log_softmax, reductions.softmax
+round, xlogy = arithmetic.round, arithmetic.xlogy
+xlog1py, logcumsumexp, polygamma = arithmetic.xlog1py, statistics.logcumsumexp, arithmetic.polygamma
 
-logit, multigammaln = calls.logit, calls.mvlgamma
+logit, multigammaln = arithmetic.logit, arithmetic.mvlgamma

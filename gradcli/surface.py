@@ -10,9 +10,9 @@ from importlib import import_module as _import_module
 from sys import modules as _modules
 
 from gradcli import engine as _engine
-from gradcli.engine import creation as _creation
 from gradcli.engine import dtypes as _dtypes
-from gradcli.engine.creation import (
+from gradcli.engine.creation import factories as _creation
+from gradcli.engine.creation.factories import (
     arange,
     as_tensor,
     empty,
@@ -31,8 +31,9 @@ from gradcli.engine.creation import (
     zeros,
     zeros_like,
 )
-from gradcli.engine.creation import complex_of as complex
-from gradcli.engine.drawing import (
+from gradcli.engine.creation.factories import complex_of as complex
+from gradcli.engine.creation.generator import Generator
+from gradcli.engine.creation.sampling import (
     bernoulli,
     get_rng_state,
     initial_seed,
@@ -75,10 +76,7 @@ from gradcli.engine.dtypes import (
 )
 from gradcli.engine.dtypes import float32 as float
 from gradcli.engine.dtypes import int32 as int
-from gradcli.engine.functions import broadcast_shapes, is_tensor, numel, public_operators
-from gradcli.engine.functions import torch_max as _torch_max
-from gradcli.engine.functions import torch_min as _torch_min
-from gradcli.engine.modes import (
+from gradcli.engine.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -86,9 +84,11 @@ from gradcli.engine.modes import (
     no_grad,
     set_grad_enabled,
 )
-from gradcli.engine.outputs import with_out as _with_out
-from gradcli.engine.overlay import functions as _functions
-from gradcli.engine.random import Generator
+from gradcli.engine.record.out import with_out as _with_out
+from gradcli.functions.methods import functions as _functions
+from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel, public_operators
+from gradcli.functions.overloads import torch_max as _torch_max
+from gradcli.functions.overloads import torch_min as _torch_min
 
 Tensor = _engine.Tensor
 Size = _engine.Size
@@ -148,11 +148,12 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
 
 # Functions whose modules are loaded with their first use.
 _LATER = {
-    "finfo": "engine.ranges", "iinfo": "engine.ranges",
-    "is_anomaly_enabled": "engine.anomaly", "is_anomaly_check_nan_enabled": "engine.anomaly",
-    "cholesky_inverse": "decompositions", "cholesky_solve": "decompositions",
-    "lu_solve": "decompositions", "qr": "decompositions:torch_qr",
-    "svd": "decompositions:torch_svd", "vmap": "func",
+    "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
+    "is_anomaly_enabled": "engine.backward.anomaly",
+    "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
+    "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
+    "lu_solve": "functions.decompositions", "qr": "functions.decompositions:torch_qr",
+    "svd": "functions.decompositions:torch_svd", "vmap": "func",
     **dict.fromkeys(
         ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
          "conv3d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss",
@@ -173,7 +174,7 @@ def __getattr__(name: str) -> object:
         )
     module, _, other = _LATER[name].partition(":")
     found = getattr(_import_module(f"gradcli.{module}"), other or name)
-    globals()[name] = found = _with_out(found) if module == "decompositions" else found
+    globals()[name] = found = _with_out(found) if module == "functions.decompositions" else found
     return found
 
 

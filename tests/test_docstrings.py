@@ -17,7 +17,7 @@ MODULES = [
     *sorted(
         module.name
         for module in pkgutil.walk_packages(gradcli.__path__, "gradcli.")
-        if module.name not in ("gradcli.__main__", "gradcli.language.tables")
+        if module.name not in ("gradcli.__main__", "gradcli.language.syntax.tables")
     ),
 ]
 

@@ -7,9 +7,10 @@ import pathlib
 
 import pytest
 
-from gradcli.engine import dtypes, random
-from gradcli.language.run import prepare
-from gradcli.language.source import Source
+from gradcli.engine import dtypes
+from gradcli.engine.creation import generator as random
+from gradcli.language.runtime.run import prepare
+from gradcli.language.syntax.source import Source
 from tests.support.recorded import difference
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"

@@ -3,9 +3,9 @@
 from gradcli.autograd import function, functional, graph
 from gradcli.engine import Tensor as Variable
 from gradcli.engine import backward, grad
-from gradcli.engine.anomaly import detect_anomaly, set_detect_anomaly
-from gradcli.engine.function import Function
-from gradcli.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from gradcli.engine.backward.anomaly import detect_anomaly, set_detect_anomaly
+from gradcli.engine.custom_function.function import Function
+from gradcli.engine.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from gradcli.transforms.check import gradcheck, gradgradcheck
 
 

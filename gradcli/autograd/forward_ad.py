@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gradcli.engine import Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.transforms.forward import Dual, is_dual
-from gradcli.transforms.operand import levels
+from gradcli.transforms.tracer import levels
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "unpack_dual"]  # fmt: skip

@@ -16,18 +16,18 @@ import numpy as np
 
 from gradcli.batch.readers import Row
 from gradcli.display.records import tensor_record
-from gradcli.engine import random
-from gradcli.engine.backward import backward
-from gradcli.engine.creation import tensor
+from gradcli.engine.backward.api import backward
+from gradcli.engine.creation import generator as random
+from gradcli.engine.creation.factories import tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype, to_dtype
-from gradcli.engine.functions import stack
-from gradcli.engine.modes import mode
-from gradcli.engine.tensor import Tensor, wrap
-from gradcli.language.diagnostics import Diagnostic
-from gradcli.language.faults import placed
-from gradcli.language.names import NAMES
-from gradcli.language.nodes import Assign, Name
-from gradcli.language.run import MAX_MEMORY, Limits, Program
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions.overloads import stack
+from gradcli.language.diagnostics.render import Diagnostic
+from gradcli.language.diagnostics.runtime import placed
+from gradcli.language.names.table import NAMES
+from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program
+from gradcli.language.syntax.nodes import Assign, Name
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 _SEEDS = 0x9E3779B1  # odd and far from a power of two: seeds of one row and the next stay apart
@@ -42,7 +42,7 @@ class Evaluator:
 
     A program's value is its last expression, or the variable that its last line assigns.
 
-    program    from ``gradcli.language.run.prepare``
+    program    from ``gradcli.language.runtime.run.prepare``
     wrt        the variables to differentiate by; all of the row's that can be when left out
     grad       False gives values only
     cotangent  weights a result that is no scalar: an array of its shape
@@ -53,7 +53,7 @@ class Evaluator:
     Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0910) for a
     name in ``wrt`` that the program does not read, (E0905) for another dtype.
 
-    >>> from gradcli.language.run import prepare
+    >>> from gradcli.language.runtime.run import prepare
     >>> record = Evaluator(prepare("a*x^2")).record(Row(1, "p", {"a": 2.0, "x": 3.0}))
     >>> record["value"]["data"], record["grads"]["x"]["data"]
     (18.0, 12.0)

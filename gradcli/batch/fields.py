@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
-from gradcli.engine.tensor import Tensor
-from gradcli.language.diagnostics import inert
-from gradcli.language.run import Limits, prepare
-from gradcli.language.values import MAX_NESTING, read_value
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.diagnostics.render import inert
+from gradcli.language.runtime.run import Limits, prepare
+from gradcli.language.values.flags import MAX_NESTING, read_value
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 CONSTANT_STEPS = 10_000

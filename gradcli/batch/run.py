@@ -9,7 +9,7 @@ from gradcli.batch.fields import Fields
 from gradcli.batch.lines import lines_of
 from gradcli.batch.readers import Reader
 from gradcli.batch.writers import json_line
-from gradcli.engine import random
+from gradcli.engine.creation import generator as random
 
 
 class Summary:
@@ -50,7 +50,7 @@ def run_batch(
     apart.
 
     >>> import io
-    >>> from gradcli.language.run import prepare
+    >>> from gradcli.language.runtime.run import prepare
     >>> rows = io.BytesIO(b'{"x": 3}\\n{"x": "three"}\\n')
     >>> run_batch(rows, Evaluator(prepare("x^2")), io.StringIO())
     Summary(rows=2, failed=1)

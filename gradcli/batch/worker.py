@@ -12,9 +12,9 @@ from typing import Any
 
 from gradcli.batch.evaluate import Evaluator
 from gradcli.batch.run import reader_for, record_line
-from gradcli.language.run import Limits, prepare
-from gradcli.language.source import Source
-from gradcli.ops.limits import hold_address_space
+from gradcli.language.runtime.run import Limits, prepare
+from gradcli.language.syntax.source import Source
+from gradcli.ops.memory_budget import hold_address_space
 
 PART_CHARACTERS = 1 << 20
 PART_SECONDS = 0.2

@@ -19,7 +19,7 @@ from gradcli.batch.readers import Reader
 from gradcli.batch.run import Summary
 from gradcli.batch.worker import Task, serve
 from gradcli.batch.writers import json_line
-from gradcli.language.diagnostics import Diagnostic
+from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 
 CHUNK_ROWS = 128
@@ -258,7 +258,7 @@ def run_batch_apart(
     Raises what ``Task.evaluator`` raises, before any row is read.
 
     >>> import io
-    >>> from gradcli.language.run import Limits
+    >>> from gradcli.language.runtime.run import Limits
     >>> task = Task("x^2", "<expr>", "line", "jsonl", Limits(), {})
     >>> run_batch_apart(io.BytesIO(b'{"x": 3}\\n{"x": "three"}\\n'), task, io.StringIO())
     Summary(rows=2, failed=1)

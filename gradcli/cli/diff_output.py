@@ -16,7 +16,7 @@ WIDTH = 100
 
 def notes_of(result: Any) -> list[str]:
     """What was assumed, on which path the formula holds, and how it was checked."""
-    from gradcli.symbolic.conditions import conditions_text
+    from gradcli.symbolic.program.conditions import conditions_text
 
     notes = []
     if result.conditions:
@@ -75,7 +75,7 @@ def write_text(
 
     ``let`` gives parts that come up again a name; ``digits`` is the precision of values.
     """
-    from gradcli.symbolic.let import named
+    from gradcli.symbolic.program.let import named
 
     values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
     rows: list[tuple[str, str]] = []

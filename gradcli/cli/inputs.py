@@ -11,9 +11,12 @@ import numpy as np
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
-from gradcli.engine import Tensor, creation, dtypes, functions, random, wrap
-from gradcli.language.articles import a_value
-from gradcli.language.run import (
+from gradcli.engine import Tensor, dtypes, wrap
+from gradcli.engine.creation import factories
+from gradcli.engine.creation import generator as random
+from gradcli.functions import overloads
+from gradcli.language.diagnostics.articles import a_value
+from gradcli.language.runtime.run import (
     MAX_DEPTH,
     MAX_MEMORY,
     MOST_DEPTH,
@@ -22,9 +25,9 @@ from gradcli.language.run import (
     Program,
     prepare,
 )
-from gradcli.language.source import Source
-from gradcli.language.text import OUTPUT_LIMIT
-from gradcli.language.values import ValueFormFault, read_value
+from gradcli.language.runtime.text import OUTPUT_LIMIT
+from gradcli.language.syntax.source import Source
+from gradcli.language.values.flags import ValueFormFault, read_value
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
 _FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
@@ -154,7 +157,7 @@ def load(
     program.checked.require(values)
     leaves = {}
     for name, value in values.items():
-        leaf = creation.tensor(value)
+        leaf = factories.tensor(value)
         if differentiate and leaf.dtype.differentiable:
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
@@ -184,7 +187,7 @@ def given_texts(
 
 
 def _names() -> set[str]:
-    from gradcli.language.names import NAMES
+    from gradcli.language.names.table import NAMES
 
     return set(NAMES)
 
@@ -196,7 +199,7 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     chosen = [name.strip() for name in wrt.split(",") if name.strip()]
     for name in chosen:
         if name not in leaves:
-            from gradcli.language.diagnostics import closest
+            from gradcli.language.diagnostics.render import closest
 
             near = closest(name, leaves)
             raise ValueFault(
@@ -306,7 +309,7 @@ def execute(
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:
-            from gradcli.language.diagnostics import closest
+            from gradcli.language.diagnostics.render import closest
 
             near = closest(of, outcome.variables)
             raise ValueFault(
@@ -328,8 +331,8 @@ def as_result(value: Any) -> Any:
             getattr(v, "__gradcli_rank__", 0) for v in value
         ):
             # A list of results is one result with a row for each; stacking keeps the graph.
-            return functions.stack(value)
-        return creation.as_tensor(value)
+            return overloads.stack(value)
+        return factories.as_tensor(value)
     except Fault:
         raise ValueFault(
             "E0314", f"the result is {a_value(value)}, not a number or a tensor",
@@ -339,7 +342,7 @@ def as_result(value: Any) -> Any:
 
 def _last_variable(program: Program, outcome: Outcome) -> Any:
     """A text that ends with an assignment means the variable it assigned."""
-    from gradcli.language import nodes as n
+    from gradcli.language.syntax import nodes as n
 
     body = program.checked.module.body
     last = body[-1] if body else None

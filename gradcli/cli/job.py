@@ -8,9 +8,10 @@ from typing import Any
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, no_choice
 from gradcli.cli.inputs import execute, limits, load, read_seconds, read_source
-from gradcli.engine import Tensor, random
-from gradcli.language.run import MAX_DEPTH, Outcome
-from gradcli.language.text import OUTPUT_LIMIT
+from gradcli.engine import Tensor
+from gradcli.engine.creation import generator as random
+from gradcli.language.runtime.run import MAX_DEPTH, Outcome
+from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -76,7 +77,7 @@ class Job:
         """
         if self.nan == "allow" or not warnings:
             return []
-        from gradcli.cli import doctor
+        from gradcli.cli.commands import doctor
 
         if self.nan == "error":
             found = doctor.search(self)

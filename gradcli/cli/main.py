@@ -98,7 +98,7 @@ def overview() -> str:
 
 def _unknown_command(name: str) -> int:
     from gradcli.cli.output import complain
-    from gradcli.language.diagnostics import closest
+    from gradcli.language.diagnostics.render import closest
     from gradcli.ops.errors import ValueFault
 
     near = closest(name, COMMANDS)
@@ -119,7 +119,7 @@ def _command(name: str, rest: list[str]) -> int:
     from gradcli.cli.arguments import invoke
 
     warnings.showwarning = _warned
-    module = importlib.import_module(f"gradcli.cli.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

@@ -11,7 +11,7 @@ from gradcli.cli import watchdog
 from gradcli.cli.arguments import no_choice
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
-from gradcli.language.diagnostics import Diagnostic, inert
+from gradcli.language.diagnostics.render import Diagnostic, inert
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 FORMATS = ("text", "json", "csv", "npy")
@@ -147,7 +147,7 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
     code = exit_code(fault)
     found = [fault]
     if fault.code[:3] in ("E01", "E02"):
-        from gradcli.language.recover import further
+        from gradcli.language.diagnostics.recovery import further
 
         found += further(fault)
     if as_json:

@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.limits import held, hold_address_space, resident, show_bytes
+from gradcli.ops.memory_budget import held, hold_address_space, resident, show_bytes
 
 GRACE = 2.0
 """Seconds after the limit until the process is ended from outside the computation."""

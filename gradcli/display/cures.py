@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.ops.core import OPERATORS
+from gradcli.ops.operator import OPERATORS
 
 Entry = tuple[str, Callable[..., bool], str, str]
 """Operators, when it applies (called with the operands), the reason, the cure."""

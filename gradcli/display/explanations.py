@@ -18,11 +18,11 @@ from typing import Any
 
 from gradcli.display.graphs import Graph, GraphNode, Ref
 from gradcli.display.values import show_value
-from gradcli.language import nodes as n
-from gradcli.language.parser import parse_expression
-from gradcli.language.printer import unparse
-from gradcli.ops.core import OPERATORS, is_number
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.parser import parse_expression
+from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import LimitFault
+from gradcli.ops.operator import OPERATORS, is_number
 from gradcli.symbolic import partial_text
 
 STEPS = 200

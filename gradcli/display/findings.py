@@ -21,15 +21,15 @@ import numpy as np
 
 from gradcli.display.cures import reason
 from gradcli.engine import Tensor
-from gradcli.engine.doctor import (
+from gradcli.engine.backward.nan_search import (
     Finding,
     GradientFound,
     first_nonfinite,
     first_nonfinite_gradient,
     stop_at_nonfinite,
 )
-from gradcli.language import nodes as n
-from gradcli.language.run import Limits, Program
+from gradcli.language.runtime.run import Limits, Program
+from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -62,7 +62,7 @@ def examine(
 
     Example:
         >>> import gradcli
-        >>> from gradcli.language.run import Limits, prepare
+        >>> from gradcli.language.runtime.run import Limits, prepare
         >>> x = gradcli.tensor([3.0, 0.0], requires_grad=True)
         >>> for found in examine(prepare("sum(sqrt(x)) + log(x[1])"), {"x": x}, Limits()):
         ...     print(found.message)

@@ -20,13 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import AccumulateGrad, Handle, Node, more
-from ..engine.tensor import Tensor
-from ..engine.values import constant, raw, values_of
-from ..language.diagnostics import inert
-from ..ops.core import is_number
-from .records import tensor_record
-from .values import show_value
+from gradcli.display.records import tensor_record
+from gradcli.display.values import show_value
+from gradcli.engine.graph.node import AccumulateGrad, Handle, Node, more
+from gradcli.engine.graph.node_values import constant, raw, values_of
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.diagnostics.render import inert
+from gradcli.ops.operator import is_number
 
 LIMIT = 10_000
 """How many nodes are shown before ``... N more``."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import show_value
+from gradcli.display.values import show_value
 
 WIDTH, HEIGHT = 64, 12
 """Characters of a panel's canvas."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..ops.errors import TypeFault, ValueFault
+from gradcli.ops.errors import TypeFault, ValueFault
 
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")

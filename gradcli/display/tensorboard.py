@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from .graphs import Graph, GraphNode, Ref, operation, short
+from gradcli.display.graphs import Graph, GraphNode, Ref, operation, short
 
 LIMIT = 10_000
 """How many nodes are written: TensorBoard's page does not take more in a useful time."""

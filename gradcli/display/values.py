@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ..engine.printing import corners, nest
-from ..ops.errors import ValueFault
+from gradcli.engine.printing import corners, nest
+from gradcli.ops.errors import ValueFault
 
 DIGITS = 7
 SUMMARY_ABOVE = 1000

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..ops.errors import ValueFault
+from gradcli.ops.errors import ValueFault
 
 _PROFILES = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},

@@ -7,7 +7,7 @@ pooling       max_pool2d, avg_pool2d ...          class_losses  cross_entropy, n
                                                   pair_losses   triplet_margin_loss ...
 """
 
-from gradcli.nn.activations import (
+from gradcli.functions.nn.activations import (
     celu,
     dropout,
     dropout1d,
@@ -40,8 +40,8 @@ from gradcli.nn.activations import (
     tanhshrink,
     threshold,
 )  # fmt: skip
-from gradcli.nn.class_losses import cross_entropy, multi_margin_loss, nll_loss, one_hot
-from gradcli.nn.convolution import (
+from gradcli.functions.nn.class_losses import cross_entropy, multi_margin_loss, nll_loss, one_hot
+from gradcli.functions.nn.convolution import (
     conv1d,
     conv2d,
     conv3d,
@@ -51,7 +51,8 @@ from gradcli.nn.convolution import (
     pixel_shuffle,
     unfold,
 )  # fmt: skip
-from gradcli.nn.layers import (
+from gradcli.functions.nn.embedding import embedding, embedding_bag
+from gradcli.functions.nn.layers import (
     batch_norm,
     bilinear,
     group_norm,
@@ -62,7 +63,7 @@ from gradcli.nn.layers import (
     rms_norm,
     scaled_dot_product_attention,
 )  # fmt: skip
-from gradcli.nn.losses import (
+from gradcli.functions.nn.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     gaussian_nll_loss,
@@ -75,8 +76,8 @@ from gradcli.nn.losses import (
     smooth_l1_loss,
     soft_margin_loss,
 )  # fmt: skip
-from gradcli.nn.padding import pad
-from gradcli.nn.pair_losses import (
+from gradcli.functions.nn.padding import pad
+from gradcli.functions.nn.pair_losses import (
     cosine_embedding_loss,
     cosine_similarity,
     hinge_embedding_loss,
@@ -84,7 +85,7 @@ from gradcli.nn.pair_losses import (
     pairwise_distance,
     triplet_margin_loss,
 )  # fmt: skip
-from gradcli.nn.pooling import (
+from gradcli.functions.nn.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_max_pool1d,
@@ -94,7 +95,6 @@ from gradcli.nn.pooling import (
     max_pool1d,
     max_pool2d,
 )  # fmt: skip
-from gradcli.nn.tables import embedding, embedding_bag
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",

@@ -70,7 +70,7 @@ def functional_call(
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
     """Parameters and buffers of equal modules, each stacked along a first dimension for vmap."""
-    from gradcli.engine.functions import stack
+    from gradcli.functions.overloads import stack
 
     if not models:
         raise RuntimeFault("E0304", "stack_module_state: Expected at least one model, got 0.")

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import eye, zeros
-from gradcli.engine.modes import no_grad
+from gradcli.engine.creation.factories import eye, zeros
+from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import ValueFault
 
 _GAINS = {
@@ -129,7 +129,7 @@ def kaiming_normal_(
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal numbers, of which a part of each column is 0."""
-    from gradcli.engine.drawing import randperm
+    from gradcli.engine.creation.sampling import randperm
 
     rows, columns = tensor.shape
     none = math.ceil(sparsity * rows)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.graph import AccumulateGrad
-from gradcli.engine.tensor import Tensor
+from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
@@ -26,7 +26,7 @@ class Parameter(Tensor):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         """A leaf with the memory of ``data``."""
         if data is None:
-            from gradcli.engine.creation import empty
+            from gradcli.engine.creation.factories import empty
 
             data = empty(0)
         if not isinstance(data, Tensor):

@@ -42,15 +42,12 @@ from gradcli.ops import (
     products,
     linalg,
     einsum,
-    running,
-    fourier,
+    reduction as running,
+    fft,
     conversion,
-    eigenvalues,
-    singular,
-    factors,
-    matrix_functions,
 )
-from gradcli.ops.core import OPERATORS, Operator, partial, push_forward
+from gradcli.ops.decompositions import eigen, svd, qr_lu, matrix_functions
+from gradcli.ops.operator import OPERATORS, Operator, partial, push_forward
 
 __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
 
@@ -60,8 +57,8 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")
 
 def _name_families() -> None:
     for module in (comparison, exponential, special, piecewise, arithmetic, trigonometric,
-                   shape, indexing, joining, reduction, products, linalg, einsum, running, fourier,
-                   conversion, eigenvalues, singular, factors, matrix_functions):  # fmt: skip
+                   shape, indexing, joining, reduction, products, linalg, einsum, running, fft,
+                   conversion, eigen, svd, qr_lu, matrix_functions):  # fmt: skip
         family = module.__name__.rpartition(".")[2]
         for value in vars(module).values():
             if isinstance(value, Operator) and not value.family:

@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
-from gradcli.ops.core import OPERATORS, bilinear, elementwise, is_complex, is_number, linear, step
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import log
+from gradcli.ops.operator import (
+    OPERATORS,
+    bilinear,
+    elementwise,
+    is_complex,
+    is_number,
+    linear,
+    step,
+)
 from gradcli.ops.piecewise import where
 
 add = linear(

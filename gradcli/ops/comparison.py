@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import constant, step
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.words import nothing_largest
+from gradcli.ops.operator import constant, step
+from gradcli.ops.torch_messages import nothing_largest
 
 _TWO = ("x", "y")
 

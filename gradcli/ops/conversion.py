@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import is_complex, linear
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import LARGE, charge
+from gradcli.ops.memory_budget import LARGE, charge
+from gradcli.ops.operator import is_complex, linear
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:

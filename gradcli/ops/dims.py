@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
-from gradcli.ops.words import appears_twice
+from gradcli.ops.torch_messages import appears_twice
 
 Dims = int | Sequence[int] | None
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import OPERATORS, bilinear
 from gradcli.ops.errors import RuntimeFault, ValueFault
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS, bilinear
 
 
 def _contract(x: Any, y: Any, labels: str) -> Any:

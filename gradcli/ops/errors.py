@@ -92,4 +92,4 @@ for _fault in (RuntimeFault, TypeFault, ValueFault, IndexFault, UnwrittenFault):
     _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
     _fault.__module__ = "builtins"
 LinAlgFault.__name__ = LinAlgFault.__qualname__ = "_LinAlgError"
-LinAlgFault.__module__ = "gradcli.linalg"
+LinAlgFault.__module__ = "gradcli.functions.linalg"

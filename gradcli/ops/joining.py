@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import linear
-from gradcli.ops.device import zeros
+from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
-from gradcli.ops.limits import charge_shape
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import linear
 from gradcli.ops.shape import normal_dim
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.core import elementwise, is_complex
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.words import SCALARS
+from gradcli.ops.operator import elementwise, is_complex
+from gradcli.ops.torch_messages import SCALARS
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

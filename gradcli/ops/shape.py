@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.core import linear
-from gradcli.ops.device import zeros
+from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
-from gradcli.ops.limits import charge_shape
-from gradcli.ops.words import SCALARS
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import linear
+from gradcli.ops.torch_messages import SCALARS
 
 
 def count(shape: Sequence[int], dim: Dims) -> Any:

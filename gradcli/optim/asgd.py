@@ -16,7 +16,7 @@ from typing import Any
 
 from gradcli.engine import Tensor
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.ops.core import OPERATORS
+from gradcli.ops.operator import OPERATORS
 from gradcli.optim.optimizer import Optimizer
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.modes import enable_grad, no_grad
+from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.optim.line_search import strong_wolfe
 from gradcli.optim.optimizer import Optimizer

@@ -202,7 +202,7 @@ class _Search:
 
     def back(self, start: list[Any]) -> None:
         """Put the parameters where they were."""
-        from gradcli.engine.modes import no_grad
+        from gradcli.engine.grad_mode import no_grad
 
         with no_grad():
             for p, kept in zip(self.params, start, strict=True):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import tensor
-from gradcli.engine.modes import enable_grad, no_grad
+from gradcli.engine.creation.factories import tensor
+from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops.errors import TypeFault, UnwrittenFault, ValueFault
-from gradcli.ops.limits import step as turn
+from gradcli.ops.memory_budget import step as turn
 
 _SPOKEN = {"lr": "learning rate", "eps": "epsilon value"}
 

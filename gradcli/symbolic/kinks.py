@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 
-from gradcli.language import nodes as n
-from gradcli.language.printer import unparse
-from gradcli.symbolic.program import Step
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.printer import unparse
+from gradcli.symbolic.program.steps import Step
 
 LONGEST = 40
 _TAKEN = "at {0} = 0: derivative of {op} taken as 0"

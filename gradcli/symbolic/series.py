@@ -13,19 +13,67 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.language import nodes as n
-from gradcli.language.run import Program, prepare
+from gradcli.language.runtime.run import Program, prepare
+from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault
-from gradcli.symbolic import text as w
-from gradcli.symbolic import value as v
-from gradcli.symbolic.check import Draws, evaluate
-from gradcli.symbolic.derive import diff
-from gradcli.symbolic.program import steps_of
-from gradcli.symbolic.questions import NO_ANSWER, no_answer
-from gradcli.symbolic.shapes import Declaration, infer
-from gradcli.symbolic.simplify import forms
-from gradcli.symbolic.symbol import Symbol
-from gradcli.symbolic.trace import _step
+from gradcli.symbolic.closed_form import diff
+from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.roots import NO_ANSWER, no_answer
+from gradcli.symbolic.shapes.inference import Declaration, infer
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.trace.symbol import Symbol
+from gradcli.symbolic.trace.trace import _step
+from gradcli.symbolic.verify import Draws, evaluate
+
+MOST_SHARED = 6
+"""The highest power of x - a that is looked for in a denominator."""
+
+
+def divided(
+    program: Program, name: str, order: int, around: str, known: Mapping[str, Declaration]
+) -> tuple[list[w.Text], float] | None:
+    """The coefficients of a quotient that has a limit at the point, and the error of its sides.
+
+    None where the program is no quotient, or has a pole there.
+    """
+    pass
+
+    root = steps_of(program.checked)[-1]
+    if root.op != "div":
+        return None
+    declared = dict(known)
+    sides = []
+    error = 0.0
+    try:
+        texts = [value_text(program, known, place) for place in root.inputs]
+        if name not in texts[1]:
+            return None
+        below: list[str] = []
+        for most in (order + 1, order + MOST_SHARED):
+            found = taylor(texts[1], name, min(most, MOST_TERMS), around, declared)
+            below, error = found.coefficients, found.max_rel_error
+            if any(c != "0" for c in below[:2]):
+                break
+        shared = next((k for k, c in enumerate(below) if c != "0"), None)
+        if not shared or order + shared > MOST_TERMS:
+            return None
+        found = taylor(texts[0], name, order + shared, around, declared)
+        above, error = found.coefficients, max(error, found.max_rel_error)
+    except Fault:
+        return None
+    if any(c != "0" for c in above[:shared]):
+        return None
+    for k in range(order + 1):
+        parts = [f"({above[k + shared]})"]
+        for j, side in enumerate(sides):
+            if shared + k - j < len(below):
+                parts.append(f"({side.key})*({below[shared + k - j]})")
+        whole = f"({' - '.join(parts)})/({below[shared]})"
+        sides.append(scaled(whole, name, around, known, Fraction(1)))
+    return sides, error
+
 
 MOST_TERMS = 20
 SHORT = 12
@@ -91,7 +139,7 @@ def taylor(
     try:
         sides, error = _derived(program, result, name, order, around, known)
     except Fault as fault:
-        from gradcli.symbolic.series_quotient import divided
+        pass
 
         found = divided(program, name, order, around, known)
         if found is None:

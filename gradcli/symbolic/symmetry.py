@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 
-from gradcli.language.run import prepare
-from gradcli.symbolic import value as v
-from gradcli.symbolic.program import steps_of
-from gradcli.symbolic.shapes import Declaration, Shapes, infer
-from gradcli.symbolic.text import Text
-from gradcli.symbolic.trace import primal
+from gradcli.language.runtime.run import prepare
+from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.shapes.inference import Declaration, Shapes, infer
+from gradcli.symbolic.trace.trace import primal
 
 
 def told_apart(shapes: Shapes, path: Sequence[str]) -> Shapes:

@@ -48,7 +48,7 @@ def unturned(name: str) -> RuntimeFault:
 def at(fault: Any, source: Any, node: Any) -> Any:
     """The fault with its place in the user's text, where it has none yet."""
     if source is not None and node is not None and getattr(fault, "source", None) is None:
-        from gradcli.language.diagnostics import located
+        from gradcli.language.diagnostics.render import located
 
         located(fault, source, node.start, node.end)
     return fault

@@ -10,8 +10,8 @@ Tangents (``Dual``) and batches (``Batched``) are values that take part in the o
 """
 
 from gradcli.transforms.check import gradcheck, gradgradcheck
-from gradcli.transforms.composable import grad, vjp
 from gradcli.transforms.forward import jvp
+from gradcli.transforms.func import grad, vjp
 from gradcli.transforms.reverse import hessian, hvp, jacobian
 from gradcli.transforms.vmap import vmap
 

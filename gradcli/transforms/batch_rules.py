@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor, dtypes
-from gradcli.ops.core import OPERATORS, Operator, is_number
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.indexing import is_basic
+from gradcli.ops.operator import OPERATORS, Operator, is_number
 
 _LAST = frozenset(
     (

@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.facts import Size
-from gradcli.engine.function_node import call
-from gradcli.engine.methods import plain_index
-from gradcli.engine.results import Extremes, Results
-from gradcli.ops.core import OPERATORS
+from gradcli.engine.custom_function.node import call
+from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.tensor.attributes import Size
+from gradcli.functions.operator_methods import plain_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import step
+from gradcli.ops.memory_budget import step
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
 from gradcli.transforms.forward import Dual
-from gradcli.transforms.operand import Operand, as_value
+from gradcli.transforms.tracer import Operand, as_value
 
 randomness: dict[int, str] = {}
 """What each running vmap says of random numbers, by level."""

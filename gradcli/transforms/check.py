@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.creation import as_tensor
-from gradcli.engine.modes import no_grad
-from gradcli.engine.tensor import Tensor
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import RuntimeFault
-from gradcli.transforms.composable import jacfwd
+from gradcli.transforms.func import jacfwd
 from gradcli.transforms.reverse import jacobian
 
 
@@ -126,8 +126,8 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, **optio
     """``gradcheck`` of the gradient itself (second order), weighted by ``grad_outputs`` or by fixed
     numbers."""
     from gradcli import engine
-    from gradcli.engine.modes import enable_grad
-    from gradcli.ops.core import OPERATORS
+    from gradcli.engine.grad_mode import enable_grad
+    from gradcli.ops.operator import OPERATORS
 
     options.pop("gen_non_contig_grad_outputs", None)
     inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
@@ -152,7 +152,7 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, **optio
 
 
 def _weights(out: Tensor) -> Tensor:
-    from gradcli.engine.tensor import wrap
+    from gradcli.engine.tensor.tensor import wrap
 
     numbers = np.cos(np.arange(out.array.size, dtype=np.float64)).reshape(out.array.shape)
     return wrap(numbers.astype(out.dtype.numpy), out.dtype)

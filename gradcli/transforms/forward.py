@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.context import Context
-from gradcli.engine.function_node import call
-from gradcli.engine.modes import enable_grad, no_grad
-from gradcli.ops.core import OPERATORS, push_forward
+from gradcli.engine.custom_function.context import Context
+from gradcli.engine.custom_function.node import call
+from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops.errors import RuntimeFault, TypeFault
-from gradcli.transforms.operand import Operand, as_value, levels
+from gradcli.ops.operator import OPERATORS, push_forward
+from gradcli.transforms.tracer import Operand, as_value, levels
 from gradcli.transforms.tree import flatten, unflatten
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
-from gradcli.engine.modes import enable_grad
-from gradcli.ops.core import OPERATORS
+from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import charge_shape, step
+from gradcli.ops.memory_budget import charge_shape, step
+from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.functional_checks import (
     as_tuple,
     bent,
@@ -29,7 +29,7 @@ from gradcli.transforms.functional_checks import (
     scalar,
     strict_graph,
 )
-from gradcli.transforms.operand import as_value
+from gradcli.transforms.tracer import as_value
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
@@ -166,7 +166,7 @@ def jacobian(
 
 def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
     """Every row of the Jacobian in one backward pass, under vmap."""
-    from gradcli.transforms.composable import vjp as pulled
+    from gradcli.transforms.func import vjp as pulled
     from gradcli.transforms.vmap import vmap
 
     points = _leaves(given, True) if create_graph else tuple(x.detach() for x in given)
@@ -215,7 +215,7 @@ def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -
 
 
 def _forward(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
-    from gradcli.transforms.composable import jacfwd
+    from gradcli.transforms.func import jacfwd
 
     points = given if create_graph else tuple(x.detach() for x in given)
     found = jacfwd(func, tuple(range(len(points))) if several else 0)(*points)
@@ -246,7 +246,7 @@ def hessian(
     check_choices("hessian", outer_jacobian_strategy, strict, vectorize)
     one = scalar(func, "hessian", strict)
     if vectorize or outer_jacobian_strategy == "forward-mode":
-        from gradcli.transforms.composable import grad
+        from gradcli.transforms.func import grad
 
         slopes = grad(one, tuple(range(len(given))) if several else 0)
         return jacobian(slopes, inputs, create_graph, False, vectorize, outer_jacobian_strategy)

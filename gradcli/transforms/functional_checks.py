@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.operator import OPERATORS
 
 
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:

@@ -15,17 +15,17 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine import Tensor
-from gradcli.engine.creation import as_tensor
+from gradcli.engine.backward.traverse import collect
+from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
-from gradcli.engine.graph import AccumulateGrad
-from gradcli.engine.modes import enable_grad, mode
-from gradcli.engine.walk import collect
-from gradcli.ops.core import OPERATORS
+from gradcli.engine.grad_mode import enable_grad, mode
+from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.limits import charge_shape, step
+from gradcli.ops.memory_budget import charge_shape, step
+from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.batched import Batched
 from gradcli.transforms.forward import Dual
-from gradcli.transforms.operand import as_value
+from gradcli.transforms.tracer import as_value
 from gradcli.transforms.vmap import active
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine import random
-from gradcli.ops.core import OPERATORS
+from gradcli.engine.creation import generator as random
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
-from gradcli.ops.limits import charge_shape, step
+from gradcli.ops.memory_budget import charge_shape, step
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms import batched
 from gradcli.transforms.batched import Batched, is_batched
-from gradcli.transforms.operand import as_value, levels
+from gradcli.transforms.tracer import as_value, levels
 from gradcli.transforms.tree import flatten, unflatten
 
 active: list[tuple[int, int]] = []

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine import Tensor, random
-from gradcli.engine.modes import enable_grad, mode
-from gradcli.engine.saving import saved_tensors_hooks
+from gradcli.engine import Tensor
+from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import enable_grad, mode
+from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 __all__ = ["checkpoint", "checkpoint_sequential"]

@@ -16,7 +16,7 @@ from gradcli.batch.evaluate import RECORD_LIMIT, Evaluator
 from gradcli.batch.readers import Row
 from gradcli.batch.run import run_batch
 from gradcli.batch.writers import json_line
-from gradcli.language.run import Limits, prepare
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 
 

@@ -16,7 +16,7 @@ from gradcli.batch.evaluate import Evaluator
 from gradcli.batch.run import run_batch
 from gradcli.batch.worker import Task
 from gradcli.batch.workers import run_batch_apart
-from gradcli.language.run import Limits, prepare
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 from tests.processes import started
 

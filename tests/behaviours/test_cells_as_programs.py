@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import gradcli
-from gradcli.language.diagnostics import SyntaxFault
-from gradcli.language.foreign import FUNCTIONS
-from gradcli.language.names import WITHHELD
-from gradcli.language.run import Limits, prepare
+from gradcli.language.diagnostics.foreign_names import FUNCTIONS
+from gradcli.language.diagnostics.render import SyntaxFault
+from gradcli.language.names.table import WITHHELD
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 from tests.support.recorded import difference
 

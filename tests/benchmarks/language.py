@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 
 import gradcli
-from gradcli.language.parser import parse
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
+from gradcli.language.syntax.parser import parse
 from tests.benchmarks.chain import chain
 
 CHAIN = """

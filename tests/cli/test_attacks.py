@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks_outside import OUTSIDE
 

@@ -10,8 +10,8 @@ import warnings
 
 import pytest
 
+from gradcli.cli.commands.ops import example
 from gradcli.cli.main import _MODULES, COMMANDS, overview
-from gradcli.cli.ops import example
 from gradcli.ops import OPERATORS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def test_help_shows_one_line_and_an_example_that_runs(cli, name, monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_module(name):
-    module = importlib.import_module(f"gradcli.cli.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
     assert callable(getattr(module, name))
 
 

@@ -72,7 +72,10 @@ def test_waiting_threads_sleep_soon_unless_the_user_says_when(given, monkeypatch
         (["eval", "sin(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["run", "-e", "print(1)"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
         (["minimize", "x*x", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.transforms"}),
-        (["grad", "x*sni(x)", "--x", "1"], {"json", "gradcli.symbolic", "gradcli.language.codes"}),
+        (
+            ["grad", "x*sni(x)", "--x", "1"],
+            {"json", "gradcli.symbolic", "gradcli.language.diagnostics.codes"},
+        ),
         (["ops"], {"gradcli.symbolic"}),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from gradcli.cli.main import run
 from gradcli.engine import dtypes
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 
 
 @pytest.fixture

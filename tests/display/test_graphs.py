@@ -11,8 +11,8 @@ import pytest
 import gradcli
 from gradcli.display.graphs import graph_of, to_dot, to_json, to_text, watch_gradients
 from gradcli.display.records import dump_json
-from gradcli.engine.creation import tensor
-from gradcli.language.run import prepare
+from gradcli.engine.creation.factories import tensor
+from gradcli.language.runtime.run import prepare
 
 
 def leaf(data):

@@ -9,8 +9,12 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import Function, detect_anomaly, set_detect_anomaly
-from gradcli.engine.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled, place_of
-from gradcli.engine.doctor import first_nonfinite, first_nonfinite_gradient
+from gradcli.engine.backward.anomaly import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    place_of,
+)
+from gradcli.engine.backward.nan_search import first_nonfinite, first_nonfinite_gradient
 from gradcli.ops.errors import Fault
 
 inf, nan = float("inf"), float("nan")

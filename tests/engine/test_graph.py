@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.engine.graph import AccumulateGrad
+from gradcli.engine.graph.node import AccumulateGrad
 
 TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 

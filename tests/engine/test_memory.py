@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.engine.modes import mode
+from gradcli.engine.grad_mode import mode
 
 
 @pytest.fixture(autouse=True)

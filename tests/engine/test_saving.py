@@ -9,7 +9,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import graph
-from gradcli.engine.modes import mode
+from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import Fault
 
 

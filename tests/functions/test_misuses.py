@@ -78,18 +78,18 @@ def test_what_is_listed_as_different_differs(reason):
 
 
 def test_an_error_of_a_matrix_is_caught_by_its_own_name():
-    assert issubclass(gradcli.linalg.LinAlgError, RuntimeError)
-    with pytest.raises(gradcli.linalg.LinAlgError, match="singular") as fault:
-        gradcli.linalg.inv(gradcli.zeros(2, 2))
+    assert issubclass(gradcli.functions.linalg.LinAlgError, RuntimeError)
+    with pytest.raises(gradcli.functions.linalg.LinAlgError, match="singular") as fault:
+        gradcli.functions.linalg.inv(gradcli.zeros(2, 2))
     assert type(fault.value).__name__ == "_LinAlgError"
-    with pytest.raises(gradcli.linalg.LinAlgError, match="order 2"):
-        gradcli.linalg.cholesky(gradcli.ones(2, 2))
+    with pytest.raises(gradcli.functions.linalg.LinAlgError, match="order 2"):
+        gradcli.functions.linalg.cholesky(gradcli.ones(2, 2))
 
 
 def test_a_singular_matrix_among_others():
     both = gradcli.stack([gradcli.zeros(2, 2), 2 * gradcli.eye(2)])
-    inverse, info = gradcli.linalg.inv_ex(both)
+    inverse, info = gradcli.functions.linalg.inv_ex(both)
     assert info.tolist() == [1, 0]
     assert inverse[1].tolist() == [[0.5, 0], [0, 0.5]]
     assert gradcli.isnan(inverse[0]).all()
-    assert gradcli.linalg.cond(gradcli.zeros(2, 2), 1).item() == float("inf")
+    assert gradcli.functions.linalg.cond(gradcli.zeros(2, 2), 1).item() == float("inf")

@@ -34,7 +34,7 @@ REACH = [
     "from torch.nn import modules", "import torch.nn.modules.module as m",
     "from math import __loader__", "from math import *", "import math.os",
     "import gradcli.cli.main as m", "from gradcli import engine",
-    "import gradcli\ngradcli.engine", "import gradcli.language.names as n", "print.__self__",
+    "import gradcli\ngradcli.engine", "import gradcli.language.names.table as n", "print.__self__",
     "print.__globals__", "f = print\nf.__self__", "(lambda: 0).__code__",
     "(lambda: 0).__globals__['os']", "def f(): pass\nf.__code__ = f.__code__",
     "def f(): pass\nf.a = 3\nf.a", "len.__class__", "[].__class__.__bases__", "''.__class__",

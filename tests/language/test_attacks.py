@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from tests.language.attacks import EXHAUSTION, MALFORMED
 from tests.language.attacks_fresh import FRESH
@@ -34,7 +34,7 @@ ENDING = {**OUTSIDE, **HELD, **FRESH}
 WORKER = """
 import json, resource, sys, time
 import gradcli
-from gradcli.language.run import Limits, prepare
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 30), size + (1 << 30)))

@@ -6,8 +6,8 @@ import pytest
 
 import gradcli
 from gradcli.autograd import forward_ad
-from gradcli.engine.modes import mode
-from gradcli.language.run import prepare
+from gradcli.engine.grad_mode import mode
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 
 HEAD = "import torch\nimport torch.autograd.forward_ad as fwAD\nx = torch.tensor([1.0, 4.0])\n"

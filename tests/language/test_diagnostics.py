@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradcli.language.codes import CODES
-from gradcli.language.diagnostics import Diagnostic, SyntaxFault, closest, inert, located
-from gradcli.language.parser import parse
-from gradcli.language.run import prepare
-from gradcli.language.source import Source
+from gradcli.language.diagnostics.codes import CODES
+from gradcli.language.diagnostics.render import Diagnostic, SyntaxFault, closest, inert, located
+from gradcli.language.runtime.run import prepare
+from gradcli.language.syntax.parser import parse
+from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, TypeFault
 from tests.language.random_programs import Writer
 
@@ -436,7 +436,7 @@ def test_the_notation_of_papers(text, mend):
     ],
 )
 def test_names_of_other_places(text, message, mend):
-    from gradcli.engine.creation import tensor
+    from gradcli.engine.creation.factories import tensor
 
     with pytest.raises(Fault) as caught:
         prepare(text).run({"x": tensor([1.0, 2.0])})

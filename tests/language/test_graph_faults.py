@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import gradcli
-from gradcli.engine.random import seed_when_asked
-from gradcli.language.diagnostics import Diagnostic
-from gradcli.language.run import prepare
-from gradcli.language.source import Source
+from gradcli.engine.creation.generator import seed_when_asked
+from gradcli.language.diagnostics.render import Diagnostic
+from gradcli.language.runtime.run import prepare
+from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault
 
 LEAF = "x = tensor([2.0, 3.0], requires_grad=True)\n"

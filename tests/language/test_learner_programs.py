@@ -16,7 +16,7 @@ import pytest
 
 import gradcli
 from gradcli.cli import inputs
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 
 TEXT = pathlib.Path(__file__).with_suffix("").with_name("learner_programs.txt").read_text()
 PROGRAMS = [part.strip("\n") for part in TEXT.split("\n# ----\n")]

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 import gradcli
-from gradcli.language.codes import CODES
-from gradcli.language.run import prepare
+from gradcli.language.diagnostics.codes import CODES
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 
 # text with the marked part between «», code, a part of the help

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.language import nodes as n
-from gradcli.language.diagnostics import SyntaxFault
-from gradcli.language.lexer import Lexer
-from gradcli.language.parser import parse, parse_expression
-from gradcli.language.source import Source
-from gradcli.language.strings import good_spec
-from gradcli.language.tables import TABLES
+from gradcli.language.diagnostics.render import SyntaxFault
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.lexer import Lexer
+from gradcli.language.syntax.parser import parse, parse_expression
+from gradcli.language.syntax.source import Source
+from gradcli.language.syntax.strings import good_spec
+from gradcli.language.syntax.tables import TABLES
 
 
 def kinds(text: str, mode: str = "line") -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.language.run import Limits, prepare
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 
 T = "import torch\nx = torch.ones(2, requires_grad=True)\n"

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gradcli.language import build_tables, grammar, tables
-from gradcli.language import nodes as n
-from gradcli.language.diagnostics import SyntaxFault
-from gradcli.language.lexer import ERROR, Lexer
-from gradcli.language.parser import Parser, parse, parse_expression
-from gradcli.language.source import Source
+from gradcli.language.diagnostics.render import SyntaxFault
+from gradcli.language.syntax import build_tables, grammar, tables
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.lexer import ERROR, Lexer
+from gradcli.language.syntax.parser import Parser, parse, parse_expression
+from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, LimitFault
 from tests.language.python_twin import flat_ours, flat_python
 from tests.language.random_programs import AUGMENT, BINARY, COMPARE, Writer
@@ -365,8 +365,9 @@ def test_an_edited_grammar_is_built_anew(monkeypatch):
 
 def test_lark_is_not_loaded_to_parse():
     code = (
-        "import sys; from gradcli.language.parser import parse; parse('x+1')\n"
-        "heavy = {'lark', 'json', 'difflib', 'unicodedata', 'gradcli.language.syntax_faults'}\n"
+        "import sys; from gradcli.language.syntax.parser import parse; parse('x+1')\n"
+        "heavy = {'lark', 'json', 'difflib', 'unicodedata'}\n"
+        "heavy.add('gradcli.language.diagnostics.syntax')\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

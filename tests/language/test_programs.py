@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.engine.function import Function
-from gradcli.engine.modes import mode
-from gradcli.language.names import NAMES
-from gradcli.language.run import Limits, prepare
-from gradcli.language.text import printer
+from gradcli.engine.custom_function.function import Function
+from gradcli.engine.grad_mode import mode
+from gradcli.language.names.table import NAMES
+from gradcli.language.runtime.run import Limits, prepare
+from gradcli.language.runtime.text import printer
 from gradcli.ops.errors import Fault
 from tests.language.generate_programs import Generator
 from tests.language.generate_typed import Typed

@@ -8,8 +8,8 @@ import random
 import pytest
 
 import gradcli
-from gradcli.language.names import NAMES
-from gradcli.language.run import Limits, prepare
+from gradcli.language.names.table import NAMES
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 
 
@@ -493,7 +493,7 @@ RECURSIONS = {
 @pytest.mark.parametrize("text", RECURSIONS.values(), ids=RECURSIONS)
 @pytest.mark.parametrize("depth", [500, 900])
 def test_recursion_ends_in_a_short_diagnostic(text, depth):
-    from gradcli.language.diagnostics import Diagnostic
+    from gradcli.language.diagnostics.render import Diagnostic
 
     with pytest.raises(Fault) as caught:
         limits = Limits(depth=depth)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcli.language.run import Limits, prepare
+from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 
 ATTACKS = [
@@ -70,7 +70,7 @@ def test_attacks_are_many():
 def test_generated_code_has_no_builtins_and_no_attribute_access():
     import ast
 
-    from gradcli.language.lower import lower
+    from gradcli.language.compile.lower import lower
 
     program = prepare("y = x.sum() + x.T[0]\nprint(f'{y:.2f}', [i for i in range(3)])\ny", "file")
     tree, _, _ = lower(program.checked, ["x"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gradcli.display.values import show_value
-from gradcli.language.values import ValueFormFault, read_value
+from gradcli.language.values.flags import ValueFormFault, read_value
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 NAMES = {"pi": math.pi, "e": math.e, "max": max, "grid": lambda n: np.arange(float(n))}

@@ -7,7 +7,7 @@ import gc
 import pytest
 
 import gradcli
-from gradcli.ops import limits
+from gradcli.ops import memory_budget
 from gradcli.ops.errors import LimitFault
 
 MIB = 1 << 20
@@ -15,9 +15,9 @@ MIB = 1 << 20
 
 @pytest.fixture
 def budget():
-    limits.set_budget(64 * MIB)
+    memory_budget.set_budget(64 * MIB)
     yield
-    limits.set_budget(None)
+    memory_budget.set_budget(None)
 
 
 LONG = 10**5
@@ -68,10 +68,10 @@ def test_the_collector_is_left_as_it_was_found(on):
     before = gc.isenabled()
     (gc.enable if on else gc.disable)()
     try:
-        with limits.no_collection():
+        with memory_budget.no_collection():
             assert not gc.isenabled()
         assert gc.isenabled() is on
-        with pytest.raises(ZeroDivisionError), limits.no_collection():
+        with pytest.raises(ZeroDivisionError), memory_budget.no_collection():
             raise ZeroDivisionError
         assert gc.isenabled() is on
     finally:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff, parse_declaration, rule_text
-from gradcli.symbolic.variants import structured
+from gradcli.symbolic.directional_derivative import structured
 
 NEAT = [
     ("x.T @ A @ x", "x", "(A + A.T) @ x"),

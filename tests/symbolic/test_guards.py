@@ -7,7 +7,7 @@ import pytest
 
 from gradcli import func, tensor
 from gradcli.engine import dtypes
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
 
 SHAPES = {"A": "matrix:m,n", "X": "matrix:m,n", "x": "vector:n", "b": "vector:m", "a": "vector:m"}

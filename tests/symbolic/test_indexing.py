@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
-from gradcli.symbolic import diff, sizes
-from gradcli.symbolic.check import evaluate
+from gradcli.symbolic import diff
+from gradcli.symbolic.expr import sizes
+from gradcli.symbolic.verify import evaluate
 
 NEAT = [
     ("x[0]", "x", {}, "eye(n)[0]"),

@@ -7,7 +7,7 @@ import pytest
 
 import gradcli
 from gradcli.engine import dtypes
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff, diff_program, directional, structured
 
 AT_A_KINK = [
@@ -134,7 +134,7 @@ def test_threads_do_not_see_each_others_ties() -> None:
     """A rule that is traced in one thread says nothing of a value that is traced in another."""
     import threading
 
-    from gradcli.symbolic.symbol import in_a_rule, inside_a_rule, ties
+    from gradcli.symbolic.trace.symbol import in_a_rule, inside_a_rule, ties
 
     seen = []
     with inside_a_rule():

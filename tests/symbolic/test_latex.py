@@ -7,9 +7,9 @@ import pytest
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
-from gradcli.symbolic.latex import _Writer, latex
-from gradcli.symbolic.latex_tables import BRACKETS, COMPARED, HEADS
-from gradcli.symbolic.shapes import parse_declaration
+from gradcli.symbolic.printers.latex.notation import BRACKETS, COMPARED, HEADS
+from gradcli.symbolic.printers.latex.writer import _Writer, latex
+from gradcli.symbolic.shapes.inference import parse_declaration
 
 DECLARED = {
     name: parse_declaration(kind)

@@ -13,17 +13,17 @@ import pytest
 from cost import cost
 from test_scalar import TEXTBOOK
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
-from gradcli.symbolic import value as v
-from gradcli.symbolic.arrangements import arrangements
-from gradcli.symbolic.check import evaluate
-from gradcli.symbolic.multivariate import Ring, TooMuch
-from gradcli.symbolic.program import steps_of
-from gradcli.symbolic.shapes import infer
-from gradcli.symbolic.simplify import forms
-from gradcli.symbolic.text import Text
-from gradcli.symbolic.trace import primal
+from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.multivariate import Ring, TooMuch
+from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.shapes.inference import infer
+from gradcli.symbolic.simplify.arrangements import arrangements
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.trace.trace import primal
+from gradcli.symbolic.verify import evaluate
 
 QUOTIENTS = [
     ("(x**2 + 1)**5/(x - 1)**3", "x"), ("x/(1 + x/(1 + x))", "x"),

@@ -7,8 +7,8 @@ import pytest
 
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff_program
-from gradcli.symbolic.conditions import conditions_text
-from gradcli.symbolic.path import Pair
+from gradcli.symbolic.program.conditions import conditions_text
+from gradcli.symbolic.program.path import Pair
 
 LOOP = """b = a*2
 while b.norm() < 1000:

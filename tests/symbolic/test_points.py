@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
-from gradcli.symbolic.check import Points
-from gradcli.symbolic.program import steps_of
-from gradcli.symbolic.shapes import infer, parse_declaration
+from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.shapes.inference import infer, parse_declaration
+from gradcli.symbolic.verify import Points
 
 RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"
 

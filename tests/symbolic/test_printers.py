@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import scipy.special
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
-from gradcli.symbolic.check import evaluate
-from gradcli.symbolic.let import named
+from gradcli.symbolic.program.let import named
+from gradcli.symbolic.verify import evaluate
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "code.json"
 RECIPES = json.loads((Path(__file__).parent / "printed.json").read_text())

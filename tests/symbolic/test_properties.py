@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from random_forms import SHAPES as KINDS
 from random_forms import expression
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
-from gradcli.symbolic.check import evaluate
+from gradcli.symbolic.verify import evaluate
 
 USUAL = settings(
     max_examples=120, derandomize=True, deadline=None, database=None,

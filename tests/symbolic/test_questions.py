@@ -8,11 +8,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import directional, structured, taylor, zeros
-from gradcli.symbolic import polynomial as poly
-from gradcli.symbolic.check import evaluate
+from gradcli.symbolic.expr import polynomial as poly
+from gradcli.symbolic.verify import evaluate
 
 # ---- Zeros ---------------------------------------------------------------------------------------
 

@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[str, dict]] = {
 }  # fmt: skip
 ELSEWHERE = {
     "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
-    "fourier": "complex, by gradcli.fft", "bessel_i": "in the rules of i0 and i1",
+    "fourier": "complex, by gradcli.functions.fft", "bessel_i": "in the rules of i0 and i1",
     "bessel_ie": "in the rules of i0e and i1e", "bessel_j": "in the rules of bessel_j0, bessel_j1",
     "sinc_slope": "in the rule of sinc",
     "lerp_number": "lerp, its weight a symbol too",
@@ -153,7 +153,7 @@ ELSEWHERE = {
     "adjugate_along_two": "in the rule of adjugate",
     **dict.fromkeys(
         ("eigh_parts", "eig_parts", "eigvals", "svd_parts", "qr_parts", "lu_compact"),
-        "by gradcli.linalg",
+        "by gradcli.functions.linalg",
     ),
 }  # fmt: skip
 SPECIAL = {

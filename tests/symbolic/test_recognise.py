@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from cost import cost
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
-from gradcli.symbolic import derive, diff
-from gradcli.symbolic import value as v
-from gradcli.symbolic.check import Points, evaluate, worst
-from gradcli.symbolic.program import steps_of
-from gradcli.symbolic.shapes import infer
-from gradcli.symbolic.simplify import forms
-from gradcli.symbolic.trace import derivative
+from gradcli.symbolic import closed_form, diff
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.program.steps import steps_of
+from gradcli.symbolic.shapes.inference import infer
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.trace.trace import derivative
+from gradcli.symbolic.verify import Points, evaluate, worst
 
 POSITIVE = {"x": "scalar positive"}
 NAMED = [
@@ -138,16 +138,16 @@ def test_every_candidate_is_right(text: str) -> None:
 
 def test_a_false_rule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """sqrt(u)**2 for abs(u) would pass at positive points only."""
-    real = derive.forms
+    real = closed_form.forms
 
     def false(*args: object) -> list:
-        from gradcli.symbolic import text as w
+        from gradcli.symbolic.emit import sums as w
 
         return [w.numeral(1), *real(*args)]  # type: ignore[arg-type]
 
-    monkeypatch.setattr(derive, "forms", false)
+    monkeypatch.setattr(closed_form, "forms", false)
     assert diff("sqrt(x**2)", "x").text == "sign(x)"
-    monkeypatch.setattr(derive, "forms", lambda *args: false(*args)[:1])
+    monkeypatch.setattr(closed_form, "forms", lambda *args: false(*args)[:1])
     with pytest.raises(Fault) as caught:
         diff("sqrt(x**2)", "x")
     assert caught.value.code == "E0702"

@@ -95,8 +95,8 @@ def test_an_inverse_of_a_product_is_right_past_its_factors() -> None:
         x = values["X"]
         step = np.zeros((3, 3))
         step[0, 1] = 1e-6
-        from gradcli.language.run import prepare
-        from gradcli.symbolic.check import evaluate
+        from gradcli.language.runtime.run import prepare
+        from gradcli.symbolic.verify import evaluate
 
         ends = [evaluate(prepare(expression), {**given, "X": x + s}, {}) for s in (step, -step)]
         slope = (ends[0] - ends[1]) / 2e-6

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cost import cost
 
-from gradcli.language.run import prepare
+from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 
@@ -51,7 +51,7 @@ def test_first_derivative_is_right(text: str) -> None:
     assert result.checked is not None and result.checked["points"] == 3
     assert result.checked["max_rel_error"] < 1e-8
     program = prepare(text)
-    from gradcli.symbolic.check import evaluate
+    from gradcli.symbolic.verify import evaluate
 
     x, h = 0.37, 1e-6
     if not np.isfinite(evaluate(program, {"x": np.array(x)}, {})):

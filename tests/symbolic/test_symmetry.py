@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradcli.symbolic import diff
-from gradcli.symbolic.pathdiff import diff_program
-from gradcli.symbolic.variants import directional
+from gradcli.symbolic.directional_derivative import directional
+from gradcli.symbolic.path_diff import diff_program
 
 SPD = "matrix:n,n spd"
 SYMMETRIC = "matrix:n,n symmetric"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gradcli.ops.core import OPERATORS
 from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic import diff
-from gradcli.symbolic.symbol import Symbol
+from gradcli.symbolic.trace.symbol import Symbol
 
 
 def wrong_for_symbols(name: str, monkeypatch: pytest.MonkeyPatch, spoil: Any) -> None:

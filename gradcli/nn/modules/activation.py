@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import full
+from gradcli.engine.creation.factories import full
 from gradcli.nn import functional as F
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module

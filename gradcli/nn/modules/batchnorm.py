@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import ones, tensor, zeros
+from gradcli.engine.creation.factories import ones, tensor, zeros
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module

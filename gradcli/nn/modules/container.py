@@ -10,7 +10,7 @@ from gradcli.engine import Tensor
 from gradcli.nn.modules.module import Module, indented
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import IndexFault
-from gradcli.ops.limits import step
+from gradcli.ops.memory_budget import step
 
 
 class _Numbered(Module):

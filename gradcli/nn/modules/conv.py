@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import empty
+from gradcli.engine.creation.factories import empty
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module

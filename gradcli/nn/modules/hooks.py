@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.function import Function
+from gradcli.engine.custom_function.function import Function
 
 
 class BackwardHookFunction(Function):

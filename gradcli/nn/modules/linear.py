@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import empty
+from gradcli.engine.creation.factories import empty
+from gradcli.functions.nn import layers as functions
 from gradcli.nn import init
-from gradcli.nn import layers as functions
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops.errors import ValueFault

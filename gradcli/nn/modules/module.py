@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.graph import Handle
+from gradcli.engine.graph.node import Handle
 from gradcli.nn.modules.state import State
 from gradcli.nn.parameter import Buffer, Parameter
 from gradcli.ops.errors import TypeFault, UnwrittenFault
-from gradcli.ops.limits import step
+from gradcli.ops.memory_budget import step
 
 _KINDS = ("_parameters", "_buffers", "_modules")
 PARAMETER = 500

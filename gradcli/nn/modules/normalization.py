@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import ones, zeros
+from gradcli.engine.creation.factories import ones, zeros
 from gradcli.nn import functional as F
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter

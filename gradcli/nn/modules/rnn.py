@@ -6,15 +6,15 @@ import math
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import empty, zeros
-from gradcli.engine.functions import cat, stack
+from gradcli.engine.creation.factories import empty, zeros
+from gradcli.functions.overloads import cat, stack
 from gradcli.nn import functional as F
 from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import ValueFault
-from gradcli.ops.limits import step as turn
+from gradcli.ops.memory_budget import step as turn
 
 
 def _tanh(x: Tensor, h: Tensor, weights: tuple) -> Tensor:

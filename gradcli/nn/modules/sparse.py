@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import empty
-from gradcli.engine.modes import no_grad
+from gradcli.engine.creation.factories import empty
+from gradcli.engine.grad_mode import no_grad
+from gradcli.functions.nn import embedding as functions
 from gradcli.nn import init
-from gradcli.nn import tables as functions
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 

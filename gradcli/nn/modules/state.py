@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
-from gradcli.engine.modes import no_grad
+from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import tensor
-from gradcli.engine.modes import no_grad
+from gradcli.engine.creation.factories import tensor
+from gradcli.engine.grad_mode import no_grad
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault
 
@@ -27,7 +27,7 @@ def get_total_norm(
     foreach: bool | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of the tensors as if they were one vector. Raises RuntimeFault (E0501)."""
-    from gradcli.engine.functions import stack
+    from gradcli.functions.overloads import stack
 
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
@@ -82,7 +82,7 @@ def clip_grad_value_(
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """All entries of all parameters in one vector; gradients flow through."""
-    from gradcli.engine.functions import cat
+    from gradcli.functions.overloads import cat
 
     return cat([p.reshape(-1) for p in parameters])
 

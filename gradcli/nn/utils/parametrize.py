@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.modes import no_grad
+from gradcli.engine.grad_mode import no_grad
 from gradcli.nn.modules.container import ModuleDict, ModuleList
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter

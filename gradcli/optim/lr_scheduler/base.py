@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcli.ops.errors import TypeFault, ValueFault
-from gradcli.ops.limits import step as turn
+from gradcli.ops.memory_budget import step as turn
 from gradcli.optim.optimizer import Optimizer
 
 BY_NUMBER = (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import Tensor
-from gradcli.engine.creation import empty, tensor
-from gradcli.engine.drawing import randperm
+from gradcli.engine.creation.factories import empty, tensor
+from gradcli.engine.creation.generator import Generator
+from gradcli.engine.creation.sampling import randperm
 from gradcli.engine.dtypes import int64
-from gradcli.engine.functions import stack
-from gradcli.engine.random import Generator
+from gradcli.functions.overloads import stack
 from gradcli.ops.errors import ValueFault
 
 __all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]

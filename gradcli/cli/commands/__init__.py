@@ -1,0 +1,1 @@
+"""The commands, a file each; a file is imported when its command is asked for."""

@@ -1,0 +1,369 @@
+"""``gradcli diff``: the closed form of a derivative, checked before it is printed."""
+
+# Annotations are objects here: Typer reads texts by compiling them, twice.
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli.diff_output import say, write_json, write_text
+from gradcli.engine import dtypes
+from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
+from gradcli.ops.errors import Fault, ValueFault
+
+_KINDS = ("scalar", "vector", "matrix", "tensor")
+_VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
+
+
+Wrt = Annotated[
+    str | None,
+    typer.Option(
+        "--wrt",
+        metavar="NAMES",
+        help="By these; with --order 2, x,y is the mixed one: by x, then by y.",
+    ),
+]
+Order = Annotated[int, typer.Option("--order", metavar="N", help="Differentiate N times.")]
+Along = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--along",
+        metavar="NAME=V",
+        help="In a direction: a name for it (x=v) or its values (x=1,0); may be repeated.",
+    ),
+]
+Structured = Annotated[
+    bool, typer.Option("--structured", help="By symmetric matrices as such: 2G - diag(G).")
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option("--at", metavar="NAME=VALUE", help="Evaluate there; may be repeated."),
+]
+Zeros = Annotated[
+    bool, typer.Option("--zeros", help="Where the derivative is zero (one scalar variable).")
+]
+Range = Annotated[
+    str | None,
+    typer.Option("--range", metavar="A,B", help="Look for zeros from A to B (default -10,10)."),
+]
+Taylor = Annotated[
+    int | None, typer.Option("--taylor", metavar="N", help="The Taylor series to order N instead.")
+]
+Around = Annotated[
+    str, typer.Option("--around", metavar="A", help="The point of the series: 0, pi/2, a.")
+]
+Let = Annotated[bool, typer.Option("--let/--no-let", help="Name what stands twice (not in JSON).")]
+Latex = Annotated[bool, typer.Option("--latex", help="Write LaTeX.")]
+Code = Annotated[
+    str | None,
+    typer.Option("--code", metavar="LIBRARY", help="Write a function: numpy, torch or jax."),
+]
+
+
+def diff(
+    ctx: typer.Context,
+    expression: options.Expression = None,
+    pieces: options.Pieces = None,
+    file: options.File = None,
+    of: options.Of = None,
+    wrt: Wrt = None,
+    order: Order = 1,
+    along: Along = None,
+    structured: Structured = False,
+    at: At = None,
+    zeros: Zeros = False,
+    range: Range = None,
+    taylor: Taylor = None,
+    around: Around = "0",
+    let: Let = True,
+    latex: Latex = False,
+    code: Code = None,
+    given: options.Set = None,
+    json: options.Json = False,
+    precision: options.Precision = None,
+    color: options.Color = "auto",
+    max_steps: options.MaxSteps = MAX_STEPS,
+    max_mem: options.MaxMem = inputs.DEFAULT_MEMORY,
+    timeout: options.Timeout = 60.0,
+) -> None:
+    """A variable is declared by its shape: scalar, vector, vector:n, matrix, matrix:n,m or
+    tensor:n,m,p, with symmetric, spd or positive after it. A value declares its shape, and the
+    formula is evaluated at it. What is not declared is inferred and told. A program with loops and
+    branches is followed along the path that the values take, and the formula holds on that path.
+
+    Example: gradcli diff "x.T @ A @ x" --x vector --A matrix --wrt x
+    """
+    digits = output.read_precision(precision)
+    _exclusive(
+        ("--along", bool(along)), ("--structured", structured), ("--taylor", taylor is not None),
+        ("--zeros", zeros),
+    )  # fmt: skip
+    _exclusive(("--latex", latex), ("--code", code is not None), ("--json", json))
+    _exclusive(("--zeros", zeros), ("--latex", latex), ("--code", code is not None))
+    source, mode = inputs.read_source(expression, pieces, file)
+    limits = inputs.limits(max_steps, max_mem)
+    watchdog.start(timeout, limits.memory or 0)
+    job = _Job(prepare(source, mode), limits)
+    job.read(inputs.given_texts(job.program, ctx.obj, given), at or ())
+    if taylor is not None:
+        return job.taylor(wrt, taylor, around, json, latex)
+    result = job.result(wrt, order, along or (), structured, of)
+    found = None if zeros else job.evaluated(result)
+    looked = job.zeros(result, range) if zeros else None
+    if code is not None:
+        return say(result.code(code), "#", result)
+    if latex:
+        from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
+
+        alone = len(result.derivatives) == 1
+        left = symbol_of_derivative(next(iter(result.derivatives)), result, job.along)
+        text = result_latex(result, let, left if alone else None)
+        return say(text + "\n", "%", result)
+    watchdog.stop()
+    if json:
+        return write_json(result, found, looked, job)
+    return write_text(result, found, looked, job, let, digits)
+
+
+def _exclusive(*given: tuple[str, bool]) -> None:
+    """Raises ValueFault (E0907) where two options ask for different answers."""
+    said = [name for name, here in given if here]
+    if len(said) > 1:
+        raise ValueFault("E0907", f"{said[0]} and {said[1]} exclude each other")
+
+
+class _Job:
+    """The program, what its variables are, and the answers to what is asked of it."""
+
+    def __init__(self, program: Program, limits: Limits) -> None:
+        self.program = program
+        self.limits = limits
+        self.declared: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
+        self.along: dict[str, str] = {}
+        self.directions: dict[str, Any] = {}
+
+    def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
+        """Declarations and values of variables, from their flags and from --at."""
+        from gradcli.symbolic import Declaration
+
+        for name, text in texts.items():
+            if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
+                self.declared[name] = text
+            else:
+                self.values[name] = _value(name, text)
+        for item in at:
+            name, value = _pair("--at", item)
+            if not self.program.takes(name):
+                raise ValueFault(
+                    "E0910", f"--at {item}: the expression has no variable {name!r}",
+                    help=f"its variables: {', '.join(self.program.free) or 'none'}",
+                )  # fmt: skip
+            try:
+                self.values[name] = inputs.read_flag(f"at {name}", value, dtypes.float64)
+            except Fault as fault:
+                if fault.code != "E0202":
+                    raise
+                raise ValueFault("E0901", f"--at {item}: {value!r} is not a value") from None
+        for name, value in self.values.items():
+            if name not in self.declared:
+                self.declared[name] = Declaration.of_shape(np.shape(value))
+
+    def result(
+        self, wrt: str | None, order: int, along: Sequence[str], structured: bool, of: str | None
+    ) -> Any:
+        """The derivative that is asked for."""
+        if along or structured:
+            from gradcli.symbolic import directional_derivative
+
+            if structured:
+                return directional_derivative.structured(self.program, wrt, self.declared, order)
+            self.along = self.named(along)
+            return directional_derivative.directional(
+                self.program, self.along, self.declared, order
+            )
+        from gradcli.symbolic import diff as closed_form
+
+        program, rest = self.program, of
+        if of is not None:
+            from gradcli.symbolic.program.tape import ending_with
+
+            shorter = ending_with(self.program, of)
+            if shorter is not None:
+                program, rest = shorter, None
+        if rest is None:
+            try:
+                return closed_form(program, wrt, order=order, declared=self.declared)
+            except Fault as fault:
+                if fault.code != "E0701":
+                    raise
+                first = fault
+            if not _branches(self.program) and of is None:
+                raise first
+        from gradcli.symbolic.path_diff import diff_program
+
+        return diff_program(
+            self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
+            limits=self.limits,
+        )  # fmt: skip
+
+    def named(self, along: Sequence[str]) -> dict[str, str]:
+        """The name of each direction; one given by its values is called dx."""
+        found: dict[str, str] = {}
+        for item in along:
+            name, text = _pair("--along", item)
+            if text.isidentifier() and text not in self.program.checked.outer:
+                found[name] = text
+                continue
+            direction = f"d{name}"
+            while direction in self.program.checked.outer:
+                direction += "_"
+            found[name] = direction
+            self.directions[direction] = inputs.read_flag(f"along {name}", text, dtypes.float64)
+        return found
+
+    def label(self, name: str, order: int) -> str:
+        """What stands in front of a formula."""
+        from gradcli.symbolic.closed_form import label
+
+        if not self.along:
+            return label(name, order)
+        often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
+        return f"{often}along " + ", ".join(f"{k} = {d}" for k, d in self.along.items())
+
+    def evaluated(self, result: Any) -> Any:
+        """The derivatives at the given values, where all that they need is given."""
+        have = {**self.values, **self.directions, **result.constants}
+        if not self.values and not self.directions:
+            return None
+        needed = {
+            name for text in result.derivatives.values() for name in prepare(text).free
+        } - result.sizes  # fmt: skip
+        return result.evaluate(**have) if needed <= have.keys() else None
+
+    def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
+        """Where each derivative is zero in its own variable."""
+        from gradcli.symbolic.roots import no_answer, zeros
+
+        interval = _interval(span)
+        for name in {x for key in result.derivatives for x in key.split(",")}:
+            if result.declared[name].rank:
+                raise no_answer(
+                    f"zeros in {name}, which is a {result.declared[name]}", "only of a scalar"
+                )
+        return {
+            name: zeros(text, name.split(",")[0], self.values, interval)
+            for name, text in result.derivatives.items()
+        }
+
+    def taylor(self, wrt: str | None, order: int, around: str, as_json: bool, latex: bool) -> None:
+        """Print the Taylor series."""
+        from gradcli.symbolic.series import taylor
+
+        name = wrt or (self.program.free[0] if len(self.program.free) == 1 else None)
+        if name is None:
+            raise ValueFault("E0907", "--taylor: in which variable?", help="add --wrt NAME")
+        declared = {k: d for k, d in self.declared.items() if k not in self.values}
+        series = taylor(self.program, name, order, around, declared)
+        watchdog.stop()
+        if as_json:
+            from gradcli.display.records import dump_json
+
+            record = {
+                "schema": 1, "ok": True, "command": "diff", "taylor": series.record(),
+                "warnings": [],
+            }  # fmt: skip
+            output.write(dump_json(record) + "\n")
+        elif latex:
+            from gradcli.symbolic.printers.latex.writer import latex as in_latex
+
+            output.write(in_latex(series.text, {}, False)[0] + "\n")
+        else:
+            output.write(f"{series.text} + {series.remainder}\n")
+            output.write(
+                f"# {name} around {around}      checked against the derivatives there: "
+                f"{series.max_rel_error:.0e}\n"
+            )
+
+
+def _value(name: str, text: str) -> Any:
+    """The value of a variable. Words that are none may be meant as a declaration."""
+    try:
+        return inputs.read_flag(name, text, dtypes.float64)
+    except Fault as fault:
+        found = _undeclared(name, text, fault) if text.strip() else None
+        if found is None:
+            if fault.code == "E0202":
+                fault.help = _VALUES
+            raise
+    raise found
+
+
+def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
+    """The fault for a text that is neither a value nor a declaration; None where it looks like
+    neither."""
+    from gradcli.language.diagnostics.render import closest
+    from gradcli.symbolic.shapes.inference import TRAITS
+
+    kind, traits, sizes = "", [], ""
+    for word in text.split():
+        head, _, after = word.partition(":")
+        sizes = sizes or after
+        if head in TRAITS:
+            traits.append(head)
+        elif head in _KINDS:
+            kind = head
+    if kind or traits:
+        kind = kind or ("scalar" if traits == ["positive"] else "matrix")
+        whole = " ".join([f"{kind}:{sizes}" if sizes else kind, *traits])
+        return ValueFault(
+            "E0901", f"--{name}: {text!r} declares no variable: its kind comes first",
+            help=f'write --{name} "{whole}"',
+        )  # fmt: skip
+    first, colon, sizes = text.split()[0].partition(":")
+    low = first.lower()
+    near = low if low in _KINDS else closest(low, _KINDS)
+    if not first.isidentifier() or (near is None and fault.code != "E0202"):
+        return None
+    return ValueFault(
+        "E0901", f"--{name}: {text!r} is neither a value nor a declaration",
+        help=f"did you mean --{name} {near}{colon}{sizes}?" if near else _VALUES,
+    )  # fmt: skip
+
+
+def _pair(option: str, item: str) -> tuple[str, str]:
+    name, equals, value = item.partition("=")
+    if not equals or not value.strip():
+        raise ValueFault("E0907", f"{option} {item}: write {option} NAME=VALUE")
+    parts = re.split(r"[,;]\s*(?=[^\W\d]\w*\s*=)", item)
+    if len(parts) > 1:
+        raise ValueFault(
+            "E0907", f"{option} {item}: one variable at a time",
+            help=" ".join(f"{option} {part.strip()}" for part in parts),
+        )  # fmt: skip
+    return name.strip(), value.strip()
+
+
+def _interval(span: str | None) -> tuple[float, float] | None:
+    if span is None:
+        return None
+    found = inputs.read_flag("range", span, dtypes.float64)
+    if np.shape(found) != (2,) or not found[0] < found[1] or not np.all(np.isfinite(found)):
+        raise ValueFault("E0907", f"--range {span}: two numbers, the smaller first", help="-5,5")
+    return float(found[0]), float(found[1])
+
+
+def _branches(program: Program) -> bool:
+    """Whether a text is more than one formula: then it has a path to follow."""
+    from gradcli.language.syntax import nodes as n
+
+    control = (
+        n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
+        | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
+    )  # fmt: skip
+    body = program.checked.module.body
+    return len(body) > 1 or any(isinstance(node, control) for node in n.walk(body[0]))

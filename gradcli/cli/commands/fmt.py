@@ -1,0 +1,25 @@
+"""``gradcli fmt``: a program in canonical form."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from gradcli.cli import inputs, options, output
+
+Text = Annotated[
+    str | None, typer.Argument(metavar="FILE|TEXT", help="A program; `-` reads standard input.")
+]
+
+
+def fmt(text: Text = None, pieces: options.Pieces = None, color: options.Color = "auto") -> None:
+    """Example: gradcli fmt "y=x^2; (2*(y))" """
+    from gradcli.language.syntax.formatter import formatted
+
+    is_file = text is not None and os.path.isfile(text)
+    given = (None, text) if is_file else (text, None)
+    source, mode = inputs.read_source(given[0], pieces, given[1])
+    output.inert_writer(sys.stdout)(formatted(source, mode))

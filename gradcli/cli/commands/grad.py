@@ -1,0 +1,155 @@
+"""``gradcli grad``: the value and its gradient by every variable."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gradcli import engine
+from gradcli.cli import inputs, options, output
+from gradcli.cli.job import Job
+from gradcli.engine import Tensor
+from gradcli.language.runtime.run import Outcome
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+Cotangent = Annotated[
+    str | None,
+    typer.Option("--cotangent", metavar="VALUE", help="Weights of a result with entries."),
+]
+Retain = Annotated[
+    str | None,
+    typer.Option("--retain", metavar="NAMES", help="Gradients of h,k or all variables too."),
+]
+
+Doctor = Annotated[
+    bool, typer.Option("--doctor", help="Say where a NaN or inf first comes from, both ways.")
+]
+
+
+Show = Annotated[
+    str | None,
+    typer.Option("--show", metavar="NAMES", help="Show a,b and their gradients at the end."),
+]
+
+
+@options.command(*options.EVERYTHING)
+def grad(
+    job: Job,
+    wrt: options.Wrt = None,
+    cotangent: Cotangent = None,
+    retain: Retain = None,
+    show: Show = None,
+    nan: options.Nan = "warn",
+    doctor: Doctor = False,
+) -> None:
+    """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
+    value, outcome = job.run()
+    leaves, wanted = job.leaves, job.wanted
+    weights = read_cotangent(cotangent, value, job.program)
+    kept = kept_names(retain, outcome, leaves)
+    targets = {**{name: leaves[name] for name in wanted}, **{k: outcome.variables[k] for k in kept}}
+    found = gradients(value, list(targets.values()), weights)
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    for name, g in zip(targets, found, strict=True):
+        if name in kept:
+            parts.append((f"retained.{name}.value", "", targets[name], ""))
+            parts.append((f"retained.{name}.grad", f"d/d{name}", g, "kept"))
+        else:
+            parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
+    outcome.variables.update(leaves)
+    parts += shown(show, outcome)
+    extra: dict[str, Any] = {} if wanted else {"grads": {}}
+    if not doctor:
+        job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
+        return
+    from gradcli.cli.commands.doctor import record_of, search, text_of
+
+    findings = search(job)
+    extra["findings"] = [record_of(f) for f in findings]
+    job.emit("grad", parts, extra)
+    if findings and output.form_of(job.json, job.format) != "json":
+        sys.stderr.write(text_of(findings, output.colour(sys.stderr)) + "\n")
+
+
+def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:
+    """The weights of a result with entries; E0403 where they are needed and missing."""
+    if text is None:
+        inputs.need_scalar(value, program)
+        if value.array.shape:
+            return engine.wrap(np.ones_like(value.array), value.dtype)
+        return None
+    array = inputs.read_flag("cotangent", text, value.dtype)
+    if array.shape != value.array.shape:
+        raise ValueFault(
+            "E0912",
+            f"--cotangent has shape {tuple(array.shape)}, the result {tuple(value.array.shape)}",
+            help="a cotangent has one entry per entry of the result",
+        )
+    return engine.wrap(array.astype(value.dtype.numpy)[()], value.dtype)
+
+
+def kept_names(retain: str | None, outcome: Outcome, leaves: dict[str, Tensor]) -> list[str]:
+    """The program's variables whose gradients ``--retain`` asks for. Raises ValueFault (E0910)."""
+    if retain is None:
+        return []
+    recorded = [
+        name for name, v in outcome.variables.items()
+        if isinstance(v, Tensor) and v.grad_fn is not None and name not in leaves
+    ]  # fmt: skip
+    if retain == "all":
+        return recorded
+    names = [name.strip() for name in retain.split(",") if name.strip()]
+    for name in names:
+        if name not in recorded:
+            have = (
+                f"in the graph: {', '.join(recorded)}"
+                if recorded
+                else "no variable is in the graph"
+            )
+            raise ValueFault("E0910", f"--retain {name}: no such variable in the graph", help=have)
+    return names
+
+
+def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]:
+    """The variables that ``--show`` asks for, each with its gradient. Raises ValueFault (E0910)."""
+    parts: list[tuple[str, str, Any, str]] = []
+    for name in (n.strip() for n in (show or "").split(",") if n.strip()):
+        if name not in outcome.variables:
+            from gradcli.language.diagnostics.render import closest
+
+            near = closest(name, outcome.variables)
+            raise ValueFault(
+                "E0910", f"--show {name}: the program leaves no variable of that name",
+                help=f"did you mean {near}?" if near else None,
+            )  # fmt: skip
+        value = outcome.variables[name]
+        tensor = value if isinstance(value, Tensor) else inputs.as_result(value)
+        parts.append((f"shown.{name}.value", name, tensor, ""))
+        kept = isinstance(value, Tensor) and (value.is_leaf or value.retains_grad)
+        if kept and value.grad is not None:
+            parts.append((f"shown.{name}.grad", f"{name}.grad", value.grad, ""))
+    return parts
+
+
+def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> list[Tensor]:
+    """The gradient by each target; zeros where the value does not depend on it."""
+    if not targets:
+        return []
+    if value.edge is None:
+        return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
+    if not value.dtype.differentiable:
+        raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
+    return list(engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True))
+
+
+def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:
+    said = []
+    if not np.isfinite(output.array_of(value)).all():
+        said.append("the value is not finite")
+    for name, g in zip(names, found, strict=False):
+        if not np.isfinite(output.array_of(g)).all():
+            said.append(f"the gradient by {name} is not finite")
+    return said

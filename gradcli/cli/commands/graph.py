@@ -1,0 +1,77 @@
+"""``gradcli graph``: the recorded graph as text, Graphviz, JSON or for TensorBoard."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from gradcli.cli import options, output, watchdog
+from gradcli.cli.job import Job
+from gradcli.engine.grad_mode import mode
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+FORMS = ("text", "dot", "json")
+
+
+Form = Annotated[str | None, typer.Option("--format", help="text, dot or json.")]
+Folder = Annotated[
+    str | None,
+    typer.Option("--tensorboard", metavar="DIR", help="Write an event file for TensorBoard here."),
+]
+
+
+@options.command(*options.EVERYTHING)
+def graph(
+    job: Job,
+    values: Annotated[
+        bool, typer.Option("--values", help="Show each node's value and gradient.")
+    ] = False,
+    format: Form = None,
+    tensorboard: Folder = None,
+) -> None:
+    """Example: gradcli graph "2*dot(x,x)" --x 0,1,2,3 --values"""
+    from gradcli.display import graphs
+
+    form = format or ("json" if job.json else "text")
+    if form not in FORMS:
+        raise ValueFault(
+            "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}"
+        )
+    mode.annotate = True
+    value, outcome = job.run()
+    mode.annotate = False
+    grads = None
+    if values and value.edge is not None and value.array.size == 1:
+        grads = graphs.watch_gradients(value)
+        value.backward(retain_graph=True)
+    names = {**job.leaves, **outcome.variables}
+    made = graphs.graph_of(value, names, values=values, grads=grads)
+    watchdog.stop()
+    if tensorboard is not None:
+        _write(made, tensorboard)
+        return
+    if form == "json":
+        from gradcli.display.records import dump_json
+
+        record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made)}
+        output.write(dump_json({**record, "warnings": []}) + "\n")
+    else:
+        text = graphs.to_dot(made) if form == "dot" else graphs.to_text(made)
+        output.write(text if text.endswith("\n") else text + "\n")
+
+
+def _write(made: Any, folder: str) -> None:
+    from gradcli.display.tensorboard import write_graph
+
+    try:
+        write_graph(made, folder)
+    except ImportError:
+        raise RuntimeFault(
+            "E0905", "--tensorboard needs the tensorboard package, which is not installed",
+            help="pip install gradcli[tensorboard]",
+        ) from None  # fmt: skip
+    except OSError as problem:
+        raise ValueFault("E0904", f"cannot write {folder}: {problem.strerror}") from None
+    sys.stderr.write(f"{len(made)} nodes written; show them with: tensorboard --logdir {folder}\n")

@@ -1,0 +1,82 @@
+"""``gradcli jvp``, ``vjp``, ``hvp``: products with the derivative, without forming it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gradcli import transforms
+from gradcli.cli import inputs, options
+from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent
+from gradcli.cli.job import Job
+from gradcli.engine import wrap
+from gradcli.ops.errors import ValueFault
+
+Along = Annotated[
+    list[str] | None,
+    typer.Option("--along", metavar="NAME=VALUE", help="The direction of a variable; repeatable."),
+]
+
+
+@options.command(*options.EVERYTHING)
+def jvp(job: Job, along: Along = None) -> None:
+    """Example: gradcli jvp "sin(x)*y" --x 1 --y 2 --along x=1"""
+    directions = _directions(along, job)
+    names = list(directions)
+    value, tangent = transforms.jvp(
+        lambda *xs: job.result(dict(zip(names, xs, strict=True))),
+        [job.leaves[n].detach() for n in names],
+        [directions[n] for n in names],
+    )
+    job.emit("jvp", [("value", "value", value, ""), ("tangent", "tangent", tangent, "")])
+
+
+@options.command(*options.EVERYTHING)
+def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
+    """Example: gradcli vjp "W @ x" --W "1,2;3,4" --x 1,-1 --cotangent 1,0"""
+    value = job.value()
+    weights = read_cotangent(cotangent, value, job.program)
+    found = gradients(value, [job.leaves[n] for n in job.wanted], weights)
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    parts += [(f"grads.{n}", f"d/d{n}", g, "") for n, g in zip(job.wanted, found, strict=True)]
+    job.emit("vjp", parts)
+
+
+@options.command(*options.EVERYTHING)
+def hvp(job: Job, along: Along = None) -> None:
+    """Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0"""
+    directions = _directions(along, job)
+    if len(directions) != 1:
+        raise ValueFault("E0907", "hvp takes one direction", help="give --along NAME=VALUE once")
+    ((name, direction),) = directions.items()
+    inputs.need_scalar(job.value(), job.program)
+    value, product = transforms.hvp(job.function(name), job.leaves[name], direction)
+    job.emit("hvp", [("value", "value", value, ""), (f"hvp.{name}", f"H @ {name}", product, "")])
+
+
+def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:
+    """The tangents of ``--along``, by variable. Raises ValueFault (E0907, E0910, E0912)."""
+    if not along:
+        name = job.wanted[0] if job.wanted else "x"
+        raise ValueFault("E0907", "there is no direction", help=f"add --along {name}=VALUE")
+    found = {}
+    for item in along:
+        name, equals, text = item.partition("=")
+        if not equals or name not in job.leaves:
+            raise ValueFault(
+                "E0910",
+                f"--along {item}: no variable {name!r} has a value",
+                help="write --along NAME=VALUE",
+            )
+        leaf = job.leaves[name]
+        array = inputs.read_flag(f"along {name}", text, leaf.dtype)
+        if array.shape != leaf.array.shape:
+            raise ValueFault(
+                "E0912",
+                f"--along {name} has shape {tuple(array.shape)}, {name} {tuple(leaf.array.shape)}",
+                help="a direction has its variable's shape",
+            )
+        found[name] = wrap(array.astype(leaf.dtype.numpy)[()], leaf.dtype)
+    job.fix([*found])
+    return found

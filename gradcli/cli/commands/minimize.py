@@ -1,0 +1,115 @@
+"""``gradcli minimize``: where a scalar is smallest, from the given start."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from gradcli.cli import inputs, options, output
+from gradcli.cli.arguments import no_choice
+from gradcli.cli.job import Job
+from gradcli.ops.errors import Fault, ValueFault
+
+Method = Annotated[
+    str, typer.Option("--method", metavar="NAME", help="lbfgs (default), adam, sgd, rmsprop ...")
+]
+Rate = Annotated[
+    float | None,
+    typer.Option("--lr", metavar="RATE", help="Learning rate (default: the method's)."),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", metavar="N", help="Steps at most: 1000 of lbfgs, 10000 of others."),
+]
+Tolerance = Annotated[
+    float,
+    typer.Option("--tolerance", metavar="T", help="Largest entry of the gradient at the end."),
+]
+Trace = Annotated[bool, typer.Option("--trace", help="Show each step.")]
+LINES = 1000
+"""The most lines of one trace."""
+
+
+@options.command(*options.EVERYTHING)
+def minimize(
+    job: Job,
+    wrt: options.Wrt = None,
+    method: Method = "lbfgs",
+    lr: Rate = None,
+    steps: Steps = None,
+    tolerance: Tolerance = 1e-8,
+    trace: Trace = False,
+) -> None:
+    """Example: gradcli minimize "(1-x)^2 + 100*(y-x^2)^2" --x -1.2 --y 1"""
+    from gradcli.optim.minimize import METHODS
+    from gradcli.optim.minimize import minimize as search
+
+    if method not in METHODS:
+        raise no_choice("--method", method, tuple(METHODS))
+    _check(lr, steps, tolerance)
+    if not job.wanted:
+        raise ValueFault(
+            "E0910", "there is no variable to move", help='gradcli minimize "(x-1)^2" --x 0'
+        )
+    inputs.need_scalar(job.value(), job.program)
+    for name, leaf in job.leaves.items():
+        if name not in job.wanted:
+            leaf.requires_grad_(False)
+    moved = [job.leaves[name] for name in job.wanted]
+    try:
+        found = search(
+            job.value, moved, method, lr=lr, steps=steps, tolerance=tolerance,
+            each=_tracer() if trace else None,
+        )  # fmt: skip
+    except Fault as fault:
+        if fault.code == "E0501":
+            raise _explained(fault, job) from None
+        raise
+    value = job.value().detach()
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    parts += [(f"minimum.{name}", name, job.leaves[name], "") for name in job.wanted]
+    record = {
+        "method": method, "converged": found.converged, "steps": found.steps,
+        "evaluations": found.evaluations, "gradient": found.gradient,
+    }  # fmt: skip
+    warnings = [] if found.converged else [found.said]
+    if job.emit("minimize", parts, record, warnings) == "text" and found.converged:
+        output.write(f"{found.said}\n")
+
+
+def _check(lr: float | None, steps: int | None, tolerance: float) -> None:
+    """The numbers among the options. Raises ValueFault (E0907)."""
+    if lr is not None and not 0 < lr < float("inf"):
+        raise ValueFault("E0907", f"--lr {lr:g}: a number above 0")
+    if steps is not None and steps < 1:
+        raise ValueFault("E0907", f"--steps {steps}: a whole number above 0")
+    if not 0 < tolerance < float("inf"):
+        raise ValueFault("E0907", f"--tolerance {tolerance:g}: a number above 0", help="write 1e-8")
+
+
+def _tracer() -> Any:
+    """A function that writes a line for each step, at most ``LINES`` of them."""
+    sys.stderr.write(f"{'step':>6}  {'value':>14}  {'gradient':>9}\n")
+
+    def show(number: int, value: float, gradient: float) -> None:
+        if number < LINES:
+            sys.stderr.write(f"{number:>6}  {value:>14.7g}  {gradient:>9.3g}\n")
+        elif number == LINES:
+            sys.stderr.write(f"        the trace ends here: {LINES:,} steps are shown\n")
+
+    return show
+
+
+def _explained(fault: Fault, job: Job) -> Fault:
+    """A value that is not finite, with the operation that it comes from."""
+    from gradcli.cli.commands import doctor
+
+    found = doctor.search(job)
+    if not found:
+        return fault
+    first = doctor.cause(found)
+    first.notes = (*first.notes, fault.message)
+    first.help = f"{first.help}; or {fault.help}" if first.help else fault.help
+    return first

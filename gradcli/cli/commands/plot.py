@@ -1,0 +1,136 @@
+"""``gradcli plot``: a value and its derivative over a range of one variable."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli.commands.grad import gradients
+from gradcli.cli.job import Job
+from gradcli.engine import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+Over = Annotated[
+    str | None, typer.Option("--over", metavar="NAME", help="The variable along the axis.")
+]
+Out = Annotated[
+    str | None, typer.Option("--out", metavar="FILE", help="A picture instead: .png, .svg or .pdf.")
+]
+Ascii = Annotated[bool, typer.Option("--ascii", help="Plain characters only.")]
+MOST = 1_000_000
+
+
+@options.command(options.TEXT, options.VALUES, options.SHOWN, options.LIMITS)
+def plot(job: Job, over: Over = None, out: Out = None, ascii: Ascii = False) -> None:
+    """Example: gradcli plot "sin(x)" --x 0:10:0.1"""
+    name = _axis(job, over)
+    points = job.leaves[name].detach().cpu().array
+    values, slopes = _sampled(job, name, points)
+    watchdog.stop()
+    form = output.form_of(job.json, job.format)
+    text = _shortened(job.program.source.text)
+    curves = [(text, values), (f"d/d{name}", slopes)]
+    if out is not None:
+        _save(out, name, points, curves)
+    elif form == "text":
+        from gradcli.display.plot import show_curves
+
+        plain = ascii or not _draws(sys.stdout)
+        output.write(show_curves(points, curves, ascii=plain) + "\n")
+    else:
+        _emit(job, form, name, points, values, slopes)
+
+
+def _axis(job: Job, over: str | None) -> str:
+    """The variable that is swept. Raises ValueFault (E0910)."""
+    rows = [name for name, leaf in job.leaves.items() if leaf.array.ndim == 1]
+    name = over or next((n for n in rows if job.leaves[n].array.size > 1), None)
+    if name is None:
+        raise ValueFault(
+            "E0910", "no variable has points to plot over", help="give a range: --x 0:10:0.1"
+        )
+    if name not in rows or job.leaves[name].array.size < 2:
+        raise ValueFault(
+            "E0910", f"--over {name}: not a variable with two points or more",
+            help=f"a range, as in --{name} 0:10:0.1",
+        )  # fmt: skip
+    if not job.leaves[name].dtype.differentiable:
+        raise ValueFault("E0910", f"--over {name}: its points have to be floats")
+    if job.leaves[name].array.size > MOST:
+        raise ValueFault("E0910", f"--over {name}: more than {MOST:,} points")
+    return name
+
+
+def _sampled(job: Job, name: str, points: Any) -> tuple[Any, Any]:
+    """The value and its derivative at every point, each point a run of its own."""
+    job.fix([name])
+    dtype = job.leaves[name].dtype
+    values, slopes = np.empty(points.size), np.empty(points.size)
+    for i, point in enumerate(points):
+        x = wrap(point, dtype).requires_grad_()
+        value = job.result({name: x})
+        if value.array.size != 1 or value.dtype.is_complex:
+            fault = RuntimeFault(
+                "E0403",
+                f"at one point the result has shape {tuple(value.array.shape)}; a curve needs a "
+                "real number",
+                help="sum(...) it, or take one entry",
+            )
+            inputs.mark_last(fault, job.program)
+            raise fault
+        values[i] = value.array.item()
+        slopes[i] = _slope(value, x)
+    return values, slopes
+
+
+def _slope(value: Tensor, x: Tensor) -> float:
+    return gradients(value.reshape(()), [x], None)[0].array.item()
+
+
+def _shortened(text: str) -> str:
+    first = text.strip().splitlines()[-1] if text.strip() else ""
+    return first if len(first) <= 60 else first[:57] + "..."
+
+
+def _draws(stream: Any) -> bool:
+    """Whether the stream can take the characters of the canvas."""
+    try:
+        "⡇│┤└─".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> None:
+    from gradcli.display.plot import save_curves
+
+    try:
+        save_curves(out, name, points, curves)
+    except ImportError:
+        raise RuntimeFault(
+            "E0905", "a picture needs matplotlib, which is not installed",
+            help="pip install gradcli[plot], or leave out --out for a plot in the terminal",
+        ) from None  # fmt: skip
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem).partition(";")[0]
+        raise ValueFault("E0904", f"cannot write {out}: {reason}") from None
+
+
+def _emit(job: Job, form: str, name: str, points: Any, values: Any, slopes: Any) -> None:
+    if form == "csv":
+        from gradcli.display.records import write_csv
+
+        header = [name, "value", f"d/d{name}"]
+        output.write(write_csv([header, *np.stack([points, values, slopes], 1).tolist()]))
+        return
+    dtype = job.leaves[name].dtype
+    parts = [
+        (f"points.{name}", "", wrap(points, dtype), ""),
+        ("value", "value", wrap(values, dtype), ""),
+        (f"grads.{name}", f"d/d{name}", wrap(slopes, dtype), ""),
+    ]
+    job.emit("plot", parts)

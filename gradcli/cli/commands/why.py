@@ -1,0 +1,40 @@
+"""``gradcli why``: what an error code means, with an example."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gradcli.cli import options, output
+from gradcli.ops.errors import ValueFault
+
+
+def why(
+    ctx: typer.Context,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The code in brackets: E0301.")],
+    json: options.Json = False,
+) -> None:
+    """Example: gradcli why E0301"""
+    from gradcli.language.diagnostics.codes import CODES
+    from gradcli.language.diagnostics.render import closest
+
+    name = code.upper().strip("[]")
+    if name not in CODES:
+        near = closest(name, CODES)
+        raise ValueFault(
+            "E0907",
+            f"no error code {code}",
+            help=f"did you mean {near}?" if near else "codes look like E0301",
+        )
+    title, explanation, example = CODES[name]
+    if json:
+        from gradcli.display.records import dump_json
+
+        output.write(dump_json({
+            "schema": 1, "ok": True, "command": "why", "code": name, "title": title,
+            "explanation": explanation, "example": example,
+        }) + "\n")  # fmt: skip
+        return
+    body = "\n".join(f"    {line}" for line in example.splitlines())
+    output.write(f"{name}: {title}\n\n{explanation}\n\nExample:\n\n{body}\n")

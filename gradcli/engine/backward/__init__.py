@@ -1,0 +1,1 @@
+"""The backward pass: what asks for gradients, the walk, hooks, anomaly mode."""

@@ -1,0 +1,150 @@
+"""Anomaly mode: name the operation whose gradient is NaN, and where it was called.
+
+While the mode is on, every recorded node notes the line of the user's program that made it: its
+sequence number is then a ``Placed`` one, which remembers the line and is otherwise a number. The
+rest of the time recording pays nothing for this.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.custom_function import node as function_node
+from gradcli.engine.grad_mode import _Switch, mode
+from gradcli.engine.graph import node as graph
+from gradcli.engine.graph.node import Node
+from gradcli.engine.record import apply, fast_path
+from gradcli.engine.source_location import PROGRAM, Placed, here
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import Fault, RuntimeFault
+
+
+def _next_placed() -> Placed:
+    number = Placed(graph.next_number())
+    number.place = here()
+    return number
+
+
+def place_of(node: Node) -> tuple[Any, int] | None:
+    """The code object and line that recorded ``node``, where anomaly mode was on; else None."""
+    number = node.origin.seq
+    if number.__class__ is not Placed or number.place is None:
+        return None
+    return number.place.code, number.place.line
+
+
+class _Anomaly:
+    """Looks at every step of backward, for ``mode.inspect``."""
+
+    def __init__(self, check_nan: bool) -> None:
+        self.check_nan = check_nan
+
+    def look(self, node: Node, g: Any, pulled: tuple) -> None:
+        """Raise RuntimeFault (E0501) where one of the node's gradients has a NaN."""
+        if not self.check_nan:
+            return
+        for number, r in enumerate(pulled):
+            raw = r.array if isinstance(r, Tensor) else r
+            if isinstance(raw, np.ndarray | np.generic) and np.isnan(raw).any():
+                fault = RuntimeFault(
+                    "E0501",
+                    f"Function '{node.name()}' returned nan values in its {number}th output.",
+                    help="look at the values that went into it; where() and clamp() keep a value "
+                    "away from the edge",
+                )
+                self.explain(node, fault)
+                raise fault
+
+    def explain(self, node: Node, fault: Fault) -> None:
+        """Give an error of backward the place of the forward call: ``fault.place``, and a note."""
+        place = place_of(node)
+        if place is None or hasattr(fault, "place"):
+            return
+        fault.place = place
+        code, line = place
+        if code.co_filename != PROGRAM:
+            fault.notes = (
+                *fault.notes,
+                f"the forward call of {node.name()} is in {code.co_filename}, line {line}",
+            )
+
+
+def _switch(looker: _Anomaly | None) -> None:
+    mode.inspect = looker
+    _note_places(looker is not None)
+
+
+def _note_places(wanted: bool) -> None:
+    for module in (apply, fast_path, function_node):
+        module.next_number = _next_placed if wanted else graph.next_number
+
+
+class noted_places(_Switch):
+    """Inside, every node notes where the user's program recorded it; nothing else changes."""
+
+    def __enter__(self) -> None:
+        _note_places(True)
+
+    def __exit__(self, *exc: object) -> None:
+        _note_places(mode.inspect is not None)
+
+
+def _looker() -> Any:
+    return mode.inspect
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return mode.inspect.__class__ is _Anomaly
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for NaN."""
+    return is_anomaly_enabled() and mode.inspect.check_nan
+
+
+class detect_anomaly(_Switch):
+    """Inside, backward stops at the first NaN, and errors say where the forward call was.
+
+    Forward has to run inside too for its places to be known. Raises RuntimeFault (E0501).
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([0.0], requires_grad=True)
+        >>> with gradcli.autograd.detect_anomaly():
+        ...     y = (gradcli.sqrt(x) * 0).sum()
+        ...     try:
+        ...         y.backward()
+        ...     except RuntimeError as error:
+        ...         print(error.message)
+        Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__()
+        self.looker: _Anomaly | None = _Anomaly(check_nan)
+
+    def __enter__(self) -> None:
+        self.previous.append(mode.inspect)
+        _switch(self.looker)
+
+    def __exit__(self, *exc: object) -> None:
+        _switch(self.previous.pop())
+
+
+class set_detect_anomaly(detect_anomaly):
+    """Switch anomaly mode on or off at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        super().__init__(check_nan)
+        if not mode:
+            self.looker = None
+        self.previous = [_looker()]
+        _switch(self.looker)
+
+    def __enter__(self) -> None:
+        if not self.previous:
+            self.previous.append(_looker())
+        _switch(self.looker)

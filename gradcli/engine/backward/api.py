@@ -1,0 +1,281 @@
+"""Asking for gradients: ``backward`` and ``grad``, what they take and what they give back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
+from gradcli.engine.backward.hooks import deliver
+from gradcli.engine.backward.traverse import run
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import AccumulateGrad, Node
+from gradcli.engine.source_location import warn
+from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.operator import OPERATORS
+
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of ``tensors``, weighted by ``grad_tensors``, to the leaves' ``grad``.
+
+    A weight has its tensor's shape; None is 1 and does for a tensor of one entry. With ``inputs``
+    only those receive. Raises RuntimeFault: E0403 (no weight for several entries), E0401 (ran
+    before), E0405 (no graph), E0301 (weights that do not fit).
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1.0, 2.0], requires_grad=True)
+        >>> gradcli.autograd.backward([x.sum(), x * x], [None, gradcli.ones(2)])
+        >>> x.grad
+        tensor([3., 5.])
+    """
+    tensors = _listed(tensors)
+    gradients = _weights(grad_tensors, tensors)
+    if create_graph and not mode.warned_of_cycle:
+        mode.warned_of_cycle = True
+        warn(_CYCLE)
+    if inputs is not None:
+        targets = _listed(inputs)
+        if not targets:
+            raise RuntimeFault(
+                "E0304", "`inputs` argument to `backward()` cannot be empty.",
+                help="leave it out to accumulate into every leaf",
+            )  # fmt: skip
+        found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)
+        for target, g in zip(targets, found, strict=True):
+            if g is not None:
+                _add_to(target, g, create_graph)
+        return
+    roots, cotangents = start(tensors, gradients, create_graph)
+    keep = create_graph if retain_graph is None else retain_graph
+    run(roots, cotangents, keep, create_graph, None)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+    is_grads_batched: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Gradients of ``outputs`` by ``inputs``, as new tensors; no ``grad`` is touched.
+
+    ``grad_outputs`` weights the outputs (needed where one has several entries); with
+    ``is_grads_batched`` its first dimension counts sets of weights, and so does that of the
+    gradients. Raises RuntimeFault: E0404 (an input requires no grad), E0406 (an input was not used;
+    ``allow_unused=True`` gives None).
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor(3.0, requires_grad=True)
+        >>> gradcli.autograd.grad(x * x, x)
+        (tensor(6.),)
+    """
+    outputs, inputs = _listed(outputs), _listed(inputs)
+    if not inputs:
+        raise RuntimeFault("E0404", "`inputs` argument to `grad()` cannot be empty.")
+    if materialize_grads and allow_unused is False:
+        raise ValueFault(
+            "E0304",
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+            "allow_unused=False.",
+            help="leave allow_unused out",
+        )
+    grad_outputs = _weights(grad_outputs, outputs)
+    many = next((g for g in grad_outputs if hasattr(g, "each_of")), None)
+    if many is not None:  # weights of vmap: the gradients for each
+
+        def one(*weights: Any) -> tuple:
+            return grad(
+                outputs, inputs, weights, True, create_graph, allow_unused, materialize_grads
+            )
+
+        return many.each_of(one, tuple(grad_outputs), {})
+    keep = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        return _batched(
+            outputs, inputs, grad_outputs, keep, create_graph,
+            allow_unused, materialize_grads,
+        )  # fmt: skip
+    found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
+    return tuple(
+        _delivered(g, edge, i, allow_unused, materialize_grads) for i, (edge, g) in enumerate(found)
+    )
+
+
+def _towards(
+    inputs: Sequence[Any], roots: Sequence[Node], cotangents: Sequence[Any],
+    keep: bool, create_graph: bool,
+) -> list[tuple[Node, Any]]:  # fmt: skip
+    """What arrives at each input: its node and the gradient, None where nothing came."""
+    edges = [edge_of(t) for t in inputs]
+    for i, edge in enumerate(edges):
+        if edge is None:
+            raise RuntimeFault(
+                "E0404",
+                f"input {i} does not require grad",
+                help="set requires_grad=True before the computation uses it",
+                torch="One of the differentiated Tensors does not require grad",
+            )
+    wanted: dict[Node, Any] = dict.fromkeys(edges)
+    run(roots, cotangents, keep, create_graph, wanted)
+    return [(edge, wanted[edge]) for edge in edges]
+
+
+def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None, zeros: bool) -> Any:
+    """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
+    if g is None and zeros:
+        g = np.zeros(edge.shape, edge.dtype.numpy)[()]
+    elif g is None and not allow_unused:
+        raise RuntimeFault(
+            "E0406",
+            f"The differentiated Tensor at index {i} appears to not have been used in the "
+            "graph. Set allow_unused=True if this is the desired behavior.",
+        )
+    return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype)
+
+
+def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
+    """Add a gradient to what asked for it: a leaf, or a tensor that is none."""
+    edge = edge_of(target)
+    if edge.__class__ is AccumulateGrad:
+        deliver(edge, g if recorded else g.array, recorded)
+    elif isinstance(target, Tensor):
+        meta = target._meta()
+        have = meta.grad if meta.kept is None else None
+        if meta.kept is None:
+            meta.grad = g if have is None else have + g
+
+
+def _listed(values: Any) -> list:
+    return [values] if isinstance(values, Tensor | GradientEdge) else list(values)
+
+
+def _weights(given: Any, tensors: list) -> list:
+    """A weight or None for each of ``tensors``, from None, one tensor or a sequence."""
+    if given is None:
+        return [None] * len(tensors)
+    given = list(given) if isinstance(given, tuple | list) else [given]
+    if len(given) != len(tensors):
+        raise RuntimeFault(
+            "E0301",
+            f"got {len(tensors)} tensors and {len(given)} gradients",
+            help="give one gradient for each tensor, None where a scalar needs none",
+        )
+    return given
+
+
+def _batched(
+    outputs: list, inputs: list, weights: list, keep: bool, create_graph: bool,
+    allow_unused: bool | None, materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """One pass for each set of weights, the gradients stacked."""
+    sizes = {
+        np.shape(w.array if isinstance(w, Tensor) else w)[:1] for w in weights if w is not None
+    }
+    if len(sizes) != 1 or () in sizes:
+        raise RuntimeFault(
+            "E0301",
+            "with is_grads_batched=True every grad_output needs a first dimension of one size",
+            help="stack the sets of weights along a new first dimension",
+        )
+    ((count,),) = sizes
+    if not count:
+        raise RuntimeFault(
+            "E0301", "is_grads_batched=True needs at least one set of weights, got none"
+        )
+    found = [
+        grad(
+            outputs, inputs, [None if w is None else w[i] for w in weights],
+            keep or i < count - 1, create_graph, allow_unused, materialize_grads,
+        )
+        for i in range(count)
+    ]  # fmt: skip
+    stack = OPERATORS["stack"]
+    return tuple(None if g[0] is None else stack(*g) for g in zip(*found, strict=True))
+
+
+def start(
+    tensors: Sequence[Tensor | GradientEdge], gradients: Sequence[Any], create_graph: bool
+) -> tuple[list[Node], list[Any]]:
+    """The nodes where a pass begins and the cotangents that it begins with, checked."""
+    roots, cotangents = [], []
+    for i, (t, g) in enumerate(zip(tensors, gradients, strict=True)):
+        edge = edge_of(t)
+        if edge is None:
+            raise RuntimeFault(
+                "E0405",
+                f"element {i} of tensors does not require grad and does not have a grad_fn",
+                help="make a leaf with requires_grad=True, and compute outside no_grad()",
+            )
+        g = _implicit(t, edge) if g is None else _given(g, i, edge, create_graph)
+        if create_graph and not isinstance(g, Tensor):
+            g = wrap(g, edge.dtype)
+        roots.append(edge)
+        cotangents.append(g)
+    return roots, cotangents
+
+
+def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
+    """The cotangent that a scalar begins with: 1."""
+    if math.prod(edge.shape) != 1:
+        raise RuntimeFault(
+            "E0403",
+            "grad can be implicitly created only for scalar outputs; this one has shape "
+            f"{tuple(edge.shape)}",
+            help="y.sum().backward(), or y.backward(gradient=v) with v of y's shape",
+            torch="grad can be implicitly created only for scalar outputs",
+        )
+    if edge.dtype.is_complex:
+        raise RuntimeFault(
+            "E0403",
+            f"grad can be implicitly created only for real scalar outputs but got {edge.dtype}",
+            help="take the real part, the imaginary part or abs() first",
+        )
+    array = t.array if isinstance(t, Tensor) else None
+    if array is None or isinstance(array, np.ndarray | np.generic):
+        return np.ones(edge.shape, edge.dtype.numpy)[()]
+    return np.ones_like(array)
+
+
+def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
+    """A cotangent of the user's, in the shape and the element type of what it weights."""
+    if isinstance(g, str | dict | set):
+        raise TypeFault(
+            "E0303", f"gradients can be either Tensors or None, but got {type(g).__name__}"
+        )
+    shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
+    if shape != tuple(edge.shape):
+        raise RuntimeFault(
+            "E0301",
+            f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "
+            f"output[{place}] has a shape of {Size(edge.shape)}.",
+            help="the cotangent has the shape of the tensor it weights",
+        )
+    dtype = edge.dtype
+    if not isinstance(g, Tensor):
+        return np.asarray(g, dtype.numpy)[()]
+    if not create_graph:
+        return g.array if g.dtype is dtype else g.array.astype(dtype.numpy)
+    return g if g.dtype is dtype else g.to(dtype)

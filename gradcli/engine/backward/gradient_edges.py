@@ -1,0 +1,101 @@
+"""Places in the graph as values: gradient edges, and hooks on several tensors' gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from gradcli.engine import grad_mode
+from gradcli.engine.graph.node import Handle, Node, Output
+from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+
+class GradientEdge(NamedTuple):
+    """A node and which of its outputs: what ``autograd.grad`` takes in a tensor's place."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge that ``tensor`` would be differentiated through. Raises RuntimeFault (E0404)."""
+    if tensor.edge is None:
+        raise RuntimeFault(
+            "E0404",
+            "It is not possible to get the gradient edge for a Tensor that does not require "
+            "gradients",
+            help="start from a leaf with requires_grad=True",
+        )
+    # An Output lives as long as someone points at it: the token does.
+    token = tensor.edge if isinstance(tensor.edge, Output) else None
+    return GradientEdge(dressed(tensor.edge.origin), tensor.edge.number, token)
+
+
+def edge_of(value: Tensor | GradientEdge) -> Node | None:
+    """The graph's own edge of a tensor or a gradient edge."""
+    if isinstance(value, GradientEdge):
+        own = getattr(type(value.node), "__gradcli_node__", None)
+        node = value.node if own is None else own(value.node)
+        port = getattr(node, "port", None)
+        return node if port is None else port(value.output_nr)
+    return value.edge
+
+
+def increment_version(tensor: Any) -> None:
+    """Count a write to ``tensor``, or to each of several, that autograd could not see."""
+    for t in tensor if isinstance(tensor, tuple | list) else (tensor,):
+        if t.is_inference():
+            raise RuntimeFault("E0415", "Inference tensors do not track version counter.")
+        t._meta().version.bump()
+
+
+class Handles:
+    """Removes several hooks at once; also usable in ``with``."""
+
+    def __init__(self, handles: Sequence[Handle]) -> None:
+        self.handles = tuple(handles)
+
+    def remove(self) -> None:
+        """Take the hooks away."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> Handles:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: str = "all"
+) -> Handles:
+    """Call ``fn`` once in every backward pass that reaches ``tensors``.
+
+    ``mode="all"``: with the list of their gradients, None where one is not reached, after the last
+    of them; ``"any"``: with the first gradient that is there. Raises ValueFault (E0304).
+    """
+    if mode not in ("all", "any"):
+        raise ValueFault("E0304", f"Expects mode to be one of ('all', 'any') but got {mode}")
+    state: dict[str, Any] = {"pass": None}
+
+    def hook_of(place: int) -> Callable[[Tensor], None]:
+        def hook(grad: Tensor) -> None:
+            now = grad_mode.mode.passing
+            if state["pass"] is not now:
+                state["pass"] = now
+                state["grads"] = [None] * len(tensors)
+                state["left"] = sum(t.edge in now for t in tensors) if mode == "all" else 1
+            if not state["left"]:
+                return
+            state["left"] -= 1
+            state["grads"][place] = grad
+            if not state["left"]:
+                fn(state["grads"] if mode == "all" else grad)
+
+        return hook
+
+    return Handles([t.register_hook(hook_of(i)) for i, t in enumerate(tensors)])

@@ -1,0 +1,276 @@
+"""The walk over the graph that a backward pass is: once, from the youngest node, no recursion.
+
+Nodes run from the youngest to the oldest (PyTorch's order: a node has a higher sequence number than
+all it depends on), a leaf's AccumulateGrad as soon as its last contribution is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.backward.cotangents import cast, fit
+from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
+from gradcli.engine.backward.untaken_branches import CHOSEN, taken
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
+from gradcli.engine.record.rule_compiler import pull_recorded
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.ops.errors import Fault
+from gradcli.ops.memory_budget import budget, charge
+
+RECORDED = 4096
+"""What a node's rule, recorded for a further pass, takes in memory: a few nodes and tensors. Graphs
+of higher derivatives grow by a factor with each order, inside one call."""
+
+_by_age = attrgetter("seq")
+
+
+def collect(roots: Sequence[Node]) -> list[Node]:
+    """All nodes and leaves behind ``roots``, youngest first."""
+    seen = set(roots)
+    stack = list(seen)
+    order: list[Node] = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                stack.append(edge)
+    order.sort(key=_by_age, reverse=True)
+    return order
+
+
+def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node]]:
+    """The nodes that a wanted input lies behind, and those that must run to reach it."""
+    runs: set[Node] = set()
+    for node in reversed(order):
+        if any(e in runs or e in wanted for e in node.edges if e is not None):
+            runs.add(node)
+    return [node for node in order if node in runs or node in wanted], runs
+
+
+def run(
+    roots: Sequence[Node],
+    cotangents: Sequence[Any],
+    keep: bool,
+    recorded: bool,
+    wanted: dict | None,
+) -> None:
+    """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone."""
+    order = collect(roots)
+    arrived: dict[Node, Any] = {}
+    for root, g in zip(roots, cotangents, strict=True):
+        have = arrived.get(root)
+        arrived[root] = g if have is None else have + g
+    gone = None if keep else Freed()  # what is put in the place of saved values
+    mode_before, pass_before = mode.grad, mode.passing
+    mode.grad = recorded
+    try:
+        with np.errstate(all="ignore"):
+            careful = mode.branches and any(node.masks for node in order)
+            if recorded or mode.watching or mode.inspect:
+                _walk(order, roots, arrived, gone, recorded, wanted, careful)
+            elif wanted is None:
+                _walk_plain(order, arrived, gone, careful)
+            else:
+                _walk_towards(wanted, order, arrived, gone, careful)
+    finally:
+        mode.grad, mode.passing = mode_before, pass_before
+
+
+def _walk_plain(
+    order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
+) -> None:
+    """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
+
+    The order in which leaves receive their sums cannot be seen then, so they simply come last.
+    """
+    pop = arrived.pop
+    node = None
+    try:
+        for node in order:
+            g = pop(node, None)
+            if g is None:
+                continue
+            step = node.step
+            if step is not None and not (careful and node.op.kind in CHOSEN):
+                step(node, g, arrived, gone)
+            elif node.__class__ is AccumulateGrad:
+                accumulate(node, g, False)
+            else:
+                _step(node, g, arrived, gone, careful)
+    except Fault:
+        _accumulate_whole(order[order.index(node) :], order, arrived)
+        raise
+
+
+def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, Any]) -> None:
+    """Where ``rest`` will not run: the leaves that wait for none of it have what they get."""
+    waiting = {edge for node in rest for edge in node.edges}
+    for node in order:
+        if node.__class__ is AccumulateGrad and node not in waiting and node in arrived:
+            accumulate(node, arrived.pop(node), False)
+
+
+def _walk_towards(
+    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
+) -> None:
+    """The plain pass that brings gradients to wanted places alone."""
+    order, runs = _only_towards(wanted, order)
+    for node in order:
+        g = arrived.pop(node, None)
+        if g is None:
+            continue
+        if node in wanted:
+            wanted[node] = g
+        if node in runs:
+            step = node.step
+            if step is not None and not (careful and node.op.kind in CHOSEN):
+                step(node, g, arrived, gone)
+            else:
+                _step(node, g, arrived, gone, careful)
+
+
+def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
+    """What ``Node.step`` does, for classes that have none, or with an eye on branches not taken."""
+    saved = node.saved
+    if saved.__class__ is Freed:
+        _refuse_again(node)
+    pulled = _pulled(node, g)
+    if careful and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled)
+    for edge, r in zip(node.edges, pulled, strict=True):
+        if r is None:  # no edge there, or a custom Function that gave nothing
+            continue
+        if r.shape != edge.shape:
+            r = fit(r, edge.shape)
+        if node.dtype is not edge.dtype:
+            r = cast(r, edge.dtype)
+        arrived[edge] = arrived[edge] + r if edge in arrived else r
+    if gone is not None and saved:
+        node.saved = gone
+
+
+def _pulled(node: Node, g: Any) -> tuple:
+    """What the node's rules give, a place for each edge."""
+    only = node.only
+    if only is None:
+        return node.pull(node, g)
+    places: list = [None] * len(node.edges)
+    places[only] = node.pull(node, g)
+    return tuple(places)
+
+
+def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
+    """How many contributions each leaf has to wait for."""
+    waits: dict[Node, int] = {}
+    for edge in (*roots, *(e for node in order for e in node.edges)):
+        if edge.__class__ is AccumulateGrad and (wanted is None or edge in wanted):
+            waits[edge] = waits.get(edge, 0) + 1
+    return waits
+
+
+def _walk(
+    order: list[Node],
+    roots: Sequence[Node],
+    arrived: dict[Node, Any],
+    gone: Freed | None,
+    recorded: bool,
+    wanted: dict | None,
+    careful: bool,
+) -> None:
+    """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
+    runs = None
+    if wanted is not None:
+        order, runs = _only_towards(wanted, order)
+    waits = _waits(order, roots, wanted)
+    mode.passing = frozenset(order) if wanted is None else frozenset((*runs, *wanted))
+    for root in roots:
+        if root in waits:
+            waits[root] -= 1
+            if not waits[root]:
+                arrive_at_leaf(root, arrived.pop(root), recorded, wanted)
+    for node in order:
+        if node.__class__ is AccumulateGrad:
+            continue
+        if recorded and budget.on:
+            charge(RECORDED)
+        g = arrived.pop(node, None)
+        pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
+        for edge, r in zip(node.edges, pulled, strict=True):
+            if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
+                continue
+            if r is not None:
+                if r.shape != edge.shape:
+                    r = fit(r, edge.shape)
+                if node.dtype is not edge.dtype:
+                    r = cast(r, edge.dtype)
+                have = arrived.get(edge)
+                arrived[edge] = r if have is None else have + r
+            if edge in waits:
+                waits[edge] -= 1
+                if not waits[edge]:
+                    total = arrived.pop(edge, None)
+                    if total is not None:
+                        arrive_at_leaf(edge, total, recorded, wanted)
+
+
+def _pull_watched(
+    node: Node,
+    g: Any,
+    gone: Freed | None,
+    recorded: bool,
+    wanted: dict | None,
+    runs: set[Node] | None,
+    careful: bool,
+) -> tuple:
+    """One node's cotangents, with its hooks run and its saved values released."""
+    nothing = (None,) * len(node.edges)
+    if g is None:
+        return nothing
+    extra = node.extra
+    watched = extra is not None and extra.watched
+    if watched:
+        g = arriving(node, g, recorded)
+    if wanted is not None:
+        if node in wanted:
+            wanted[node] = g
+        if node not in runs:
+            if watched:
+                keep(node, g)
+            return nothing
+    if watched:
+        g = before(node, g, recorded)
+        keep(node, g)
+    inspect = mode.inspect
+    try:
+        if node.saved.__class__ is Freed:
+            _refuse_again(node)
+        if recorded:
+            pulled = pull_recorded(node, g, wrap)
+        else:
+            pulled = _pulled(node, g)
+    except Fault as fault:
+        if inspect is not None:
+            inspect.explain(node, fault)
+        raise
+    if careful and node.op.kind in CHOSEN:
+        pulled = taken(node, g, pulled)
+    if inspect is not None:
+        inspect.look(node, g, pulled)
+    if extra is not None and extra.post_hooks:
+        pulled = after(node, pulled, g, recorded)
+    if gone is not None and node.saved:
+        node.saved = gone
+    return pulled
+
+
+def _refuse_again(node: Node) -> None:
+    """Raise E0401, unless the node is a custom Function: that one looks at its saved tensors."""
+    if node.op.__class__ is not Part:
+        raise freed(node)

@@ -1,0 +1,1 @@
+"""Making tensors: of data, filled, ranges, random numbers."""

@@ -1,0 +1,164 @@
+"""The errors of making tensors: what is no data, sizes that are none, devices that are not there.
+
+Read only where something is wrong. PyTorch first reads the sizes off the first entries, then looks
+at the kind of every entry, then at the lengths of all rows; what it meets first is what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.torch_messages import kind_of
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+
+
+def no_data(data: Any) -> Fault:
+    """The error of what no tensor can be made of."""
+    if isinstance(data, str):
+        return _text(data)
+    sizes, first = [], data
+    while isinstance(first, list | tuple):
+        sizes.append(len(first))
+        if not first:
+            break
+        first = first[0]
+    if isinstance(first, str):
+        return ValueFault(
+            "E0303", "cannot make a tensor of text", help="give numbers or nested lists",
+            torch="too many dimensions 'str'",
+        )  # fmt: skip
+    return _wrong_entry(data) or _wrong_row(data, sizes) or too_long()
+
+
+def _text(value: str) -> TypeFault:
+    return TypeFault(
+        "E0303",
+        f"cannot make a tensor of a {type(value).__name__}",
+        help="give numbers or nested lists",
+        torch=f"new(): invalid data type {type(value).__name__!r}",
+    )
+
+
+def _wrong_entry(data: Any) -> Fault | None:
+    work = [data]
+    while work:
+        value = work.pop()
+        if isinstance(value, list | tuple):
+            work.extend(reversed(value))
+        elif isinstance(value, str):
+            return _text(value)
+        elif isinstance(value, Tensor):
+            if value.numel() != 1:
+                return several_entries()
+        elif not isinstance(value, (*_NUMBERS, np.ndarray)):
+            return RuntimeFault(
+                "E0303",
+                f"cannot make a tensor of a {type(value).__name__}",
+                help="give numbers or nested lists",
+                torch=f"Could not infer dtype of {kind_of(value)}",
+            )
+    return None
+
+
+def several_entries() -> ValueFault:
+    """The error of tensors with several entries in a list."""
+    return ValueFault(
+        "E0303",
+        "the tensors in a list have to be single numbers",
+        help="stack([x, y]) joins tensors of one shape, and keeps their gradients",
+        torch="only one element tensors can be converted to Python scalars",
+    )
+
+
+def _wrong_row(data: Any, sizes: Sequence[int]) -> Fault | None:
+    message = "the rows of nested lists must have one length"
+    help = "pad the short ones, or use a list"
+    work = [(data, 0)]
+    while work:
+        value, depth = work.pop()
+        row = isinstance(value, list | tuple)
+        if depth == len(sizes):
+            if row:
+                text = f"'{type(value).__name__}' object cannot be interpreted as an integer"
+                if _has_floats(data):
+                    text = f"must be real number, not {type(value).__name__}"
+                return TypeFault("E0303", message, help=help, torch=text)
+        elif not row:
+            return TypeFault("E0303", message, help=help, torch="not a sequence")
+        elif len(value) != sizes[depth]:
+            text = f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(value)})"
+            return ValueFault("E0303", message, help=help, torch=text)
+        else:
+            work.extend((v, depth + 1) for v in reversed(value))
+    return None
+
+
+def _has_floats(data: Any) -> bool:
+    work = [data]
+    while work:
+        value = work.pop()
+        if isinstance(value, list | tuple):
+            work.extend(value)
+        elif isinstance(value, float | complex):
+            return True
+    return False
+
+
+def of_wide_numbers(data: Any, fault: Fault) -> bool:
+    """Whether nothing is wrong but whole numbers beyond int64, and floats are among them."""
+    return fault.message == too_long().message and _has_floats(data)
+
+
+def too_long() -> ValueFault:
+    """The error of a whole number beyond int64."""
+    return ValueFault("E0303", "Overflow when unpacking long long", help="write it as a float")
+
+
+def does_not_hold(dtype: str) -> RuntimeFault:
+    """The error of a whole number that a smaller type has no room for."""
+    return RuntimeFault(
+        "E0303",
+        f"value cannot be converted to type {dtype} without overflow",
+        help="take a wider dtype, such as int64",
+    )
+
+
+def no_size(name: str, sizes: Sequence[Any], wrong: Any) -> TypeFault:
+    """The error of a size that is no whole number."""
+    if len(sizes) == 1:
+        said = f"{name}(): argument 'size' (position 1) must be tuple of ints, not {kind_of(wrong)}"
+    else:
+        said = None
+    return TypeFault(
+        "E0303", f"a size must be a whole number, got {wrong!r}", help="write zeros(2, 3)",
+        torch=said,
+    )  # fmt: skip
+
+
+def negative(name: str, shape: Sequence[int]) -> RuntimeFault:
+    """The error of a negative size."""
+    wrong = next(n for n in shape if n < 0)
+    said = f"Trying to create tensor with negative dimension {wrong}: {list(shape)}"
+    if name == "zeros":
+        said = "zeros: Dimension size must be non-negative."
+    elif name == "eye":
+        said = f"n must be greater or equal to 0, got {wrong}"
+    elif name == "linspace":
+        said = "number of steps must be non-negative"
+    return RuntimeFault("E0303", f"a size cannot be negative: {wrong}", torch=said)
+
+
+def no_tensor(name: str, value: Any) -> TypeFault:
+    """The error of ``zeros_like`` and kin for what is no tensor."""
+    return TypeFault(
+        "E0303",
+        f"{name} needs a tensor, got {type(value).__name__}",
+        help="tensor([...]) makes a tensor of a list",
+        torch=f"{name}(): argument 'input' (position 1) must be Tensor, not {kind_of(value)}",
+    )

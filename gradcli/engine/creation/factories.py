@@ -1,0 +1,372 @@
+"""Making tensors: from data, filled, and ranges; ``drawing`` makes those of random numbers.
+
+Every size is charged against the memory budget before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.creation import errors as words
+from gradcli.engine.dtypes import DType, dtype_of, to_dtype
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.memory_budget import charge_shape
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
+    """A leaf made of a copy of ``data``: a number, nested lists, an array or a Tensor.
+
+    Python floats become the default dtype (float32), whole numbers int64, booleans bool; arrays
+    keep theirs. Raises ValueFault (E0303) for ragged lists, TypeFault for what is no number.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.tensor([[1.0, 2.0], [3.0, 4.0]]).shape
+        gradcli.Size([2, 2])
+    """
+    wanted = None if dtype is None else to_dtype(dtype)
+    if isinstance(data, Tensor):
+        array, found = data.array, data.dtype
+    elif isinstance(data, np.ndarray | np.generic):
+        array, found = data, dtype_of(data)
+    else:
+        array, found = _from_lists(data)
+    target = wanted or found
+    if target is not found and target.kind == found.kind == 1:
+        _check_range(array, target)
+    array = np.array(array, dtype=target.numpy)
+    return finish(array[()] if not array.ndim else array, target, requires_grad, device)
+
+
+def _check_range(array: Any, target: DType) -> None:
+    """Raise RuntimeFault (E0303) where a narrow whole number has no room; unsigned ones wrap."""
+    if not isinstance(array, Tensor) and np.size(array):
+        info = np.iinfo(target.numpy)
+        least = -int(info.max) if info.min == 0 else int(info.min)
+        if array.max() > info.max or array.min() < least:
+            raise words.does_not_hold(target.name)
+
+
+def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
+    if isinstance(data, list | tuple):
+        data = _plain(data)
+    try:
+        array = np.array(data)
+    except (ValueError, OverflowError):
+        raise words.no_data(data) from None
+    kind = array.dtype.kind
+    if kind == "f" or not array.size:
+        return array, dtypes.get_default_dtype()
+    if kind == "c":
+        return array, dtypes.number_dtype(1j)
+    if kind == "b":
+        return array, dtypes.bool_
+    if kind == "i":
+        return array, dtypes.int64
+    fault = words.no_data(data)
+    if not words.of_wide_numbers(data, fault):
+        raise fault
+    return np.array(data, np.float64), dtypes.get_default_dtype()
+
+
+def _plain(data: list | tuple) -> list:
+    """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative."""
+    out: list = []
+    work = [(data, out, 1)]
+    while work:
+        source, target, depth = work.pop()
+        if depth > 64:
+            raise ValueFault("E0303", "a tensor has at most 64 dimensions")
+        for value in source:
+            if isinstance(value, list | tuple):
+                target.append([])
+                work.append((value, target[-1], depth + 1))
+            else:
+                if isinstance(value, Tensor):
+                    if value.array.size != 1:
+                        raise words.several_entries()
+                    value = value.item()
+                target.append(value)
+    return out
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    """A tensor that shares memory with ``array``: a write to one shows in the other."""
+    if not isinstance(array, np.ndarray):
+        raise TypeFault("E0303", f"expected np.ndarray (got {type(array).__name__})")
+    return wrap(array, dtype_of(array))
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """``data`` as a tensor, sharing memory where that is possible."""
+    if device is not None:
+        return as_tensor(data, dtype).to(device=device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if isinstance(data, np.ndarray) and (dtype is None or to_dtype(dtype).numpy == data.dtype):
+        return from_numpy(data)
+    return tensor(data, dtype=dtype)
+
+
+def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
+    """The shape that a creator was given, as numbers or in one tuple.
+
+    ``name`` is the creator's, for the message. Raises RuntimeFault or TypeFault for what is none.
+    """
+    given = sizes
+    if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+        sizes = tuple(sizes[0])
+    shape = []
+    for n in sizes:
+        try:
+            shape.append(n.__index__())
+        except (AttributeError, TypeError):
+            raise words.no_size(name, given, n) from None
+    if shape and min(shape) < 0:
+        raise words.negative(name, shape)
+    return tuple(shape)
+
+
+def requiring(out: Tensor, wanted: Any) -> Tensor:
+    """``out`` as a leaf that requires a gradient. Raises RuntimeFault (E0404) for whole numbers."""
+    try:
+        return out.requires_grad_(wanted)
+    except RuntimeFault as fault:
+        if fault.torch:
+            fault.torch = "Only Tensors of floating point and complex dtype can require gradients"
+        raise
+
+
+def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) -> Tensor:
+    """A tensor around a new array, on its device, as a leaf where that was asked for."""
+    out = wrap(array, dtype)
+    if device is not None:
+        out = out.to(device=device)
+    return out if requires_grad is False else requiring(out, requires_grad)
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
+    """A tensor of shape ``size`` with one value everywhere."""
+    shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
+    charge_shape(shape, target.itemsize)
+    return finish(np.full(shape, fill_value, target.numpy)[()], target, requires_grad, device)
+
+
+def _filled(value: int) -> Any:
+    def create(
+        *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None,
+    ) -> Tensor:  # fmt: skip
+        if size is not None and sizes:
+            raise TypeFault("E0302", f"{create.__name__}() got its size twice")
+        shape = sizes_of(sizes if size is None else (size,), create.__name__)
+        target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+        charge_shape(shape, target.itemsize)
+        make = np.ones if value else np.zeros
+        return finish(make(shape, target.numpy)[()], target, requires_grad, device)
+
+    create.__name__ = "ones" if value else "zeros"
+    create.__doc__ = f"A tensor of {create.__name__}: ``{create.__name__}(2, 3)``."
+    return create
+
+
+ones = _filled(1)
+zeros = _filled(0)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
+    """The identity matrix, or its n by m part."""
+    shape = sizes_of((n, n if m is None else m), "eye")
+    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    charge_shape(shape, target.itemsize)
+    return finish(np.eye(*shape, dtype=target.numpy), target, requires_grad, device)
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
+    """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
+    if end is None:
+        start, end = 0, start
+    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
+    if step == 0 or (end - start) * step < 0:
+        raise RuntimeFault(
+            "E0303",
+            "upper bound and lower bound inconsistent with step sign"
+            if step
+            else "step must be nonzero",
+            help=f"from {start} to {end} needs a {'positive' if end > start else 'negative'} step",
+        )
+    whole = all(isinstance(v, int) for v in (start, end, step))
+    target = (
+        (dtypes.int64 if whole else dtypes.get_default_dtype())
+        if dtype is None
+        else to_dtype(dtype)
+    )
+    charge_shape((max(0, -(-(end - start) // step)),), target.itemsize)
+    if target.kind == 2:
+        count = math.ceil((end - start) / step)
+        # NumPy's arange adds up a step that was rounded: of -1, 1, 0.1 it makes no 0.
+        numbers = start + step * np.arange(count)
+    else:
+        numbers = np.arange(start, end, step)
+    return finish(numbers.astype(target.numpy), target, requires_grad, device)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
+    """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
+    (count,) = sizes_of((steps,), "linspace")
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    charge_shape((count,), target.itemsize)
+    numbers = np.linspace(start, end, count).astype(target.numpy)
+    return finish(numbers, target, requires_grad, device)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:
+    """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
+    powers = linspace(start, end, steps, dtype="float64").array
+    target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+    return finish((base**powers).astype(target.numpy), target, requires_grad, device)
+
+
+def like(make: Any) -> Any:
+    """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``."""
+
+    def create(
+        input: Tensor,
+        *value: Any,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        **named: Any,
+    ) -> Any:
+        if not isinstance(input, Tensor):
+            raise words.no_tensor(create.__name__, input)
+        kept = input.dtype if dtype is None else dtype
+        return make(
+            tuple(input.shape), *value, dtype=kept, requires_grad=requires_grad, device=device,
+            **named,
+        )  # fmt: skip
+
+    create.__name__ = f"{make.__name__}_like"
+    create.__doc__ = f"``{make.__name__}`` with the shape and the dtype of ``input``."
+    return create
+
+
+empty = _filled(0)
+empty.__name__ = "empty"
+empty.__doc__ = "A tensor to be written to: zeros, so that nothing uninitialised is ever read."
+full_like, empty_like, zeros_like, ones_like = map(like, (full, empty, zeros, ones))
+
+
+def complex_of(real: Tensor, imag: Tensor) -> Tensor:
+    """A complex tensor from its parts; ``gradcli.complex``. Raises RuntimeFault (E0309)."""
+    if isinstance(real, Tensor) and isinstance(imag, Tensor):
+        kinds = real.dtype.scalar_name, imag.dtype.scalar_name
+        if real.dtype.kind != 2 or imag.dtype.kind != 2:
+            raise RuntimeFault(
+                "E0309",
+                f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and "
+                f"{kinds[1]}",
+            )
+        if kinds[0] != kinds[1]:
+            raise RuntimeFault(
+                "E0309",
+                f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
+                "second argument",
+            )
+    return real + imag * 1j
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """The places on and below a diagonal, as two rows of indices."""
+    charge_shape((3, row, col))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    places = np.stack(np.tril_indices(row, offset, col)).astype(target.numpy)
+    return finish(places, target, False, device)
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None
+) -> Tensor:
+    """The places on and above a diagonal, as two rows of indices."""
+    charge_shape((3, row, col))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    places = np.stack(np.triu_indices(row, offset, col)).astype(target.numpy)
+    return finish(places, target, False, device)
+
+
+def typed(dtype: DType, name: str) -> Any:
+    """The old constructor of one dtype: ``IntTensor([1, 2])``, or of a shape, ``IntTensor(2)``."""
+
+    def create(*data: Any) -> Tensor:
+        if data and all(isinstance(d, int) for d in data):
+            return zeros(*data, dtype=dtype)
+        return tensor(data[0] if data else [], dtype=dtype)
+
+    create.__name__ = name
+    create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
+    create.dtype = dtype  # x.type(DoubleTensor)
+    return create
+
+
+TYPED = {
+    name: typed(dtype, name)
+    for name, dtype in (
+        ("FloatTensor", dtypes.float32), ("DoubleTensor", dtypes.float64),
+        ("HalfTensor", dtypes.float16), ("LongTensor", dtypes.int64), ("IntTensor", dtypes.int32),
+        ("ShortTensor", dtypes.int16), ("CharTensor", dtypes.int8), ("ByteTensor", dtypes.uint8),
+        ("BoolTensor", dtypes.bool_),
+    )
+}  # fmt: skip
+"""PyTorch's typed constructors by name."""

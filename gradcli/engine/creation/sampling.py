@@ -1,0 +1,315 @@
+"""Random numbers: new tensors of them, choices, numbers written in place, the one generator.
+
+The words of the generator become numbers as they do in PyTorch on a CPU without Intel's library:
+
+    bernoulli    a uniform number below p: of float64 for one p, else of the dtype of the p's
+    exponential  -log1p(-u) / rate, u of float64
+    multinomial  with replacement: a uniform number placed among the cumulative weights
+                 without: the largest of weight / exponential, all categories at once
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.creation import generator as random
+from gradcli.engine.creation.factories import finish, like, requiring, sizes_of
+from gradcli.engine.creation.generator import manual_seed as manual_seed
+from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.torch_messages import not_a
+
+# ---- New tensors ---------------------------------------------------------------------------------
+
+
+def drawn(
+    draw: str, shape: tuple[int, ...], target: DType, generator: Any, *of: float,
+    requires_grad: bool = False, device: Any = None,
+) -> Tensor:  # fmt: skip
+    """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
+
+    def make(shape: tuple) -> Tensor:
+        charge_shape(shape)
+        source = generator or random.generator()
+        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
+        return finish(
+            numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
+        )
+
+    return random.drawn[-1](make, shape) if random.drawn else make(shape)
+
+
+def _drawing(draw: str) -> Any:
+    def create(
+        *size: Any,
+        dtype: Any = None,
+        requires_grad: bool = False,
+        device: Any = None,
+        generator: Any = None,
+    ) -> Tensor:
+        target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+        return drawn(
+            draw, sizes_of(size, create.__name__), target, generator,
+            requires_grad=requires_grad, device=device,
+        )  # fmt: skip
+
+    return create
+
+
+rand = _drawing("uniform")
+rand.__name__ = "rand"
+rand.__doc__ = "Random numbers, uniform in [0, 1)."
+randn = _drawing("normal")
+randn.__name__ = "randn"
+randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
+
+
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    requires_grad: bool = False,
+    device: Any = None,
+    generator: Any = None,
+) -> Tensor:
+    """Random numbers, normal with the mean and the standard deviation given."""
+    if size is None:
+        given = mean if isinstance(mean, Tensor) else std
+        size = given.shape if isinstance(given, Tensor) else ()
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
+    if isinstance(mean, Tensor) or isinstance(std, Tensor):
+        out = randn(tuple(size), device=device, generator=generator) * std + mean
+    else:
+        target = dtypes.get_default_dtype()
+        out = drawn("normal", sizes_of((size,)), target, generator, mean, std, device=device)
+    return requiring(out, True) if requires_grad else out
+
+
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
+    device: Any = None,
+    generator: Any = None,
+) -> Tensor:
+    """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
+    if size is None:
+        low, high, size = 0, low, high
+    if not isinstance(size, tuple | list):
+        raise not_a("tuple of ints", "randint", "size", 2, size, "write randint(0, 10, (2, 3))")
+    shape = sizes_of((tuple(size),))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    charge_shape(shape)
+    if high <= low:
+        raise RuntimeFault(
+            "E0303",
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
+            help="write randint(0, 10, (2, 3))",
+        )
+    numbers = (generator or random.generator()).integers(low, high, math.prod(shape))
+    return finish(numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device)
+
+
+def randperm(
+    n: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
+    """The whole numbers below ``n`` in a random order."""
+    (count,) = sizes_of((n,))
+    charge_shape((count,))
+    target = dtypes.int64 if dtype is None else to_dtype(dtype)
+    numbers = (generator or random.generator()).permutation(count).astype(target.numpy)
+    return finish(numbers, target, requires_grad, device)
+
+
+rand_like, randn_like = like(rand), like(randn)
+
+
+# ---- Choices -------------------------------------------------------------------------------------
+
+
+def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability that each entry says (or ``p``), else 0.
+
+    Raises RuntimeFault (E0304) for a number that is no probability.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
+        tensor([0., 1.])
+    """
+    chance = input.detach() if p is None else p
+    one = not isinstance(chance, Tensor)
+    low, high = (chance, chance) if one else (chance.min().item(), chance.max().item())
+    if not (low >= 0 and high <= 1):
+        raise RuntimeFault(
+            "E0304", f"Expected p_in >= 0 && p_in <= 1 to be true, got {low if low < 0 else high}"
+        )
+    wide = one or chance.dtype is float64
+    numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
+    return (numbers < chance).to(input.dtype)
+
+
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Tensor:
+    """``num_samples`` places for each row of weights, chosen with those weights.
+
+    Raises RuntimeFault (E0304) for more places than there are, or for weights that cannot be ones.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.multinomial(gradcli.tensor([0.0, 1.0, 0.0]), 1)
+        tensor([1])
+    """
+    weights = input.detach().array
+    places = weights.shape[-1] if weights.ndim else 0
+    if num_samples < 1:
+        raise RuntimeFault("E0304", "cannot sample n_sample <= 0 samples")
+    if not replacement and num_samples > places:
+        raise RuntimeFault(
+            "E0304", "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if not np.all(np.isfinite(weights)) or np.any(weights < 0):
+        raise RuntimeFault(
+            "E0304", "probability tensor contains either `inf`, `nan` or element < 0"
+        )
+    if np.any(np.sum(weights, -1) <= 0):
+        raise RuntimeFault("E0304", "invalid multinomial distribution (sum of probabilities <= 0)")
+    rows = weights.shape[:-1]
+    charge_shape((*rows, num_samples))
+    if replacement and num_samples > 1:
+        source = generator or random.generator()
+        numbers = source.uniform(math.prod(rows) * num_samples, True).reshape(-1, num_samples)
+        heights = np.cumsum(weights.reshape(-1, places).astype(np.float64), -1)
+        heights /= heights[:, -1:]
+        chosen = [np.searchsorted(h, u) for h, u in zip(heights, numbers, strict=True)]
+        return wrap(np.reshape(np.array(chosen, np.int64), (*rows, num_samples)), int64)
+    waits = _waits(tuple(input.shape), 1.0, input.dtype, generator).array
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = weights / waits
+    order = np.argsort(-scores, -1, kind="stable")[..., :num_samples]
+    return wrap(order.astype(np.int64), int64)
+
+
+def _waits(shape: tuple, rate: float, dtype: DType, generator: Any) -> Tensor:
+    """Exponentially distributed numbers."""
+    numbers = rand(shape, dtype=float64, generator=generator)
+    return (-(-numbers).log1p() / rate).to(dtype)
+
+
+# ---- Methods that write in place -----------------------------------------------------------------
+
+
+def _numbers(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, int | float):
+            raise TypeFault("E0303", f"{name} needs numbers, got a {type(value).__name__}")
+
+
+def uniform_(self: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Write uniform numbers in [low, high)."""
+    _numbers("uniform_", low, high)
+    if low > high:
+        said = f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        raise RuntimeFault("E0304", said)
+    shape = tuple(self.shape)
+    return self.copy_(drawn("uniform", shape, self.dtype, generator, low, high))
+
+
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Write normal numbers."""
+    _numbers("normal_", mean, std)
+    if std < 0:
+        raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
+    shape = tuple(self.shape)
+    return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std))
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Write 1 with probability ``p``, else 0."""
+    return self.copy_(bernoulli(self, p, generator=generator))
+
+
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Write exponentially distributed numbers of rate ``lambd``."""
+    return self.copy_(_waits(tuple(self.shape), lambd, self.dtype, generator))
+
+
+def cauchy_(
+    self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None
+) -> Tensor:
+    """Write numbers of the Cauchy distribution."""
+    numbers = rand(tuple(self.shape), dtype=float64, generator=generator)
+    return self.copy_((math.pi * (numbers - 0.5)).tan() * sigma + median)
+
+
+def log_normal_(
+    self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None
+) -> Tensor:
+    """Write numbers whose logarithm is normal."""
+    shape = tuple(self.shape)
+    return self.copy_(drawn("normal", shape, self.dtype, generator, mean, std).exp())
+
+
+def random_(
+    self: Tensor, low: int | None = None, high: int | None = None, *, generator: Any = None
+) -> Tensor:
+    """Write whole numbers from ``low`` (0) up to but without ``high``.
+
+    Without bounds: any that the element type holds, for floats any that it holds exactly.
+    """
+    if low is None:
+        high = _WHOLE.get(self.dtype.name) or np.iinfo(self.dtype.numpy).max + 1
+    if high is None:
+        low, high = 0, low
+    return self.copy_(randint(low or 0, high, tuple(self.shape), generator=generator))
+
+
+_WHOLE = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2}
+
+
+# ---- The process's generator ---------------------------------------------------------------------
+
+
+def get_rng_state() -> Tensor:
+    """The state of the random numbers, as bytes that ``set_rng_state`` takes back."""
+    return random.generator().get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go back to a state that ``get_rng_state`` gave."""
+    random.generator().set_state(new_state)
+
+
+def initial_seed() -> int:
+    """The seed that the random numbers started from."""
+    return random.generator().initial_seed()
+
+
+def seed() -> int:
+    """Start the random numbers from a seed that the system gives, and return it."""
+    return random.generator().manual_seed(random.system_seed()).initial_seed()
+
+
+def install() -> None:
+    """Put the methods on Tensor. Called once, when the engine is loaded."""
+    for method in (
+        uniform_, normal_, bernoulli_, exponential_, cauchy_, log_normal_, random_, bernoulli,
+        multinomial,
+    ):  # fmt: skip
+        setattr(Tensor, method.__name__, method)
+
+
+install()

@@ -1,0 +1,1 @@
+"""Custom functions: ``Function``, its ``ctx`` and its node in the graph."""

@@ -1,0 +1,127 @@
+"""``ctx``: what the forward of a custom function leaves for its backward.
+
+Tensors go through ``save_for_backward``, which notes their versions and frees them with the graph;
+anything else may be an attribute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import Freed, changed, freed
+from gradcli.engine.record.apply import saves_inference
+from gradcli.engine.tensor.storage import Version
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import TypeFault
+
+
+class Context:
+    """The first argument of forward and backward; what the user leaves on it is its __dict__."""
+
+    # Names of our own that no user's attribute has.
+    __slots__ = (
+        "__dict__", "__weakref__", "_gradcli_dirty", "_gradcli_fixed", "_gradcli_materialize",
+        "_gradcli_node", "_gradcli_to_save", "needs_input_grad",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.needs_input_grad: tuple[bool, ...] = ()
+        self._gradcli_to_save: tuple = ()
+        self._gradcli_dirty: tuple = ()
+        self._gradcli_fixed: tuple = ()
+        self._gradcli_materialize = True
+        self._gradcli_node: Any = None  # a weak reference: the node holds this
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keep tensors (or None) for backward, where ``saved_tensors`` gives them back."""
+        for i, t in enumerate(tensors):
+            if t is not None and not isinstance(t, Tensor):
+                raise TypeFault(
+                    "E0412",
+                    f"save_for_backward can only save variables, but argument {i} is of type "
+                    f"{type(t).__name__}",
+                    help="keep what is no tensor as an attribute: ctx.k = k",
+                )
+        self._gradcli_to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Accepted for programs that use it: jvp reads ``saved_tensors`` too."""
+        if not self._gradcli_to_save:
+            self.save_for_backward(*tensors)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say that forward wrote to these inputs in place; they must be returned."""
+        self._only_tensors(tensors, "mark_dirty can only accept variables, but argument")
+        self._gradcli_dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say that no gradient flows to these outputs."""
+        self._only_tensors(
+            tensors, "mark_non_differentiable only accepts variable arguments, but got"
+        )
+        self._gradcli_fixed = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for outputs not used."""
+        self._gradcli_materialize = bool(value)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What ``save_for_backward`` kept. Raises E0401 (freed) and E0402 (written to)."""
+        node = None if self._gradcli_node is None else self._gradcli_node()
+        if node is None:
+            return tuple(self._gradcli_to_save)
+        if node.saved.__class__ is Freed:
+            raise freed(node)
+        return tuple(node.saved.unpacked(node)) if node.saved else ()
+
+    @staticmethod
+    def _only_tensors(values: tuple, message: str) -> None:
+        for value in values:
+            if not isinstance(value, Tensor):
+                raise TypeFault("E0412", f"{message} {type(value).__name__}")
+
+
+class Store(tuple):
+    """What a node keeps in ``saved``: to the engine one entry without a value.
+
+    The engine lets go of the whole when backward has run. An output is kept as its array alone,
+    because the Tensor points at the node and a way back would be a cycle.
+    """
+
+    def __new__(cls, tensors: tuple, outputs: dict[int, tuple[int, Tensor]]) -> Store:
+        store = super().__new__(cls, (None,))
+        store.entries = [None if t is None else _entry(t, outputs) for t in tensors]
+        return store
+
+    def unpacked(self, node: Any) -> list[Tensor | None]:
+        """The saved tensors, outputs attached to their own node again."""
+        return [None if entry is None else _unpacked(entry, node) for entry in self.entries]
+
+
+def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
+    """The tensor or its array, which output it is, and the version it has now."""
+    if t.is_inference():
+        raise saves_inference()
+    number, kept = outputs.get(id(t), (None, t))
+    if mode.saving:
+        from gradcli.engine.record.saved_tensor_hooks import PackedTensor
+
+        return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0
+    version = kept._meta().version
+    value = kept if number is None else (kept.array, kept.dtype)
+    return value, number, version, version.number
+
+
+def _unpacked(entry: tuple, node: Any) -> Tensor:
+    value, number, version, then = entry
+    if version.number != then:
+        shape = list((value if number is None else value[0]).shape)
+        what = "a tensor" if number is None else f"output {number}"
+        dtype, edge = (value.dtype, value.edge) if number is None else (value[1], node)
+        raise changed(f"{what} of shape {shape}", node, version, then, (shape, dtype, edge))
+    if not isinstance(value, Tensor | tuple):  # packed by a hook
+        value = value.tensor()
+        return value if number is None else wrap(value.array, value.dtype, node.port(number))
+    return value if number is None else wrap(*value, node.port(number))

@@ -1,0 +1,177 @@
+"""Custom functions: a forward and a backward of the user's own, as one node of the graph.
+
+    class Cube(Function):                          cube = function_record("Cube", forward, backward)
+        @staticmethod                              y = cube.apply(x)
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**3
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 3 * x**2 * g
+
+How such a function is run and recorded is in ``function_node``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradcli.engine.custom_function.context import Context
+from gradcli.engine.custom_function.node import FunctionNode, call
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
+
+
+class Function:
+    """A differentiable operation with a derivative of its own.
+
+    Subclass it with static ``forward(ctx, *args)`` and ``backward(ctx, *gradients)``, or with
+    ``forward(*args)``, ``setup_context(ctx, inputs, output)`` and ``backward``; call ``apply``.
+    Backward returns one gradient for each argument of forward, None where there is none. Raises
+    RuntimeFault: E0411 (gradients that do not fit), E0412 (tensors marked or saved against the
+    rules).
+
+    Example:
+        >>> import gradcli
+        >>> class Cube(gradcli.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x**3
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, g):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 3 * x**2 * g
+        >>> x = gradcli.tensor(2.0, requires_grad=True)
+        >>> y = Cube.apply(x)
+        >>> y.backward()
+        >>> y, x.grad
+        (tensor(8., grad_fn=<CubeBackward>), tensor(12.))
+    """
+
+    setup_context: Any = None
+    jvp: Any = None
+    vmap: Any = None
+    generate_vmap_rule = False
+
+    def __init__(self) -> None:
+        raise RuntimeFault(
+            "E0412",
+            f"{type(self).__name__} should not be instantiated: its methods are static",
+            help=f"write {type(self).__name__}.apply(x)",
+        )
+
+    @staticmethod
+    def forward(*args: Any) -> Any:
+        """What the function computes; to be written by the subclass."""
+        raise UnwrittenFault(
+            "E0412",
+            "You must implement the forward function for custom autograd.Function.",
+            help="write @staticmethod def forward(ctx, x): ...",
+        )
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """The gradients of the arguments; to be written by the subclass."""
+        raise UnwrittenFault(
+            "E0412",
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD.",
+            help="write @staticmethod def backward(ctx, g): ...",
+        )
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """The function of ``args``, recorded where one of them requires a gradient."""
+        return call(cls, args)
+
+
+class FunctionRecord:
+    """A custom function as a record of plain functions; made by ``function_record``."""
+
+    __slots__ = (
+        "__name__", "backward", "forward", "generate_vmap_rule", "jvp", "setup_context", "vmap",
+    )  # fmt: skip
+
+    def __init__(
+        self, name: str, forward: Callable, backward: Callable,
+        setup_context: Callable | None = None, jvp: Callable | None = None,
+        vmap: Callable | None = None, generate_vmap_rule: bool = False,
+    ) -> None:  # fmt: skip
+        self.__name__ = name
+        self.forward = forward
+        self.backward = backward
+        self.setup_context = setup_context
+        self.jvp = jvp
+        self.vmap = vmap
+        self.generate_vmap_rule = generate_vmap_rule
+
+    def apply(self, *args: Any) -> Any:
+        """The function of ``args``, recorded where one of them requires a gradient."""
+        return call(self, args)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
+
+
+def function_record(
+    name: str, forward: Callable[..., Any], backward: Callable[..., Any], **more: Any
+) -> FunctionRecord:
+    """A custom function made of plain functions, without a Python class.
+
+    Its ``apply`` is ``Function.apply``; ``forward(ctx, *args)``, ``backward(ctx, *gradients)`` and
+    further ``setup_context``, ``jvp`` and ``vmap`` are as there, and ``ctx`` takes any attribute.
+    """
+    return FunctionRecord(name, forward, backward, **more)
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward that cannot itself be differentiated: a second derivative is an error.
+
+    Below ``@staticmethod``, as in PyTorch. The error (E0413) comes when a gradient is asked for,
+    not before.
+    """
+    import functools
+
+    @functools.wraps(backward)
+    def wrapped(ctx: Any, *gradients: Any) -> Any:
+        before = mode.grad
+        mode.grad = False
+        try:
+            result = backward(ctx, *gradients)
+        finally:
+            mode.grad = before
+        if not before or all(g is None or g.edge is None for g in gradients):
+            return result
+        several = isinstance(result, tuple)
+        guarded = tuple(
+            _ended(r, gradients) if isinstance(r, Tensor) else r
+            for r in (result if several else (result,))
+        )
+        return guarded if several else guarded[0]
+
+    return wrapped
+
+
+def _ended(r: Tensor, gradients: Sequence[Any]) -> Tensor:
+    """``r`` behind a node that refuses to be differentiated."""
+    edges = tuple(g.edge for g in gradients if isinstance(g, Tensor))
+    node = FunctionNode(_ONCE, Context(), edges, (True,) * len(edges))
+    node.outputs = [(r.array.shape, r.dtype)]
+    node.shape, node.dtype = node.outputs[0]
+    return wrap(r.array, r.dtype, node)
+
+
+def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
+    raise RuntimeFault(
+        "E0413",
+        "trying to differentiate twice a function that was marked with @once_differentiable",
+        help="write its backward with tensor operations and take the mark away",
+    )
+
+
+_ONCE = FunctionRecord("DelayedError", _refuse_twice, _refuse_twice)

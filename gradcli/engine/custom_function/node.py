@@ -1,0 +1,349 @@
+"""The node of a custom function: running forward, placing its outputs, calling its backward.
+
+Forward runs with recording off, on the user's own tensors. Backward is given Tensors; under
+``create_graph=True`` it is recorded, so a backward written with tensor operations has derivatives
+of any order. The meaning of every corner (a returned input, writes in place, missing gradients) is
+PyTorch's.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.backward.cotangents import cast
+from gradcli.engine.custom_function.context import Context, Store
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import (
+    EMPTY,
+    AccumulateGrad,
+    Cotangents,
+    Node,
+    Output,
+    Part,
+    next_number,
+)
+from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.inplace import take_into_base
+from gradcli.engine.source_location import mark
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.operator import OPERATORS
+
+_OPERATION = Part("function", "function")
+
+
+class FunctionNode(Node):
+    """The node of one call of a custom function. Its edges are those of the tensor arguments."""
+
+    __slots__ = ("arguments", "ctx", "definition", "outputs", "ports", "shown")
+    op = _OPERATION
+    only = None
+
+    def __init__(self, definition: Any, ctx: Context, edges: tuple, arguments: tuple) -> None:
+        self.definition = definition
+        self.ctx = ctx
+        self.edges = edges
+        self.arguments = arguments  # for each argument of the call whether it is a tensor
+        self.outputs: list[tuple | None] = []  # shape and dtype of each, None for what is no tensor
+        self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
+        self.shown: Any = None  # a weak reference to the ShownNode that a user holds
+        self.saved = EMPTY
+        self.seq = next_number()
+        self.shape = ()
+        self.dtype = next((e.dtype for e in edges if e is not None), None)
+        self.extra = None
+
+    def name(self) -> str:
+        """The function's name and Backward."""
+        return f"{self.definition.__name__}Backward"
+
+    def dressed(self) -> ShownNode:
+        """What the user sees of it: the same as long as someone holds it."""
+        found = None if self.shown is None else self.shown()
+        if found is None:
+            found = object.__new__(shown_class(self.name()))
+            object.__setattr__(found, "_gradcli_node", self)
+            self.shown = weakref.ref(found)
+        return found
+
+    def port(self, number: int) -> Node:
+        """The graph's edge for output ``number``: this node, or one Output of several."""
+        if len(self.outputs) == 1:
+            return self
+        reference = self.ports.get(number)
+        found = None if reference is None else reference()
+        if found is None:
+            shape, dtype = self.outputs[number]
+            found = Output(self, number, len(self.outputs), shape, dtype)
+            self.ports[number] = weakref.ref(found)
+        return found
+
+    @staticmethod
+    def pull(node: FunctionNode, g: Any) -> tuple:
+        """The user's backward: cotangents of the outputs to those of the tensor arguments."""
+        parts = g.parts if g.__class__ is Cotangents else (g,)
+        given = [
+            _as_given(part, output, node.ctx._gradcli_materialize)
+            for part, output in zip(parts, node.outputs, strict=True)
+        ]
+        result = node.definition.backward(node.ctx, *given)
+        return _checked(node, list(result) if isinstance(result, tuple) else [result])
+
+
+class ShownNode(Node):
+    """A FunctionNode as its user sees it: in PyTorch the node is ctx, and has what was left there.
+
+    The engine's own attributes keep their names on the node that this stands for, whatever a user
+    calls his: ``ctx.shape``, ``ctx.seq``, ``ctx.saved``.
+    """
+
+    __slots__ = ("_gradcli_node",)
+    op = _OPERATION
+
+    def __getattribute__(self, name: str) -> Any:
+        node = _NODE_OF(self)
+        own = node.ctx.__dict__
+        if name in own and name not in _FIXED:
+            return own[name]
+        if name in _PUBLIC or name[:2] == "__":
+            return getattr(node, name)
+        try:
+            return getattr(node.ctx, name)
+        except AttributeError:
+            said = f"{node.name()!r} object has no attribute {name!r}"
+            raise AttributeError(said, name=name, obj=self) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(_NODE_OF(self).ctx, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(_NODE_OF(self).ctx, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*_PUBLIC, *dir(_NODE_OF(self).ctx)})
+
+    def __repr__(self) -> str:
+        return f"<gradcli.autograd.function.{_NODE_OF(self).name()} object at {id(self):#x}>"
+
+    def __gradcli_node__(self) -> FunctionNode:
+        """The node of the graph."""
+        return _NODE_OF(self)
+
+
+_NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
+_FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
+_PUBLIC = frozenset((*_FIXED, "name", "register_hook", "register_prehook")) - {"saved_tensors"}
+
+
+@functools.lru_cache(maxsize=256)
+def shown_class(name: str) -> type[ShownNode]:
+    """A class for a function's nodes, so that ``type(y.grad_fn)`` prints as PyTorch's does."""
+    return type(name, (ShownNode,), {"__slots__": (), "__module__": "gradcli.autograd.function"})
+
+
+def _as_given(part: Any, output: tuple | None, materialize: bool) -> Tensor | None:
+    if part is None:
+        if output is None or not materialize:
+            return None
+        shape, dtype = output
+        return wrap(np.zeros(shape, dtype.numpy)[()], dtype)
+    return part if isinstance(part, Tensor) else wrap(part, output[1])
+
+
+def _checked(node: FunctionNode, result: list) -> tuple:
+    """The gradients that backward returned, one for each edge, in its shape and element type."""
+    name, expected = node.name(), len(node.arguments)
+    while len(result) > expected and result[-1] is None:
+        result.pop()
+    if len(result) != expected:
+        raise RuntimeFault(
+            "E0411",
+            f"function {name} returned an incorrect number of gradients (expected {expected}, got "
+            f"{len(result)})",
+            help="return one gradient for each argument of forward, None for those without",
+        )
+    pulled = []
+    for position, (r, is_tensor) in enumerate(zip(result, node.arguments, strict=True)):
+        if not is_tensor:
+            if r is not None:
+                raise RuntimeFault(
+                    "E0411",
+                    f"function {name} returned a gradient different than None at position "
+                    f"{position + 1}, but the corresponding forward input was not a Variable",
+                    help="return None there",
+                )
+            continue
+        edge = node.edges[len(pulled)]
+        if r is not None and not isinstance(r, Tensor):
+            raise RuntimeFault(
+                "E0411",
+                f"expected Variable or None (got {type(r).__name__})",
+                help="backward returns tensors; tensor(2.0) makes one of a number",
+            )
+        pulled.append(None if r is None or edge is None else _fitted(r, edge, name, len(pulled)))
+    return tuple(pulled)
+
+
+def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
+    have, want = r.array.shape, edge.shape
+    if have != want:
+        lead = len(have) - len(want)
+        if lead < 0 or any(n not in (1, m) for n, m in zip(want, have[lead:], strict=True)):
+            raise RuntimeFault(
+                "E0411",
+                f"Function {name} returned an invalid gradient at index {index} - got {list(have)} "
+                f"but expected shape compatible with {list(want)}",
+                help="a gradient has the shape of the input it belongs to",
+            )
+        r = OPERATORS["sum_to"](r, want)
+    r = cast(r, edge.dtype)
+    return r if mode.grad else r.array
+
+
+def call(definition: Any, args: tuple) -> Any:
+    """Run ``definition.forward`` on ``args`` and record it as one node.
+
+    ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
+    forward takes ctx itself).
+    """
+    args = _bound(definition, args)
+    chosen = max(args, key=_rank, default=None)
+    if _rank(chosen) > 1:
+        if not hasattr(chosen, "__gradcli_function__"):
+            raise TypeFault(
+                "E0303",
+                f"the custom function {definition.__name__} works on tensors, not on a "
+                f"{type(chosen).__name__}",
+                help="write it with operators, or give it numbers",
+            )
+        return chosen.__gradcli_function__(definition, args)
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    edges = tuple(t.edge for t in tensors)
+    ctx = Context()
+    ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.edge is not None for a in args)
+    recording = mode.grad and any(e is not None for e in edges)
+    before = mode.grad
+    mode.grad = False
+    try:
+        if definition.setup_context is None:
+            result = definition.forward(ctx, *args)
+        else:
+            result = definition.forward(*args)
+            definition.setup_context(ctx, args, result)
+    finally:
+        mode.grad = before
+    outputs = list(result) if isinstance(result, tuple) else [result]
+    node = None
+    if recording:
+        node = FunctionNode(definition, ctx, edges, tuple(isinstance(a, Tensor) for a in args))
+        ctx._gradcli_node = weakref.ref(node)
+    outputs = _wrapped(node, ctx, outputs, tensors, definition)
+    return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+def _rank(value: Any) -> float:
+    return getattr(value, "__gradcli_rank__", 0)
+
+
+def _bound(definition: Any, args: tuple) -> tuple:
+    """With setup_context, arguments that were left out have forward's defaults."""
+    if definition.setup_context is None:
+        return args
+    import inspect
+
+    try:
+        given = inspect.signature(definition.forward).bind(*args)
+    except (TypeError, ValueError):
+        return args
+    given.apply_defaults()
+    return given.args
+
+
+def _wrapped(
+    node: FunctionNode | None, ctx: Context, outputs: list, inputs: list[Tensor], definition: Any
+) -> list:
+    """The outputs with their places in the graph, and what was saved put away."""
+    given = {id(t) for t in inputs}
+    dirty = {id(t) for t in ctx._gradcli_dirty}
+    returned = {id(t) for t in outputs if isinstance(t, Tensor)}
+    if dirty - returned:
+        raise RuntimeFault(
+            "E0412",
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace must all be outputs of the Function.",
+            help="return what you gave to mark_dirty()",
+        )
+    if definition.setup_context is not None and node is not None:
+        _refuse_saved_identity(ctx, given & returned - dirty)
+    if node is not None:
+        node.outputs = [
+            (t.array.shape, t.dtype) if isinstance(t, Tensor) else None for t in outputs
+        ]
+        if len(outputs) == 1 and isinstance(outputs[0], Tensor):
+            node.shape, node.dtype = node.outputs[0]
+        elif len(outputs) == 1:
+            return outputs
+    fixed = {id(t) for t in ctx._gradcli_fixed}
+    made: dict[int, tuple[int, Tensor]] = {}
+    results = []
+    for number, t in enumerate(outputs):
+        if not isinstance(t, Tensor):
+            results.append(t)
+            continue
+        flows = node is not None and id(t) not in fixed and t.dtype.differentiable
+        out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
+        if flows and out is t:
+            made[id(t)] = (number, out)
+        results.append(out)
+    if node is not None and ctx._gradcli_to_save:
+        node.saved = Store(ctx._gradcli_to_save, made)
+        mark(node)
+        ctx._gradcli_to_save = ()
+    return results
+
+
+def _placed(
+    node: FunctionNode | None, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool,
+    count: int,
+) -> Tensor:  # fmt: skip
+    """One output as the caller gets it: itself, or for a returned input a view of it."""
+    if is_dirty and is_input:
+        t._meta().version.bump()
+        if not flows:
+            return t
+        if t.edge.__class__ is AccumulateGrad:
+            raise RuntimeFault(
+                "E0408",
+                "a leaf Variable that requires grad has been used in an in-place operation.",
+                help="give the function x.clone()",
+            )
+        if t.meta.base is not None and count > 1:
+            raise RuntimeFault(
+                "E0412",
+                "If your Function modifies inplace an input that is a view of another Tensor, your "
+                "Function cannot return more than one Tensor.",
+                help="give the function x.clone(), or return the written tensor alone",
+            )
+        t.edge = node.port(number)
+        t.meta.kept = None
+        take_into_base(t)
+        return t
+    if is_input:
+        source, t = t, wrap(t.own_array(), t.dtype)
+        note_view(t, source)
+    t.edge = node.port(number) if flows else None
+    return t
+
+
+def _refuse_saved_identity(ctx: Context, identities: set[int]) -> None:
+    if any(id(t) in identities for t in ctx._gradcli_to_save if t is not None):
+        raise RuntimeFault(
+            "E0412",
+            "A input that has been returned as-is as output is being saved for backward. This is "
+            "not supported if you override setup_context.",
+            help="return and save a view of the input, x.view_as(x), or set up ctx in forward",
+        )

@@ -1,0 +1,1 @@
+"""The recorded graph: nodes, what they are called, what they saved, views."""

@@ -1,0 +1,344 @@
+"""The graph that backward walks: nodes, leaves, and how a node pulls a cotangent back.
+
+    x (leaf) --.
+                mul --> y --> sin --> z          tensors point at nodes through ``Tensor.edge``,
+    w (leaf) --'                                 nodes point at nodes through ``Node.edges``
+
+A function with several results has a port for each, which is a node in the graph too: a tensor or a
+node points at the ``Output``, the Output at the function's node.
+
+    x --> split --> Output 0 --> ...      the cotangents of all outputs meet in one ``Cotangents``
+               `--> Output 1 --> ...      on their way back to the node
+
+A node never holds its own output Tensor (that would be a cycle); where a rule reads ``out`` it
+keeps the raw array. How a node pulls a cotangent back is in ``pulling``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine.dtypes import DType
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
+from gradcli.engine.source_location import here, of, told
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.operator import Operator
+
+next_number = itertools.count().__next__
+"""Sequence numbers: a node is always younger than the nodes it points at."""
+
+
+EMPTY: tuple = ()
+"""``Node.saved`` of a node whose rules read nothing: such a node can run backward twice."""
+
+
+class Extra:
+    """What few nodes have: parameters, hooks, kept gradients, versions, a place in the source."""
+
+    # No slots: what nearly all of them lack stands once, on the class.
+    shapes: tuple | None = None
+    hooks: dict[int, Callable] | None = None  # tensor hooks on the output
+    pre_hooks: dict[int, Callable] | None = None
+    post_hooks: dict[int, Callable] | None = None  # of a leaf: after accumulation
+    node_hooks: dict[int, Callable] | None = None  # those of a leaf's AccumulateGrad
+    kept: Kept | None = None
+    versions: tuple | None = None
+    out_meta: Any = None
+
+    def __init__(self, params: dict[str, Any] | None = None) -> None:
+        self.params = {} if params is None else params
+
+    @property
+    def watched(self) -> bool:
+        """Whether anything looks at the cotangent that arrives here."""
+        return bool(self.hooks or self.pre_hooks or self.kept is not None)
+
+
+class Kept:
+    """Where retain_grad() of a tensor that is no leaf stores its gradient."""
+
+    __slots__ = ("grad",)
+
+    def __init__(self) -> None:
+        self.grad: Any = None
+
+
+class Node:
+    """One recorded operation. ``saved`` holds an entry per input, then the raw output."""
+
+    # ``code`` and ``lasti``, where the user's program was, only where tensors are saved.
+    __slots__ = (
+        "__weakref__", "code", "dtype", "edges", "extra", "lasti", "saved", "seq", "shape",
+    )  # fmt: skip
+    op: Operator
+    pull: Callable[[Node, Any], Any]
+    step: Callable[[Node, Any, dict, Any], None] | None = None  # written out for operators
+    only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
+    masks = False  # chooses between branches
+    number = 0  # which output of its function this is
+    leaf = False  # the end of the graph
+
+    @property
+    def origin(self) -> Node:
+        """The function's own node: what ``grad_fn`` shows."""
+        return self
+
+    def name(self) -> str:
+        """PyTorch's name of the node, for example ``"MulBackward0"``."""
+        return shown_name(self)
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        """The nodes that the inputs came from, with output numbers; (None, 0) for constants."""
+        edges = shown_edges(self)
+        return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
+
+    @property
+    def metadata(self) -> dict:
+        """Room for the user's own notes on this node."""
+        extra = more(self)
+        return extra.params.setdefault("metadata", {})
+
+    def register_hook(self, hook: Callable) -> Handle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after this node ran.
+
+        The hook may replace grad_inputs.
+        """
+        extra = more(self)
+        extra.post_hooks = extra.post_hooks or {}
+        return Handle(extra.post_hooks, hook)
+
+    def register_prehook(self, hook: Callable) -> Handle:
+        """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
+        extra = more(self)
+        extra.pre_hooks = extra.pre_hooks or {}
+        return Handle(extra.pre_hooks, hook)
+
+    def __dir__(self) -> list[str]:
+        """Its attributes, among saved values only those that this node has."""
+        from gradcli.engine.graph.saved_values import named
+
+        return named(self, super().__dir__())
+
+    def __repr__(self) -> str:
+        return f"<{shown_name(self)} object at {id(self):#x}>"
+
+
+class Part:
+    """What stands in an Operator's place on nodes that no operator made: a name, and no rule."""
+
+    __slots__ = ("kind", "name", "params")
+    inputs: tuple = ()
+    rules: tuple = ()
+    variadic = True
+    entrywise = False
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
+        self.params: dict[str, Any] = {}
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: it owns the leaf's gradient."""
+
+    __slots__ = ("grad", "owner")
+
+    op = Part("leaf", "leaf")
+    leaf = True
+
+    def __init__(self, owner: Any) -> None:
+        self.grad: Any = None
+        self.owner = weakref.ref(owner)
+        self.shape = owner.array.shape
+        self.dtype = owner.dtype
+        self.edges = ()
+        self.saved = ()
+        self.seq = next_number()
+        self.extra: Extra | None = None
+
+    def name(self) -> str:
+        """PyTorch's name of it, which alone is C++'s."""
+        return "torch::autograd::AccumulateGrad"
+
+    def register_hook(self, hook: Callable) -> Handle:
+        """Call ``hook((), grad_outputs)`` after the gradient was added."""
+        extra = more(self)
+        extra.node_hooks = extra.node_hooks or {}
+        return Handle(extra.node_hooks, hook)
+
+    @property
+    def variable(self) -> Any:
+        """The leaf, or None once the user let go of it."""
+        return self.owner()
+
+
+class Cotangents:
+    """The cotangents of a node with several outputs, a place for each; None where none arrived."""
+
+    __slots__ = ("parts",)
+    shape = ()  # that of a node with several outputs: the pass sees nothing to fit
+
+    def __init__(self, parts: list) -> None:
+        self.parts = parts
+
+    def __add__(self, other: Cotangents) -> Cotangents:
+        return Cotangents(
+            [
+                b if a is None else a if b is None else a + b
+                for a, b in zip(self.parts, other.parts, strict=True)
+            ]
+        )
+
+
+class Output(Node):
+    """One output of a node that has several; hooks on it are the hooks of that result."""
+
+    __slots__ = ("node", "number")
+    op = Part("output", "output")
+    only = 0
+
+    def __init__(self, node: Node, number: int, count: int, shape: tuple, dtype: DType) -> None:
+        self.node = node
+        self.number = number
+        self.edges = (node,)
+        self.saved = EMPTY
+        self.seq = next_number()
+        self.shape = shape
+        self.dtype = dtype
+        self.extra = None
+        more(self).params = {"count": count}
+
+    @staticmethod
+    def pull(node: Output, g: Any) -> Cotangents:
+        """``g`` in its place among the cotangents of all outputs."""
+        parts = [None] * node.extra.params["count"]
+        parts[node.number] = g
+        return Cotangents(parts)
+
+    @property
+    def origin(self) -> Node:
+        """The node whose output this is."""
+        return self.node
+
+    def name(self) -> str:
+        """The name of the function's node."""
+        return self.node.name()
+
+
+class Handle:
+    """Removes a registered hook; also usable in ``with``."""
+
+    __slots__ = ("hooks", "number")
+    _numbers = itertools.count()
+
+    def __init__(self, hooks: dict[int, Callable], hook: Callable) -> None:
+        mode.watching = True
+        self.hooks = hooks
+        self.number = next(self._numbers)
+        hooks[self.number] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self.hooks.pop(self.number, None)
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def more(node: Node) -> Extra:
+    """The node's Extra, made when first needed."""
+    if node.extra is None:
+        node.extra = Extra()
+    return node.extra
+
+
+class Lasting(tuple):
+    """``Node.saved`` that no pass lets go of: numbers alone."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Freed:
+    """``Node.saved`` after a backward pass let go of the values: it knows which pass."""
+
+    __slots__ = ("place",)
+
+    def __init__(self) -> None:
+        self.place = here()
+
+    def __bool__(self) -> bool:
+        return False
+
+
+def freed(node: Node) -> RuntimeFault:
+    """The error of reading what a backward pass let go of."""
+    fault = RuntimeFault(
+        "E0401",
+        "Trying to backward through the graph a second time (or directly access saved tensors "
+        f"after they have already been freed): the first run freed the values saved by "
+        f"{node.name()}",
+        help="make the first call backward(retain_graph=True)",
+        torch="Trying to backward through the graph a second time (or directly access saved "
+        "tensors after they have already been freed). Saved intermediate values of the graph are "
+        "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+        "to backward through the graph a second time or if you need to access saved tensors after "
+        "calling backward.",
+    )
+    return told(fault, saved=of(node), freed=node.saved.place)
+
+
+def verify(node: Node, place: int, value: Any) -> None:
+    """Check that a saved value has not been written to since it was saved. Raises E0402.
+
+    ``value`` is a saved Tensor, or for the output (place -1) the Meta that its tensor got later.
+    """
+    version = (value if place == -1 else value.meta).version
+    versions = node.extra.versions if node.extra is not None else None
+    then = versions[place] if versions else 0
+    if version.number != then:
+        kind = "the result" if place == -1 else f"operand {place + 1}"
+        made = (node.shape, node.dtype, node)
+        shape, dtype, edge = made if place == -1 else (value.array.shape, value.dtype, value.edge)
+        what = f"{kind} of {node.op.name} (shape {list(shape)})"
+        raise changed(what, node, version, then, (shape, dtype, edge))
+
+
+def changed(what: str, node: Node, version: Any, then: int, tensor: tuple) -> RuntimeFault:
+    """The error of reading a saved value that was written to after version ``then``.
+
+    ``tensor`` is what was saved: its shape, element type and place in the graph.
+    """
+    shape, dtype, edge = tensor
+    known = f"[gradcli.{dtype.scalar_name}Tensor {list(shape)}]"
+    if edge is not None and not edge.leaf:
+        known += f", which is output {edge.number} of {edge.name().partition('Backward')[0]},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The "
+        "variable in question was changed in there or anywhere later. Good luck!"
+        if mode.inspect is not None
+        else "enable anomaly detection to find the operation that failed to compute its gradient, "
+        "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    fault = RuntimeFault(
+        "E0402",
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {what}, saved by {node.name()}, is at version {version.number}; expected "
+        f"version {then} instead",
+        help="write a = a + 1 instead of a += 1, or change a clone()",
+        torch="one of the variables needed for gradient computation has been modified by an "
+        f"inplace operation: {known} is at version {version.number}; expected version {then} "
+        f"instead. Hint: {hint}",
+    )
+    fault.versions = then, version.number
+    return told(fault, saved=of(node), changed=version.place)

@@ -1,0 +1,1 @@
+"""Recording: an operator applied to Tensors, on the general path and on the fast one."""

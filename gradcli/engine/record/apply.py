@@ -1,0 +1,276 @@
+"""Applying an operator to Tensors: promote, charge, compute, record.
+
+This is the general way, which every operator can take; the commonest have a shorter one, see
+``short_ways``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number
+from gradcli.engine.record.dtype_checks import PICKY, refused
+from gradcli.engine.record.rule_compiler import node_class
+from gradcli.engine.source_location import mark
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops import memory_budget
+from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.torch_messages import ONE_TYPE, needs_floats, not_a, sizes_differ, types_differ
+
+_budget = memory_budget.budget
+_new = object.__new__
+NUMBERS = frozenset((float, int, complex, bool))
+"""The classes of plain Python numbers."""
+
+
+def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
+    """``op`` on values of which at least one is a Tensor.
+
+    Raises RuntimeFault or TypeFault for shapes and types that do not fit (E03xx), LimitFault where
+    the result would be too large.
+    """
+    inputs = [
+        a if a.__class__ is Tensor or a.__class__ in NUMBERS else as_input(op, a) for a in args
+    ]
+    if params:
+        for name, value in params.items():
+            if isinstance(value, Tensor):
+                params[name] = value.array
+    raw = _promoted(op, inputs)
+    if _budget.on:
+        if op.entrywise:
+            memory_budget.charge_broadcast(*(np.shape(r) for r in raw))
+        else:
+            memory_budget.charge_shape((sum(np.size(r) for r in raw),))
+    try:
+        array = op.compute(*raw, **params)
+    except Fault:
+        raise
+    except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as fault:
+        raise explained(op, raw, fault) from None
+    out = wrap(array, dtypes.dtype_of(array))
+    if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
+        note_view(out, inputs[0])
+    if mode.grad and op.recorded and out.dtype.kind >= 2:
+        record(op, inputs, params, out, raw)
+    return out
+
+
+def _as_computed(value: Any, raw: Any) -> Any:
+    """An input in the element type it was computed with, where a rule could read it as wider."""
+    if not isinstance(value, Tensor) or raw is value.array:
+        return value
+    if np.result_type(value.array.dtype, raw.dtype) == raw.dtype:
+        return value
+    return wrap(raw, dtypes.dtype_of(raw), value.edge)
+
+
+def note_view(out: Tensor, source: Any) -> None:
+    """Where a result shares its input's memory: one version counter, and the base for writes."""
+    if not isinstance(source, Tensor) or not _share(out.array, source.array):
+        return
+    meta = source._meta()
+    own = out.meta = meta.__class__(meta.version)
+    base = own.base = source if meta.base is None else meta.base
+    own.made = meta.made if mode.grad else "inference" if mode.inference else "no_grad"
+    if not mode.grad and base.edge is not None and out.dtype.kind >= 2:
+        from gradcli.engine.graph.view_edges import Severed
+
+        out.edge = Severed(out)
+    base.meta.add_view(out)
+
+
+def _share(view: Any, source: Any) -> bool:
+    """Whether an operator's result shares memory with the array that it was made of.
+
+    NumPy names the owner of a view's memory, which decides nearly every case at once.
+    """
+    owner = getattr(view, "base", None)
+    if owner is not None and (owner is source or owner is getattr(source, "base", None)):
+        return True
+    return bool(np.may_share_memory(view, source))
+
+
+def as_input(op: Operator, value: Any) -> Any:
+    """``value`` as a Tensor or a Python number. Raises TypeFault (E0303) for anything else."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.ndarray):
+        return wrap(value, dtypes.dtype_of(value))
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, float | int | complex):
+        return value
+    raise not_a("Tensor", op.name, "other", 1, value)
+
+
+def _promoted(op: Operator, inputs: list) -> list:
+    """The raw arrays, cast to where PyTorch's promotion says they meet."""
+    policy = op.dtypes
+    first = inputs[0] if inputs else None
+    if first.__class__ is Tensor and (
+        first.dtype.quick
+        or (
+            (first.dtype.kind > 2 or policy == "keep" or policy == "promote")
+            and op.name not in PICKY
+        )
+    ):
+        dtype = first.dtype
+        raw = [first.array]
+        for a in inputs[1:]:
+            if a.__class__ is not Tensor or a.dtype is not dtype:
+                break
+            raw.append(a.array)
+        else:  # all of one type, which holds for nearly every call
+            return raw
+    if op.name in PICKY:
+        fault = refused(op.name, inputs)
+        if fault is not None:
+            raise fault
+    if policy == "keep" or policy == "inexact":
+        raw = [a.array if isinstance(a, Tensor) else a for a in inputs]
+        if policy == "inexact" and isinstance(inputs[0], Tensor) and inputs[0].dtype.kind < 2:
+            raise RuntimeFault(
+                "E0309",
+                f"{op.name}() needs a floating point tensor, got {inputs[0].dtype.name}",
+                help="write x.float() or x.double(), or give the numbers a decimal point",
+                torch=needs_floats(op.name, inputs[0].dtype.scalar_name),
+            )
+        return raw
+    if (
+        op.name in ONE_TYPE
+        and not mode.mixes
+        and not (is_number(inputs[0]) or is_number(inputs[1]))
+        and inputs[0].dtype is not inputs[1].dtype
+    ):
+        raise types_differ(op.name, inputs[0], inputs[1])
+    judged = inputs[1:] if policy == "where" else inputs
+    target = dtypes.result_type(
+        (dtypes.number_dtype(a), 0) if is_number(a) else (a.dtype, 2 if a.array.ndim else 1)
+        for a in judged
+    )
+    if policy == "float" and target.kind < 2:
+        target = dtypes.get_default_dtype()
+    raw = []
+    for a in inputs:
+        if is_number(a):
+            raw.append(target.numpy.type(a) if policy == "where" and raw else a)
+        elif a.dtype is target or (policy == "where" and not raw):
+            raw.append(a.array)
+        else:
+            raw.append(a.array.astype(target.numpy))
+    return raw
+
+
+def record(
+    op: Operator, inputs: list, params: dict[str, Any], out: Tensor, raw: Sequence[Any] = ()
+) -> None:
+    """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
+
+    ``inputs`` are Tensors and Python numbers, ``raw`` what was computed with in their place.
+    """
+    edges = [None if a.__class__ in NUMBERS else a.edge for a in inputs]
+    variadic = op.variadic
+    if not variadic and None in op.rules:
+        edges = [None if rule is None else e for rule, e in zip(op.rules, edges, strict=True)]
+    for edge in edges:
+        if edge is not None:
+            break
+    else:
+        return
+    numbers = () if variadic else tuple([a.__class__ in NUMBERS for a in inputs])
+    node = _new(node_class(op, numbers, out.dtype.kind == 3))
+    if node.masks:
+        mode.branches = True
+    node.edges = tuple(edges)
+    node.seq = next_number()
+    node.shape = out.array.shape
+    node.dtype = out.dtype
+    node.saved = EMPTY
+    if op.params:
+        node.extra = Extra(params)
+    else:
+        node.extra = None
+    if variadic:
+        more(node).shapes = tuple(
+            np.shape(a.array) if isinstance(a, Tensor) else () for a in inputs
+        )
+    else:
+        wanted: tuple = ()
+        for names, edge in zip(op.saves, edges, strict=True):
+            if edge is not None and names:
+                wanted = names if not wanted else (*wanted, *names)
+        if wanted:
+            _save(op, node, inputs, raw, wanted, out.array)
+    out.edge = node
+
+
+def _save(
+    op: Operator, node: Node, inputs: list, raw: Sequence[Any], wanted: tuple, array: Any
+) -> None:
+    """Keep on ``node`` what its rules will read, and note where and in which version."""
+    if raw and (op.dtypes == "promote" or op.dtypes == "float"):
+        inputs = [_as_computed(a, r) for a, r in zip(inputs, raw, strict=True)]
+    kept = [a if n in wanted else None for n, a in zip(op.inputs, inputs, strict=True)]
+    node.saved = (*kept, array if "out" in wanted else None)
+    for a in inputs:
+        if a.__class__ not in NUMBERS and a.meta is not None:
+            stamp(node, inputs)
+            break
+    mark(node)
+    if mode.saving:
+        from gradcli.engine.record.saved_tensor_hooks import Packed
+
+        node.saved = Packed(node)
+
+
+def stamp(node: Node, inputs: Sequence[Any]) -> None:
+    """Note the versions of saved tensors that have been written to before; 0 needs no note."""
+    numbers = []
+    for a, kept in zip(inputs, node.saved, strict=False):
+        meta = a.meta if isinstance(a, Tensor) else None
+        if meta is not None and meta.inference and kept is a:
+            raise saves_inference()
+        numbers.append(0 if meta is None else meta.version.number)
+    if any(numbers):
+        more(node).versions = (*numbers, 0)
+
+
+def saves_inference() -> RuntimeFault:
+    """The error of a graph that needs a tensor made in inference mode."""
+    return RuntimeFault(
+        "E0415",
+        "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+        "inference mode in computation tracked by autograd.",
+        help="make a clone to get a normal tensor, or use no_grad() instead of inference_mode()",
+        torch="Inference tensors cannot be saved for backward. Please do not use Tensors created "
+        "in inference mode in computation tracked by autograd. To work around this, you can make a "
+        "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+        "`torch.inference_mode()`.",
+    )
+
+
+def explained(op: Operator, raw: Sequence[Any], fault: Exception) -> Fault:
+    """NumPy's complaint in the words of the user's operands."""
+    shapes = [tuple(np.shape(r)) for r in raw]
+    if len(shapes) > 1:
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            shown = " and ".join(str(s) for s in shapes)
+            return RuntimeFault(
+                "E0301",
+                f"{op.name}: shapes {shown} do not broadcast",
+                help="sizes must agree from the right, or be 1",
+                operands=tuple((i, f"shape {s}") for i, s in enumerate(shapes)),
+                torch=sizes_differ(*shapes),
+            )
+    if "slice step" in str(fault):
+        return ValueFault("E0307", str(fault), help="leave it out, or take a step above 0")
+    return RuntimeFault("E0303", f"{op.name}: {fault}")

@@ -1,0 +1,120 @@
+"""A composed result shown under the one name that PyTorch's own node has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine.graph.node import Lasting, more
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.operator import is_number
+
+_HOLDS_PLACES = frozenset(
+    f"{name}Backward{number}"
+    for number, names in enumerate((
+        "Max Min Sort Topk Kthvalue Mode Median Nanmedian Cummax Cummin Gather Index IndexSelect "
+        "Take MaskedSelect Scatter IndexFill IndexCopy IndexPut",
+        "Median Nanmedian",
+    ))
+    for name in names.split()
+)  # fmt: skip
+"""Nodes that save in PyTorch the places they took entries from, and are freed with those."""
+
+
+def called(value: Any, name: str, *inputs: Any) -> Any:
+    """``value``, whose node now shows as ``name``; what is no recorded Tensor is left alone.
+
+    PyTorch has one node where gradcli composes several operators (``addcdiv`` is a sum of a
+    quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
+    are given. Numbers among them have no place in PyTorch's node; None holds a place.
+    """
+    if isinstance(value, Tensor) and not value.is_leaf:
+        params = more(value.edge).params
+        params["called"] = name
+        if name in _HOLDS_PLACES:
+            runs_once(value)
+        if inputs:
+            params["called_on"] = tuple(
+                None if i is None else i.edge for i in inputs if i is None or isinstance(i, Tensor)
+            )
+    return value
+
+
+def reshaped(out: Any, input: Any) -> Any:
+    """``out``, made of ``input`` by ``reshape``: it shows as a view, an alias or a copy."""
+    if not isinstance(out, Tensor) or out.edge is None:
+        return out
+    if out.meta is None:
+        return called(out, "UnsafeViewBackward0")
+    return out if input.array.flags.c_contiguous else called(out, "ReshapeAliasBackward0")
+
+
+def runs_once(value: Tensor) -> Tensor:
+    """``value``, whose node is freed after backward, as PyTorch's is, though it saves no tensor."""
+    if value.edge is not None and not value.edge.saved:
+        value.edge.saved = (None, None, None)
+    return value
+
+
+def multiple(value: Any, factor: Any) -> Any:
+    """``factor * value`` inside a composed function whose one node in PyTorch holds a number alone.
+
+    Such a node is never freed, so neither is this product's.
+    """
+    number = is_number(factor)
+    if number and factor == 1:
+        return value
+    product = factor * value
+    if number and isinstance(product, Tensor) and product.edge is not None:
+        product.edge.saved = Lasting(product.edge.saved)
+    return product
+
+
+def by_element(function: Any) -> Any:
+    """A function that looks at numbers: in a batch it runs once for each element."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        each = getattr(args[0], "each_of", None) if args else None
+        if each is not None:
+            found = each(call, args, options)
+            if found is not NotImplemented:
+                return found
+        return function(*args, **options)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    call.__module__ = function.__module__
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def of_numbers_too(function: Any) -> Any:
+    """A function along a dimension, of a 0-d tensor too: that counts as one of a single entry."""
+
+    def call(input: Any, *args: Any, **options: Any) -> Any:
+        if getattr(input, "shape", None) != ():
+            return function(input, *args, **options)
+        found = function(input.reshape(1), *args, **options)
+        if isinstance(found, Tensor):
+            return of_its_own(found.reshape(()))
+        return type(found)((of_its_own(v.reshape(())) for v in found), found.name)
+
+    call.__name__ = call.__qualname__ = function.__name__
+    call.__doc__ = function.__doc__
+    call.__module__ = function.__module__
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def one_of_several(value: Any, name: str) -> Any:
+    """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
+    if isinstance(value, Tensor) and value.meta is not None and value.meta.base is not None:
+        # Where the base is not recorded a write could only begin to be, as in PyTorch.
+        value.meta.made = value.meta.made or ("no_grad" if value.edge is None else "several")
+    return called(value, name)
+
+
+def of_its_own(value: Any) -> Any:
+    """``value``, no longer counted as a view: the tensor whose memory it has is not kept."""
+    if isinstance(value, Tensor):
+        value.meta = None
+    return value

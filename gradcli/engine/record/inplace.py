@@ -1,0 +1,375 @@
+"""Writing in place: ``x += y``, ``x.mul_(2)``, ``x[i] = v``.
+
+The tensor keeps its memory and gets a new node; the version counter, which views and detached twins
+share, goes up, so that a node which saved the old value can tell.
+
+    before   x --edge--> A          after x.mul_(y)   x --edge--> mul --> A
+                                                                   `----> y
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import AccumulateGrad, Part, more
+from gradcli.engine.graph.view_edges import Stale, refusal, view_name
+from gradcli.engine.record.apply import apply, as_input, record
+from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.tensor.storage import Meta
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.indexing import Apart, is_basic, write
+from gradcli.ops.memory_budget import LARGE, budget
+from gradcli.ops.operator import OPERATORS, Operator
+
+
+def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
+    """``target`` becomes ``op(target, *others, **params)``, in its own memory; returns ``target``.
+
+    Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301
+    and E0309 (the result does not fit the target).
+    """
+    if _written_shortly(target, op, others, params):
+        return target
+    _may_write(target, others)
+    old = _before_write(target)
+    params = {**op.params, **params}
+    result = apply(op, (old, *others), params)
+    if result.array.shape != target.array.shape:
+        raise RuntimeFault(
+            "E0301",
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
+            f"{list(result.array.shape)}",
+            help="an in-place write cannot grow its target; write x = x + y",
+            operands=((0, f"shape {target.array.shape}"),),
+        )
+    if result.dtype.kind > target.dtype.kind:
+        raise RuntimeFault(
+            "E0309",
+            f"result type {result.dtype.name} can't be cast to the desired output type "
+            f"{target.dtype.name}",
+            help="write x = x * y, or make x a float tensor first",
+            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
+            f"type {target.dtype.scalar_name}",
+        )
+    if result.edge is not None and any(saved is old for saved in result.edge.saved or ()):
+        # The rule reads what the target was: keep that, outside the memory written to.
+        old.array = old.array.copy()
+        old.meta = None
+    if result.dtype is not target.dtype:
+        name = None if result.edge is None else result.edge.name()
+        result = result.to(target.dtype)
+        if result.edge is not None:
+            more(result.edge).params["called"] = name
+    np.copyto(target.array, result.array, casting="unsafe")
+    return _after_write(target, result, old.edge)
+
+
+def _written_shortly(
+    target: Tensor, op: Operator, others: tuple[Any, ...], params: dict[str, Any]
+) -> bool:
+    """Write ``op(target, *others, **params)`` where nothing is recorded and nobody else looks on.
+
+    That is what a training step does to its parameters. False where the long way is needed, and
+    where that has something to say against the write.
+    """
+    meta, dtype, x = target.meta, target.dtype, target.array
+    if meta is not None and (meta.base is not None or meta.views or meta.inference):
+        return False
+    if mode.inference or not op.entrywise or len(params) != len(op.params) or not others:
+        return False
+    if not dtype.quick or x.__class__ is not np.ndarray:
+        return False
+    for value in params.values():
+        if value.__class__ is not float and value.__class__ is not int:
+            return False
+    recorded = target.edge is not None
+    raw = []
+    for other in others:
+        kind = other.__class__
+        if kind is Tensor:
+            if other.dtype is not dtype:
+                return False
+            recorded = recorded or other.edge is not None
+            raw.append(other.array)
+        elif kind is float or kind is int:
+            raw.append(other)
+        else:
+            return False
+    if mode.grad and recorded:
+        return False
+    if budget.on and x.size > LARGE:
+        return False
+    flags = x.flags
+    if not (flags.c_contiguous and flags.writeable):
+        return False
+    try:
+        found = op.compute(x, *raw, **params)
+    except (ValueError, OverflowError):
+        return False
+    if found.shape != x.shape or found.dtype != x.dtype:
+        return False
+    x[...] = found
+    target._meta().version.bump()
+    return True
+
+
+def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
+    """``target[index] = value``, recorded where either side is in the graph.
+
+    ``one_number`` tells that every entry gets it: then some may share their memory.
+    """
+    part = index is not Ellipsis and is_basic(index)
+    _may_write(target, (value,), through_view=part)
+    if part and 0 in target.array.strides and _share_memory(target.array):
+        # A part may well be written to, and whoever reads the memory sees it.
+        set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
+        return
+    old = _before_write(target, one_number)
+    if not isinstance(value, int | float | bool | complex):
+        value = as_input(
+            OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
+        )
+    raw = value.array if isinstance(value, Tensor) else value
+    write(target.array, index, raw)
+    twin = wrap(target.array, target.dtype)
+    if mode.grad and target.dtype.differentiable:
+        record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
+        if index is not Ellipsis:
+            runs_once(twin)
+    _after_write(target, twin, old.edge)
+
+
+def rewrite(target: Tensor) -> Tensor:
+    """``target`` written with what it holds: a new node, a new version, the same numbers."""
+    _may_write(target, ())
+    meta = target._meta()
+    base = target if meta.base is None else meta.base
+    if mode.grad and base.edge is not None:
+        edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
+        _keep_on(base, edge)
+        base.edge = edge
+        take_into_base(base)
+    meta.version.bump()
+    return target
+
+
+def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> None:
+    if target.meta is not None and target.meta.inference and not mode.inference:
+        raise RuntimeFault(
+            "E0415",
+            "Inplace update to inference tensor outside InferenceMode is not allowed.",
+            help="You can make a clone to get a normal tensor before doing inplace update.",
+        )
+    if not mode.grad:
+        return
+    base = target.meta.base if target.meta is not None else None
+    if base is None and target.edge.__class__ is AccumulateGrad:
+        raise RuntimeFault(
+            "E0408",
+            "a leaf Variable that requires grad is being used in an in-place operation.",
+            help="write x = x + 1, or change it inside no_grad()",
+            torch="a view of a leaf Variable that requires grad is being used in an in-place "
+            "operation."
+            if through_view
+            else None,
+        )
+    if base is not None and _by_function(target.edge):
+        raise _function_view(target.edge)
+    if base is not None and target.meta.made is not None:
+        _refuse_view(target, base, others)
+    if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
+        raise RuntimeFault(
+            "E0409",
+            "on this device an in-place write to a view of a tensor in the graph is not recorded",
+            help="write to the base by index (x[0] = v), or build the new tensor with where or cat",
+        )
+    if base is not None and (
+        AccumulateGrad in (base.edge.__class__, target.edge.__class__)
+        or (base.edge is None and target.edge is not None)  # it was turned off since
+    ):
+        raise RuntimeFault(
+            "E0408",
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            help="write to a clone() of the leaf, or change it inside no_grad()",
+        )
+
+
+def _refuse_view(target: Tensor, base: Tensor, others: tuple) -> None:
+    """Raise E0409 where the graph could not follow a write to this view."""
+    sources = (base, target, *others)
+    if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
+        return
+    made = target.edge.made if target.edge.__class__ is Stale else target.meta.made
+    if made == "several":
+        made = f"Output 0 of {view_name(target.edge)}"
+    raise refusal(made, "is being modified inplace")
+
+
+def _by_function(edge: Any) -> bool:
+    """Whether a custom Function made the tensor with this edge."""
+    if edge is None or edge.leaf or edge.__class__ is Stale:
+        return False
+    return edge.origin.op.__class__ is Part
+
+
+def _function_view(edge: Any) -> RuntimeFault:
+    return RuntimeFault(
+        "E0409",
+        f"Output {edge.number} of {edge.name()} is a view and is being modified inplace. This view "
+        "was created inside a custom Function (or because an input was returned as-is) and the "
+        "autograd logic to handle view+inplace would override the custom backward associated with "
+        "the custom Function, leading to incorrect gradients. This behavior is forbidden.",
+        help="You can fix this by cloning the output of the custom Function.",
+    )
+
+
+def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
+    """What the target was: its memory, graph place and version before the write.
+
+    ``one_number`` everywhere may be written where entries share memory, too.
+    """
+    array = target.own_array()
+    shared = 0 in array.strides and _share_memory(array)
+    base = target.meta.base if target.meta is not None else None
+    if not array.flags.writeable and array.base is not None:
+        # NumPy protects what diagonal and expand give, PyTorch does not. Memory that its owner
+        # protects stays so.
+        with contextlib.suppress(ValueError):
+            array.setflags(write=True)
+    if not array.flags.writeable or (shared and not one_number):
+        raise RuntimeFault(
+            "E0409",
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location",
+            help="Please clone() the tensor before performing the operation.",
+        )
+    old = wrap(array, target.dtype, target.edge)
+    if mode.watching and mode.grad and base is not None and None not in (base.edge, old.edge):
+        _read_again(old, base)  # a write to a view passes by hooks of the view
+    old.meta = Meta(target._meta().version)
+    return old
+
+
+def _share_memory(array: Any) -> bool:
+    """Whether some entries lie in one place."""
+    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+
+
+def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
+    """``target`` takes the place in the graph of ``result``; ``before`` is that of what it was."""
+    meta = target._meta()
+    meta.version.bump()
+    edge = result.edge
+    if edge is not None:
+        _keep_on(target, edge)
+        target.edge = edge
+        if edge.saved and edge.saved[-1] is not None:
+            extra = more(edge)
+            extra.out_meta = meta
+            extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
+    if mode.grad:
+        take_into_base(target, onward=before is not None and before in target.edge.edges)
+    elif meta.base is not None or meta.views:
+        _overtaken(target if meta.base is None else meta.base)
+    return target
+
+
+def _overtaken(base: Tensor) -> None:
+    """After a write that was not recorded, the views of ``base`` read it anew, or cannot."""
+    if base.edge is None:
+        return
+    for view in _views(base):
+        if view.meta.made is not None:
+            view.edge = Stale(view)
+        elif view.edge is not None and not view.is_leaf and not _by_function(view.edge):
+            _read_again(view, base)
+
+
+def _views(base: Tensor) -> list[Tensor]:
+    found = [reference() for reference in base.meta.views or ()]
+    return [view for view in found if view is not None]
+
+
+def _read_again(view: Tensor, base: Tensor) -> None:
+    """A new node for ``view``, which reads its entries from ``base`` as that is now."""
+    again = wrap(view.array, view.dtype)
+    record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    view.edge = again.edge
+    if view.edge is not None:
+        more(view.edge).params["called"] = "AsStridedBackward0"
+
+
+def _keep_on(target: Tensor, edge: Any) -> None:
+    """``retain_grad()`` is about the tensor: after a write it keeps the new node's gradient."""
+    kept = target.meta.kept if target.meta is not None else None
+    if kept is not None and edge is not None and target.edge is not None:
+        more(target.edge).kept = None
+        more(edge).kept = kept
+
+
+def take_into_base(target: Tensor, onward: bool = False) -> None:
+    """Where a view, or a tensor that has views, was written to: the base and all views follow.
+
+    ``onward`` tells that what was written was computed from what stood there.
+    """
+    meta = target.meta
+    if meta.base is not None or meta.views:
+        _rebase(target, target if meta.base is None else meta.base, onward)
+
+
+def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
+    """After a write, the base takes in the view that was written, and all views read from it anew.
+
+    before  base --> A              after  base --> put --> A
+            view --> getitem --> A                    `---> mul --> getitem --> A
+            view.mul_(2)                   view --> getitem --> put
+    """
+    if base.edge is None and target.edge is None:
+        return
+    old = wrap(base.array, base.dtype, base.edge)
+    if target is not base:
+        old = wrap(base.array, base.dtype)
+        written = wrap(target.array, target.dtype, target.edge)
+        before = wrap(base.array, base.dtype, base.edge)
+        places = {"index": _places(target, base), "onward": onward}
+        record(OPERATORS["put"], [before, written], places, old)
+        runs_once(old)
+        _keep_on(base, old.edge)
+        base.edge = old.edge
+    for view in _views(base):
+        if _by_function(view.edge):
+            if view is not target:
+                raise _function_view(view.edge)
+        elif view.meta.made is not None:
+            view.edge = Stale(view)
+        else:
+            _read_again(view, old)
+
+
+def _places(view: Tensor, base: Tensor) -> tuple:
+    """The index that reads the entries of ``view`` from ``base``."""
+    if not base.array.ndim:
+        return (None,) * view.array.ndim
+    places = np.unravel_index(_positions(view.array, base.array), base.array.shape)
+    return places if _share_memory(view.array) else Apart(places)
+
+
+def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """For each entry of ``view`` its place in the flattened ``base``, by their addresses."""
+
+    def addresses(array: np.ndarray) -> np.ndarray:
+        start = array.__array_interface__["data"][0]
+        steps = np.indices(array.shape, sparse=True)
+        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.int64(start))
+
+    here = np.asarray(addresses(view))
+    if base.flags.c_contiguous:
+        return (here - base.__array_interface__["data"][0]) // base.itemsize
+    there = addresses(base).ravel()
+    order = np.argsort(there)
+    return order[np.searchsorted(there, here, sorter=order)]

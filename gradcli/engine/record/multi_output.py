@@ -1,0 +1,67 @@
+"""The node that the pieces of a tensor share: one, with an output for each piece, as in PyTorch.
+
+x --> split --> Output 0 --> ...        backward joins what arrives at the outputs, with zeros
+           `--> Output 1 --> ...        for a piece that nothing arrives at
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Output, more, next_number
+from gradcli.engine.record.composite import one_of_several
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.operator import OPERATORS
+
+
+class Pieces(Node):
+    """What ``split`` and ``unbind`` leave in the graph."""
+
+    __slots__ = ("axis", "join", "sizes")
+    op = OPERATORS["getitem"]
+    only = 0
+
+    def __init__(self, source: Tensor, pieces: Sequence[Tensor], axis: int, join: str) -> None:
+        self.edges = (source.edge,)
+        self.saved = EMPTY
+        self.seq = next_number()
+        self.shape = ()
+        self.dtype = source.dtype
+        self.extra = None
+        self.axis = axis
+        self.join = join
+        self.sizes = [piece.array.shape for piece in pieces]
+
+    @staticmethod
+    def pull(node: Pieces, g: Cotangents) -> Any:
+        """The cotangents of all pieces, joined."""
+        recorded = any(isinstance(part, Tensor) for part in g.parts)
+        parts = [
+            _nothing(node, shape, recorded) if part is None else part
+            for part, shape in zip(g.parts, node.sizes, strict=True)
+        ]
+        return OPERATORS[node.join](*parts, dim=node.axis)
+
+    @staticmethod
+    def pull_recorded(node: Pieces, g: Cotangents, _wrap: Any) -> tuple:
+        """The same for a pass that is recorded."""
+        return (Pieces.pull(node, g),)
+
+
+def _nothing(node: Pieces, shape: tuple, recorded: bool) -> Any:
+    zeros = np.zeros(shape, node.dtype.numpy)
+    return wrap(zeros, node.dtype) if recorded else zeros
+
+
+def together(pieces: Sequence[Any], source: Any, axis: int, join: str, name: str) -> tuple:
+    """``pieces`` of ``source``, outputs of one node called ``name`` that joins their cotangents."""
+    if mode.grad and isinstance(source, Tensor) and source.edge is not None:
+        node = Pieces(source, pieces, axis, join)
+        more(node).params["called"] = name
+        for i, piece in enumerate(pieces):
+            piece.edge = Output(node, i, len(pieces), piece.array.shape, piece.dtype)
+    return tuple(one_of_several(piece, name) for piece in pieces)

@@ -1,0 +1,88 @@
+"""``out=``: the result of any function written into a tensor that is given, by PyTorch's rules."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine.grad_mode import mode, no_grad
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.operator import Operator
+
+
+def into(out: Any, function: Callable, args: tuple, options: dict) -> Any:
+    """``function(*args, **options)`` written into ``out``, a tensor or a tuple of tensors.
+
+    ``out`` keeps its dtype and takes the result's shape: silently where it was empty, else with a
+    warning. Raises RuntimeFault (E0405) where something requires a gradient, (E0309) for a dtype
+    that cannot hold the result, TypeFault (E0303) where ``out`` is no tensor.
+    """
+    targets = out if isinstance(out, tuple | list) else (out,)
+    for target in targets:
+        if not isinstance(target, Tensor):
+            raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
+    given = (*args, *options.values(), *targets)
+    if mode.grad and any(isinstance(v, Tensor) and v.requires_grad for v in given):
+        name = getattr(function, "__name__", None) or getattr(function, "name", "this")
+        raise RuntimeFault(
+            "E0405",
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, "
+            "but one of the arguments requires grad.",
+            help="leave out= away, or detach() the arguments",
+        )
+    with no_grad():
+        result = function(*args, **options)
+        parts = result if isinstance(result, tuple) else (result,)
+        if len(parts) != len(targets):
+            raise TypeFault("E0303", f"out has {len(targets)} tensors, the result has {len(parts)}")
+        for target, part in zip(targets, parts, strict=True):
+            _write(target, part)
+    return out
+
+
+def _write(target: Tensor, part: Tensor) -> None:
+    if part.dtype.kind > target.dtype.kind:
+        raise RuntimeFault(
+            "E0309",
+            f"result type {part.dtype.name} can't be cast to the desired output type "
+            f"{target.dtype.name}",
+            help=f"give an out of dtype {part.dtype.name}",
+            torch=f"result type {part.dtype.scalar_name} can't be cast to the desired output type "
+            f"{target.dtype.scalar_name}",
+        )
+    if target.shape == part.shape:
+        target.copy_(part)
+        return
+    if target.numel():
+        warnings.warn(
+            "An output with one or more elements was resized since it had shape "
+            f"{list(target.shape)}, which does not match the required output shape "
+            f"{list(part.shape)}. Give an out of that shape, or an empty one.",
+            UserWarning,
+            stacklevel=5,
+        )
+    target.array = part.array.astype(target.dtype.numpy)
+
+
+def with_out(function: Callable) -> Callable:
+    """``function`` that takes ``out=`` too; itself where it does so already."""
+    code = getattr(function, "__code__", None)
+    names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    if "out" in names:
+        return function
+
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is None:
+            return function(*args, **options)
+        return into(out, function, args, options)
+
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", None) or function.name
+    call.__doc__ = function.__doc__ or getattr(function, "doc", None)
+    call.__module__ = getattr(function, "__module__", None) or __name__
+    call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]
+    op = function if isinstance(function, Operator) else getattr(function, "operator", None)
+    if op is not None:
+        call.operator = op  # type: ignore[attr-defined]
+    return call

@@ -1,0 +1,247 @@
+"""How a node pulls a cotangent back: its operator's rules, assembled once for each operator.
+
+Each operator gets node classes of its own, named as PyTorch names them, the first time it is
+recorded; their ``pull`` and ``step`` are written out from the operator's rules, so that the
+backward pass runs no loop over names. ``pull_recorded`` reads the same rules with Tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.backward.cotangents import cast, fit
+from gradcli.engine.dtypes import DType
+from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
+from gradcli.engine.graph.saved_values import saved_properties
+from gradcli.ops.operator import Operator, is_number, on_arrays
+
+_classes: dict[tuple, type[Node]] = {}
+
+
+def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False) -> type[Node]:
+    """The node class for an operator; ``numbers`` marks inputs that are plain Python numbers."""
+    key = (op.name, numbers, is_complex)
+    found = _classes.get(key)
+    if found is None:
+        if op.variadic:
+            pull, step = _variadic_pull, None
+        else:
+            pull, step = _assemble(op, numbers, is_complex)
+        found = type(
+            op.grad_name,
+            (Node,),
+            {
+                "__slots__": (),
+                "__module__": __name__,
+                "op": op,
+                "pull": staticmethod(pull),
+                "step": None if step is None else staticmethod(step),
+                "only": numbers.index(False) if numbers.count(False) == 1 else None,
+                "numbers": numbers,
+                "is_complex": is_complex,
+                "pull_recorded": None,
+                "masks": op.name in _MASKS,
+                **saved_properties(op),
+            },
+        )
+        _classes[key] = found
+    return found
+
+
+_MASKS = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "relu", "clamp"))
+
+
+def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple:
+    """Write out ``pull`` and ``step`` for one operator: its rules applied to its saved arrays.
+
+    ``pull(node, g)`` gives the inputs' cotangents, ``step(node, g, arrived, gone)`` does all that a
+    pass does with a node when nobody looks on. Each operator having its own text lets the
+    interpreter specialise every read of it. For ``mul`` of two tensors it is::
+
+        def pull(node, g):
+            v_x, v_y, v_out = node.saved
+            if v_x is not None and v_x.meta is not None: verify(node, 0, v_x)
+            if v_y is not None and v_y.meta is not None: verify(node, 1, v_y)
+            e0, e1, = node.edges
+            return None if e0 is None else r0(g, v_y.array), ...
+        def step(node, g, arrived, gone):
+            saved = node.saved
+            if saved.__class__ is Freed: raise freed(node)
+            v_x, v_y, v_out = saved
+            ...
+            if e0 is not None:
+                r = r0(g, v_y.array)
+                if node.shape != e0.shape: r = fit(r, e0.shape)
+                if node.dtype is not e0.dtype: r = cast(r, e0.dtype)
+                arrived[e0] = arrived[e0] + r if e0 in arrived else r
+            ...
+            if gone is not None and saved: node.saved = gone
+    """
+    scope = _scope(op, numbers, on_arrays)
+    terms = _terms(op, numbers, is_complex, tensors=False)
+    unpacks, checks = _reading(op, numbers)
+    several = numbers.count(False) > 1
+    lines = ["def pull(node, g):"]
+    if unpacks:
+        lines.append(f"    {unpacks.format('node.saved')}")
+    lines += [f"    {line}" for line in checks]
+    if several:
+        lines.append(f"    return {_for_edges(terms, numbers)}")
+    else:
+        lines.append(f"    return {terms.get(numbers.index(False))}")
+    lines.append("def step(node, g, arrived, gone):")
+    # An entrywise one that saves nothing is never freed; of the others a write in place may be.
+    frees = bool(unpacks) or not op.entrywise
+    if frees:
+        lines.append("    saved = node.saved")
+        lines.append("    if saved.__class__ is Freed: raise freed(node)")
+    if unpacks:
+        lines.append(f"    {unpacks.format('saved')}")
+    lines += [f"    {line}" for line in checks]
+    pad = "    "
+    for i, term in terms.items():
+        if several:
+            lines.append(f"    if e{i} is not None:")
+            pad = "        "
+        lines.append(f"{pad}r = {term}")
+        if not op.entrywise:
+            lines.append(f"{pad}if r.shape != e{i}.shape: r = fit(r, e{i}.shape)")
+        elif several:  # its cotangents have the result's shape: see the operators' tests
+            lines.append(f"{pad}if node.shape != e{i}.shape: r = fit(r, e{i}.shape)")
+        lines.append(f"{pad}if node.dtype is not e{i}.dtype: r = cast(r, e{i}.dtype)")
+        lines.append(f"{pad}arrived[e{i}] = arrived[e{i}] + r if e{i} in arrived else r")
+    if frees:
+        lines.append("    if gone is not None and saved: node.saved = gone")
+    exec("\n".join(lines), scope)
+    return scope["pull"], scope["step"]
+
+
+def _assemble_recorded(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> Callable:
+    """Write out ``pull(node, g, wrap)`` on Tensors: the same rules, their cotangents recorded."""
+    scope = _scope(op, numbers, lambda rule: rule)
+    scope["conj"] = _conj
+    unpacks, checks = _reading(op, numbers)
+    lines = ["def pull(node, g, wrap):"]
+    if unpacks:
+        lines.append(f"    {unpacks.format('node.saved')}")
+    lines += [f"    {line}" for line in checks]
+    if any("out" in names for names, number in zip(op.saves, numbers, strict=True) if not number):
+        lines.append("    out = None if v_out is None else wrap(v_out, node.dtype, node)")
+    terms = _terms(op, numbers, is_complex, tensors=True)
+    lines.append(f"    return {_for_edges(terms, numbers)}")
+    exec("\n".join(lines), scope)
+    return scope["pull"]
+
+
+def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable) -> dict[str, Any]:
+    """The names that the written text uses; ``reading`` makes of a rule what it calls."""
+    scope: dict[str, Any] = {
+        "verify": verify, "conj": np.conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
+        "nothing": (None,) * (len(op.inputs) + 1),
+    }  # fmt: skip
+    for i, rule in enumerate(op.rules):
+        if rule is not None and not numbers[i]:
+            scope[f"r{i}"] = reading(rule)
+    return scope
+
+
+def _for_edges(terms: dict[int, str], numbers: tuple[bool, ...]) -> str:
+    """The text of a tuple with a cotangent, or None, for each edge."""
+    given = (f"None if e{i} is None else {terms[i]}" if i in terms else "None" for i in
+             range(len(numbers)))  # fmt: skip
+    return f"({', '.join(given)},)"
+
+
+def _conj(value: Any) -> Any:
+    return value.conjugate() if is_number(value) else value.conj()
+
+
+def _reading(op: Operator, numbers: tuple[bool, ...]) -> tuple[str, list[str]]:
+    """The text that takes a node's saved values apart, and that which checks what it holds."""
+    used = {n for i, names in enumerate(op.saves) if not numbers[i] for n in names}
+    unpacks, lines = "", []
+    if used:
+        unpacks = f"{', '.join(f'v_{n}' for n in op.inputs)}, v_out = {{}}"
+        if any(not names for i, names in enumerate(op.saves) if op.rules[i] and not numbers[i]):
+            # Where only such an input needs a gradient nothing was saved.
+            unpacks += " or nothing"
+    for i, n in enumerate(op.inputs):
+        if n in used and not numbers[i]:
+            guard = f"v_{n} is not None and " if numbers.count(False) > 1 else ""
+            lines.append(f"if {guard}v_{n}.meta is not None: verify(node, {i}, v_{n})")
+    if "out" in used:
+        lines.append(
+            "if node.extra is not None and node.extra.out_meta is not None: "
+            "verify(node, -1, node.extra.out_meta)"
+        )
+    if any(n in op.params or n in ("index", "shapes") for names in op.reads for n in names):
+        lines.append("p = node.extra.params")
+    lines.append(f"{', '.join(f'e{i}' for i in range(len(numbers)))}, = node.edges")
+    return unpacks, lines
+
+
+def _terms(
+    op: Operator, numbers: tuple[bool, ...], is_complex: bool, tensors: bool
+) -> dict[int, str]:
+    """The texts of the inputs' cotangents, on saved Tensors or on their arrays."""
+    return {
+        i: _term(op, i, numbers, is_complex, tensors)
+        for i, rule in enumerate(op.rules)
+        if rule is not None and not numbers[i]
+    }
+
+
+def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, tensors: bool) -> str:
+    # A vjp without conjugates is right for holomorphic operators when both ends are turned.
+    turned = is_complex and (op.scaled[i] or op.kind == "general")
+    words = []
+    for n in op.reads[i]:
+        if n in ("g", "t"):
+            words.append("conj(g)" if turned else "g")
+        elif n == "out":
+            words.append("out" if tensors else "v_out")
+        elif n == "shape":
+            words.append(f"e{i}.shape")
+        elif n in op.inputs:
+            plain = tensors or numbers[op.inputs.index(n)]
+            word = f"v_{n}" if plain else f"v_{n}.array"
+            words.append(f"conj({word})" if is_complex and op.kind == "bilinear" else word)
+        else:
+            words.append(f"p[{n!r}]")
+    term = f"r{i}({', '.join(words)})"
+    if op.kind == "elementwise" and not op.scaled[i]:
+        return f"g * conj({term})" if is_complex else f"g * {term}"
+    return f"conj({term})" if turned else term
+
+
+def _variadic_pull(node: Node, g: Any) -> tuple:
+    rule, names = node.op.rules[0], node.op.reads[0]
+    given = dict(node.extra.params, g=g, shapes=node.extra.shapes)
+    pulled = []
+    for i, edge in enumerate(node.edges):
+        given["index"] = i
+        pulled.append(None if edge is None else rule(*(given[n] for n in names)))
+    return tuple(pulled)
+
+
+def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -> tuple:
+    """The same rules read with Tensors, so that the gradient is itself recorded.
+
+    ``wrap`` turns the saved raw output back into a Tensor attached to its own node: without that
+    attachment the second derivative of exp or tanh would be silently wrong.
+    """
+    op = node.op
+    if op.__class__ is Part:  # not made of rules: it reads what it is given
+        pulled = node.pull(node, g)
+        return pulled if node.only is None else (pulled,)
+    if op.variadic:
+        return _variadic_pull(node, g)
+    cls = node.__class__
+    pull = cls.pull_recorded
+    if pull is None:  # few operators are differentiated twice: written out when one is
+        pull = _assemble_recorded(op, cls.numbers, cls.is_complex)
+        cls.pull_recorded = staticmethod(pull)
+    return pull(node, g, wrap)

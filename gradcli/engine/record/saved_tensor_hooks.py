@@ -1,0 +1,171 @@
+"""Hooks on what a graph saves: ``saved_tensors_hooks`` and what is made of it.
+
+While such hooks are set no operator takes its short way (the element types say they are not
+``quick``), so that recording pays nothing for them otherwise; the general way then packs what it
+saves. The node holds a ``Packed`` in the place of its saved values, which gives them back unpacked
+whenever a rule reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import Node
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault
+
+_QUICK = tuple(d for d in vars(dtypes).values() if isinstance(d, dtypes.DType) and d.quick)
+
+
+class PackedTensor:
+    """One tensor as the pack hook left it, with its place in the graph."""
+
+    __slots__ = ("dtype", "edge", "packed", "unpack")
+
+    def __init__(self, value: Tensor, edge: Node | None) -> None:
+        pack, self.unpack = mode.saving[-1]
+        self.dtype = value.dtype
+        self.edge = edge
+        before, mode.grad = mode.grad, False
+        try:
+            packed = pack(value)
+        finally:
+            mode.grad = before
+        # An output that came back as it was would be a cycle: it points at the node.
+        own = packed is value and edge is None
+        self.packed = wrap(value.own_array(), value.dtype) if own else packed
+
+    def tensor(self) -> Tensor:
+        """What the unpack hook makes of it, in its place in the graph. Raises TypeFault (E0407)."""
+        found = self.unpack(self.packed)
+        if not isinstance(found, Tensor):
+            raise TypeFault(
+                "E0407",
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(found).__name__}",
+                help="unpack gives back the tensor that pack was given",
+            )
+        return wrap(found.array, self.dtype, self.edge)
+
+
+class Packed:
+    """A node's saved values, some of them packed; it reads like the tuple it stands for.
+
+    Hooks see the second operand before the first, as with PyTorch: it is the first one's rule that
+    needs it.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self, node: Node) -> None:
+        *inputs, out = node.saved
+        entries = [
+            PackedTensor(v, v.edge) if isinstance(v, Tensor) else v for v in reversed(inputs)
+        ][::-1]
+        if out is not None:
+            out = PackedTensor(wrap(out, node.dtype, node), None)
+        self.entries = (*entries, out)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, place: int) -> Any:
+        entry = self.entries[place]
+        if entry.__class__ is not PackedTensor:
+            return entry
+        tensor = entry.tensor()
+        return tensor.array if place in (-1, len(self.entries) - 1) else tensor
+
+    def __iter__(self) -> Iterator[Any]:
+        out = len(self.entries) - 1
+        found = [self[i] for i in reversed(range(out))]
+        return iter((*found[::-1], self[out]))
+
+
+def _set_quick(quick: bool) -> None:
+    for dtype in _QUICK:
+        dtype.quick = quick
+
+
+class saved_tensors_hooks:
+    """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
+
+    ``pack_hook(tensor)`` may give anything, ``unpack_hook`` makes the tensor of it again. The
+    innermost pair holds.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.ones(2, requires_grad=True)
+        >>> hooks = gradcli.autograd.graph.saved_tensors_hooks
+        >>> with hooks(lambda t: t.tolist(), lambda n: gradcli.tensor(n)):
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad
+        tensor([2., 2.])
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.hooks = pack_hook, unpack_hook
+
+    def __enter__(self) -> Any:
+        if mode.saving_off is not None:
+            raise RuntimeFault("E0407", mode.saving_off)
+        mode.saving.append(self.hooks)
+        _set_quick(False)
+
+    def __exit__(self, *exc: object) -> None:
+        mode.saving.pop()
+        _set_quick(not mode.saving)
+
+
+class disable_saved_tensors_hooks:
+    """Inside, setting saved-tensor hooks is an error with the message given; also a decorator."""
+
+    def __init__(self, error_message: str) -> None:
+        self.message = error_message
+        self.previous: list = []
+
+    def __enter__(self) -> None:
+        if mode.saving:
+            raise RuntimeFault("E0407", self.message)
+        self.previous.append(mode.saving_off)
+        mode.saving_off = self.message
+
+    def __exit__(self, *exc: object) -> None:
+        mode.saving_off = self.previous.pop()
+
+    def __call__(self, function: Callable) -> Callable:
+        import functools
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return wrapped
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, saved tensors wait for backward in the computer's own memory."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: (t.device, t.cpu()), lambda kept: kept[1].to(kept[0]))
+
+
+class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+    """Inside, what graphs save is copied, so that writing to it in place is no error."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda t: t.clone(), lambda t: t)
+
+    def __enter__(self) -> allow_mutation_on_saved_tensors:
+        super().__enter__()
+        return self
+
+    def clear(self) -> None:
+        """Accepted for programs that call it: copies belong to their nodes and go with them."""

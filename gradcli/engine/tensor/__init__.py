@@ -1,0 +1,1 @@
+"""Tensor, and what it is made of: attributes, conversions, storage shared by views."""

@@ -1,0 +1,228 @@
+"""Tensors as something else: other element types and devices, Python numbers, NumPy arrays, text.
+
+``x.to(float64)``, ``x.double()``, ``x.item()``, ``x.tolist()``, ``x.numpy()``, ``repr(x)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.dtypes import DType
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+
+
+class Conversions:
+    """The part of Tensor that converts."""
+
+    __slots__ = ()
+    array: Any
+    dtype: dtypes.DType
+    device: Any
+
+    def to(
+        self,
+        *wanted: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: Any = None,
+    ) -> Any:
+        """This tensor with another element type; itself where that changes nothing.
+
+        Takes a dtype, a device, both, or another tensor to be like.
+        """
+        for given in wanted:
+            if isinstance(given, Conversions):
+                dtype = given.dtype
+            elif isinstance(given, dtypes.Device) or (
+                isinstance(given, str) and given.partition(":")[0] in ("cpu", "cuda")
+            ):
+                device = given
+            elif not isinstance(given, bool):
+                dtype = given
+        if device is not None and str(device) != str(self.device):
+            return _no_device(str(device))
+        if isinstance(dtype, str) and not dtypes.is_name(dtype):
+            raise dtypes.no_device_name(dtype)
+        target = self.dtype if dtype is None else dtypes.to_dtype(dtype)
+        if target is self.dtype:
+            return OPERATORS["clone"](self) if copy else self
+        return OPERATORS["cast"](self, target.numpy)
+
+    def type(self, dtype: Any = None) -> Any:
+        """The same as ``to``; without a dtype, the name of this tensor's type."""
+        if dtype is not None:
+            return self.to(dtype)
+        return f"gradcli.{self.dtype.scalar_name}Tensor"
+
+    def type_as(self, other: Any) -> Any:
+        """This tensor with another tensor's element type."""
+        return self.to(other.dtype)
+
+    def float(self) -> Any:
+        """As float32."""
+        return self.to(dtypes.float32)
+
+    def double(self) -> Any:
+        """As float64."""
+        return self.to(dtypes.float64)
+
+    def long(self) -> Any:
+        """As int64."""
+        return self.to(dtypes.int64)
+
+    def int(self) -> Any:
+        """As int32."""
+        return self.to(dtypes.int32)
+
+    def bool(self) -> Any:
+        """As bool."""
+        return self.to(dtypes.bool_)
+
+    def conj(self) -> Any:
+        """The complex conjugate; a real tensor unchanged."""
+        return OPERATORS["conj"](self) if self.dtype.is_complex else self
+
+    def cpu(self) -> Any:
+        """The tensor in the computer's own memory."""
+        return self if self.device == "cpu" else _on_host(self)
+
+
+def _on_host(tensor: Any) -> Any:
+    from gradcli.engine.tensor.tensor import wrap
+
+    return wrap(tensor.array.get(), tensor.dtype)
+
+
+def _no_device(name: str) -> Any:
+    raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
+
+
+class Leaving:
+    """The part of Tensor that gives its numbers away."""
+
+    __slots__ = ()
+    array: Any
+    dtype: DType
+    edge: Any
+
+    def item(self) -> Any:
+        """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
+        if self.array.size != 1:
+            raise RuntimeFault(
+                "E0310",
+                f"a Tensor with {self.array.size} elements cannot be converted to Scalar",
+                help="index one entry, or reduce with sum() or mean()",
+            )
+        return self.array.item()
+
+    def tolist(self) -> Any:
+        """The entries as nested lists of Python numbers; a plain number when 0-d."""
+        return self.array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
+
+        ``force`` gives the array of such a tensor too.
+        """
+        if self.edge is not None and not force:
+            raise RuntimeFault(
+                "E0404",
+                "Can't call numpy() on Tensor that requires grad. "
+                "Use tensor.detach().numpy() instead.",
+            )
+        return self.own_array()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            raise RuntimeFault(
+                "E0310",
+                "Boolean value of Tensor with more than one value is ambiguous"
+                if self.array.size
+                else "Boolean value of Tensor with no values is ambiguous",
+                help="write (x > 0).all() or (x > 0).any()",
+            )
+        return bool(self.array)
+
+    def _number(self) -> Any:
+        if self.array.size != 1:
+            raise ValueFault(
+                "E0310",
+                "only one element tensors can be converted to Python scalars",
+                help=f"this one has {self.array.size}: index one entry, or reduce with sum()",
+            )
+        return self.array.item()
+
+    def __float__(self) -> float:
+        return float(self._number() if self.dtype.kind < 3 else self._real("double"))
+
+    def __int__(self) -> int:
+        return int(self._number() if self.dtype.kind < 3 else self._real("int64_t"))
+
+    def _real(self, wanted: str) -> float:
+        number = self._number()
+        if number.imag:
+            raise RuntimeFault(
+                "E0310",
+                f"value cannot be converted to type {wanted} without overflow",
+                help="take x.real, x.imag or x.abs()",
+            )
+        return number.real
+
+    def __complex__(self) -> complex:
+        return complex(self._number())
+
+    def __index__(self) -> int:
+        if self.dtype.kind != 1 or self.array.size != 1:
+            raise TypeFault(
+                "E0310", "only integer tensors of a single element can be converted to an index"
+            )
+        return int(self.array.item())
+
+    def __len__(self) -> int:
+        if not self.array.ndim:
+            raise TypeFault("E0310", "len() of a 0-d tensor")
+        return self.array.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.array.ndim:
+            raise TypeFault("E0310", "iteration over a 0-d tensor")
+        return (self[i] for i in range(self.array.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self.array == (value.array if isinstance(value, Leaving) else value)).any())
+
+    def __format__(self, spec: str) -> str:
+        if not self.array.ndim:
+            return format(self.array.item(), spec)
+        if spec:
+            raise TypeFault(
+                "E0303",
+                "a format such as :.4f needs a single number, not a tensor with dimensions",
+                torch="unsupported format string passed to Tensor.__format__",
+            )
+        return repr(self)
+
+    def __repr__(self) -> str:
+        from gradcli.engine.printing import format_tensor
+
+        node = None if self.is_leaf else self.edge.origin
+        return format_tensor(
+            self.array,
+            self.dtype.name,
+            default_dtype=dtypes.get_default_dtype().name,
+            requires_grad=self.edge is not None,
+            grad_fn=node.name() if node is not None else None,
+        )
+
+    __str__ = __repr__

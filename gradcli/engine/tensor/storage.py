@@ -1,0 +1,62 @@
+"""What few tensors have besides numbers: a version counter, views, a kept gradient."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from gradcli.engine.graph.node import Kept
+from gradcli.engine.source_location import Place, here
+
+if TYPE_CHECKING:
+    from gradcli.engine.tensor.tensor import Tensor
+
+
+class Version:
+    """Counts writes to one piece of memory; views and detached twins share it."""
+
+    __slots__ = ("number", "place")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.place: Place | None = None  # of the last write
+
+    def bump(self) -> None:
+        """One more write, by the line of the user's program that is running."""
+        self.number += 1
+        self.place = here()
+
+
+class Meta:
+    """What few tensors have."""
+
+    __slots__ = ("base", "grad", "kept", "made", "resting", "room", "version", "views")
+    inference = False
+
+    def __init__(self, version: Version | None = None) -> None:
+        self.version = version or Version()
+        self.base: Tensor | None = None
+        self.grad: Tensor | None = None
+        self.kept: Kept | None = None
+        # For a view that may not be written to where the graph is recorded: how it was made.
+        self.made: str | None = None
+        # ``resting``, of a leaf that was turned off: the end of the graph that it was.
+        self.views: list | None = None  # weak references to the tensors that share memory
+
+    def add_view(self, view: Tensor) -> None:
+        """Note one more tensor that shares this one's memory; those that are gone make room."""
+        views = self.views
+        if views is None:
+            views = self.views = []
+            self.room = 16
+        elif len(views) >= self.room:
+            views[:] = [v for v in views if v() is not None]
+            self.room = max(16, 2 * len(views))
+        views.append(weakref.ref(view))
+
+
+class InferenceMeta(Meta):
+    """That of a tensor made in inference mode, and of its views: no graph may touch it."""
+
+    __slots__ = ()
+    inference = True

@@ -1,0 +1,408 @@
+"""Tensor: an array, its place in the graph, and PyTorch's names on it.
+
+Four slots, because a tensor is made at every operation:
+
+    array   the numbers: a NumPy (or CuPy) array, or a NumPy scalar where the tensor is 0-d.
+            A scalar is several times cheaper than a 0-d array; ``own_array`` makes it an array
+            when something needs its memory (a view, a write in place, ``numpy()``)
+    dtype   the element type
+    edge    where the gradient goes: None, the AccumulateGrad of a leaf, or the node that made it
+    meta    rarely more: version counter, kept gradient, base of a view
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.dtypes import DType
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, more
+from gradcli.engine.graph.torch_names import dressed
+from gradcli.engine.source_location import warn
+from gradcli.engine.tensor.attributes import Facts
+from gradcli.engine.tensor.conversion import Conversions, Leaving
+from gradcli.engine.tensor.storage import InferenceMeta, Meta
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import RuntimeFault, TypeFault
+
+_new = object.__new__
+_NOT_A_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad "
+    "attribute won't be populated during autograd.backward(). If you indeed want the .grad field "
+    "to be populated for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you "
+    "access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead."
+)
+
+
+class Tensor(Facts, Conversions, Leaving):
+    """A multi-dimensional array that can be differentiated through.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([1.0, 2.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 4.])
+    """
+
+    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+    __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
+    __gradcli_rank__ = 1
+
+    array: Any
+    dtype: DType
+    edge: Node | None
+    meta: Meta | None
+
+    def __new__(cls, *data: Any) -> Tensor:
+        """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
+        from gradcli.engine.creation.factories import typed
+
+        return typed(dtypes.get_default_dtype(), "Tensor")(*data)
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to this tensor; settable on a leaf."""
+        return self.edge is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise RuntimeFault("E0404", "requires_grad must be a bool", help="True or False")
+        self.requires_grad_(wanted)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
+        return self.edge is None or self.edge.leaf
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made this tensor; None for a leaf."""
+        return None if self.is_leaf else dressed(self.edge.origin)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward left here: on a leaf, or after ``retain_grad()``."""
+        edge = self.edge
+        if edge.__class__ is AccumulateGrad:
+            return edge.grad
+        meta = self.meta
+        if meta is not None and meta.kept is not None:
+            return meta.kept.grad
+        if not self.is_leaf and (meta is None or meta.grad is None):
+            warn(_NOT_A_LEAF)
+        return None if meta is None else meta.grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeFault(
+                    "E0303",
+                    "assigned grad expected to be a Tensor or None but got grad of type "
+                    f"{type(value).__name__}",
+                )
+            if value.array.shape != self.array.shape:
+                raise RuntimeFault(
+                    "E0301",
+                    f"grad has shape {list(value.array.shape)}, "
+                    f"the tensor {list(self.array.shape)}",
+                    help="a gradient has its tensor's shape",
+                    torch=f"attempting to assign a gradient of size '{list(value.array.shape)}' to "
+                    f"a tensor of size '{list(self.array.shape)}'. Please ensure that the gradient "
+                    "and the tensor are the same size",
+                )
+            if value.dtype is not self.dtype:
+                raise RuntimeFault(
+                    "E0309",
+                    "assigned grad has data of a different type: "
+                    f"{value.dtype.name}, the tensor {self.dtype.name}",
+                    help=f"write grad.to({self.dtype})",
+                )
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.grad = value
+        elif value is not None or self.meta is not None:
+            meta = self._meta()
+            if meta.kept is None:
+                meta.grad = value
+            else:
+                meta.kept.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.grad = None
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory outside the graph; writes through it are not tracked."""
+        out = wrap(self.own_array(), self.dtype)
+        out.meta = InferenceMeta() if self.is_inference() else None
+        return out
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeFault(
+                "E0303", f"Variable data has to be a tensor, but got {type(value).__name__}"
+            )
+        if self.edge is not None and not value.dtype.differentiable:
+            raise RuntimeFault(
+                "E0309",
+                "data set to a tensor that requires gradients must be floating point or complex "
+                "dtype",
+            )
+        self.array = value.own_array()
+        self.dtype = value.dtype
+        if self.edge.__class__ is AccumulateGrad:
+            self.edge.shape, self.edge.dtype = self.array.shape, self.dtype
+
+    @property
+    def T(self) -> Tensor:
+        """All dimensions in reverse order."""
+        return OPERATORS["reverse_dims"](self)
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two dimensions exchanged."""
+        return OPERATORS["mT"](self)
+
+    @property
+    def mH(self) -> Tensor:
+        """The last two dimensions exchanged, and conjugated."""
+        return self.mT.conj()
+
+    @property
+    def real(self) -> Tensor:
+        """The real part; a real tensor itself."""
+        return OPERATORS["real"](self) if self.dtype.is_complex else self
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part of a complex tensor."""
+        return OPERATORS["imag"](self)
+
+    @property
+    def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeFault("E0415", "Inference tensors do not track version counter.")
+        return 0 if self.meta is None else self.meta.version.number
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self.meta is not None and self.meta.inference
+
+    def _meta(self) -> Meta:
+        """The tensor's Meta, made when first needed, shown to the node that saved this result."""
+        meta = self.meta
+        if meta is None:
+            meta = self.meta = Meta()
+            edge = self.edge
+            if edge is not None and edge.saved and edge.saved[-1] is not None:
+                more(edge).out_meta = meta
+        return meta
+
+    def own_array(self) -> Any:
+        """The array itself; a 0-d scalar becomes an array first, so that memory can be shared."""
+        if isinstance(self.array, np.generic):
+            self.array = np.array(self.array)
+        return self.array
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its node this tensor is."""
+        return 0 if self.edge is None else self.edge.number
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self.meta is None else self.meta.base
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    # -- the graph -------------------------------------------------------------------------------
+
+    def _turn_on(self) -> None:
+        """Become a leaf; again the same one where it was turned off: graphs may lead there."""
+        resting = getattr(self.meta, "resting", None)
+        if resting is None:
+            self.edge = AccumulateGrad(self)
+        else:
+            resting.grad = self.meta.grad
+            self.edge, self.meta.resting, self.meta.grad = resting, None, None
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404)."""
+        if not isinstance(requires_grad, bool):
+            raise TypeFault(
+                "E0404",
+                f"requires_grad must be bool, not {type(requires_grad).__name__}",
+                help="True or False",
+                torch="requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}",
+            )
+        if requires_grad:
+            if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self.is_leaf):
+                if self.is_inference() and not mode.inference:
+                    raise RuntimeFault(
+                        "E0415",
+                        "Setting requires_grad=True on inference tensor outside InferenceMode is "
+                        "not allowed.",
+                        help="take a clone(), which is an ordinary tensor",
+                    )
+                if not self.dtype.differentiable:
+                    raise RuntimeFault(
+                        "E0404",
+                        "Only Tensors of floating point and complex dtype can require gradients, "
+                        f"this one is {self.dtype.name}",
+                        help="give the numbers a decimal point, or write x.float() or x.double()",
+                        torch="only Tensors of floating point dtype can require gradients",
+                    )
+                self._turn_on()
+        elif self.edge.__class__ is AccumulateGrad:
+            meta = self._meta()
+            meta.resting, meta.grad, self.edge = self.edge, self.edge.grad, None
+            meta.resting.grad = None  # what still arrives there is lost
+        elif not self.is_leaf:
+            raise RuntimeFault(
+                "E0404",
+                "you can only change requires_grad flags of leaf variables.",
+                help="write y.detach() for a tensor outside the graph",
+                torch="you can only change requires_grad flags of leaf variables. If you want to "
+                "use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach().",
+            )
+        return self
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
+
+        ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
+        Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
+        graph).
+        """
+        from gradcli.engine.backward.api import backward
+
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+
+    def detach(self) -> Tensor:
+        """The same memory outside the graph."""
+        out = wrap(self.own_array(), self.dtype)
+        meta = self._meta()
+        out.meta = meta.__class__(meta.version)
+        return out
+
+    def detach_(self) -> Tensor:
+        """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
+        if self._is_view():
+            if mode.inference:
+                return self
+            raise RuntimeFault(
+                "E0409",
+                "Can't detach views in-place. Use detach() instead.",
+                help="write v = v.detach(), which is a tensor of its own",
+            )
+        self.edge = None
+        return self
+
+    def retain_grad(self) -> None:
+        """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
+        edge = self.edge
+        if edge is None:
+            raise RuntimeFault(
+                "E0404",
+                "can't retain_grad on Tensor that has requires_grad=False",
+                help="start from a leaf with requires_grad=True",
+            )
+        if self.is_leaf:
+            return
+        extra = more(edge)
+        if extra.kept is None:
+            extra.kept = Kept()
+            mode.watching = True
+        self._meta().kept = extra.kept
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad()`` keeps this non-leaf's gradient."""
+        return self.meta is not None and self.meta.kept is not None
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call ``hook(grad)`` when the gradient is known; a returned tensor replaces it."""
+        if self.edge is None:
+            raise RuntimeFault(
+                "E0404",
+                "cannot register a hook on a tensor that doesn't require gradient",
+                help="start from a leaf with requires_grad=True",
+            )
+        extra = more(self.edge)
+        if extra.hooks is None:
+            extra.hooks = {}
+        return Handle(extra.hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+        """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
+        if self.edge.__class__ is not AccumulateGrad:
+            raise RuntimeFault(
+                "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
+        extra = more(self.edge)
+        if extra.post_hooks is None:
+            extra.post_hooks = {}
+        return Handle(extra.post_hooks, hook)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """A leaf of its own with the same numbers, and the same gradient."""
+        if not self.is_leaf:
+            raise RuntimeFault(
+                "E0404",
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment.",
+                help="copy y.detach()",
+                torch="Only Tensors created explicitly by the user (graph leaves) support the "
+                "deepcopy protocol at the moment.  If you were attempting to deepcopy a module, "
+                "this may be because of a gradcli.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001",
+            )
+        out = _new(type(self))
+        out.array, out.dtype, out.edge = np.array(self.array)[()], self.dtype, None
+        out.meta = InferenceMeta() if mode.inference else None
+        if self.requires_grad:
+            out.edge = AccumulateGrad(out)
+            if self.grad is not None:
+                out.grad = self.grad.__deepcopy__(memo)
+        memo[id(self)] = out
+        return out
+
+    def __reduce_ex__(self, protocol: int) -> Any:
+        raise TypeFault(
+            "E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save"
+        )
+
+
+def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
+    """A Tensor around an array, without copying or checking."""
+    out = _new(Tensor)
+    out.array = array
+    out.dtype = dtype
+    out.edge = edge
+    out.meta = InferenceMeta() if mode.inference else None
+    return out
+
+
+Tensor.__module__ = "gradcli"  # what type(x) shows: where users find it

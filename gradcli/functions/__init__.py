@@ -1,0 +1,17 @@
+"""PyTorch's functions that are composed of operators, from which Tensor's methods come too.
+
+arithmetic   optional parameters, rounding modes   reductions   along dimensions
+bitwise      whole numbers bit by bit              statistics   quantiles, running extremes
+products     products of matrices                  counting     distinct entries, covariances
+reshaping    moving and joining                    sorting      sorted, largest, middle
+indexing     chosen by index or mask               scatter      parts written, diagonals
+strided      by strides; slopes of samples         overloads    calls that differ from operators
+linalg, decompositions, fft                        nn           gradcli.nn.functional's
+operator_methods, methods                          what Tensor has as methods
+"""
+
+from gradcli.engine.creation import sampling as _sampling
+from gradcli.functions import methods as _methods
+from gradcli.functions import operator_methods as _operator_methods
+
+del _methods, _operator_methods, _sampling

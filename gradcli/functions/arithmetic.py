@@ -1,0 +1,277 @@
+"""Arithmetic with PyTorch's optional parameters, and what composes of it entry by entry.
+
+``add(x, y, alpha=2)``, ``div(x, y, rounding_mode="floor")``, ``addcdiv``, ``lerp``: each is a
+function and a method of Tensor. They call operators, so that Tensors, tangents and batches may all
+be given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.record.composite import called, multiple
+from gradcli.engine.record.fast_path import binary_method
+from gradcli.engine.record.out import into
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+_add, _sub, _div, _pow = (binary_method(O[name], depth=2) for name in ("add", "sub", "div", "pow"))
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """``input + alpha * other``."""
+    if out is not None:
+        return into(out, add, (input, other), {"alpha": alpha})
+    return _add(input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """``input - alpha * other``."""
+    if out is not None:
+        return into(out, sub, (input, other), {"alpha": alpha})
+    if alpha == 1:
+        return _sub(input, other)
+    return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """``other - alpha * input``."""
+    return sub(other, input, alpha=alpha)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+    """The quotient; ``rounding_mode`` is None, ``"trunc"`` or ``"floor"``."""
+    if out is not None:
+        return into(out, div, (input, other), {"rounding_mode": rounding_mode})
+    if rounding_mode is None:
+        return _div(input, other)
+    both = tuple(v if isinstance(v, Tensor) else None for v in (input, other))
+    if rounding_mode == "floor":
+        return called(O["floor_divide"](input, other), "DivBackward2", *both)
+    if rounding_mode != "trunc":
+        raise RuntimeFault(
+            "E0304",
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"{rounding_mode!r}",
+        )
+    if _whole(input) and _whole(other):
+        return O["floor_divide"](input - fmod(input, other), other)
+    return called(O["trunc"](_div(input, other)), "DivBackward2", *both)
+
+
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """``input ** exponent``."""
+    if out is not None:
+        return into(out, pow, (input, exponent), {})
+    return _pow(input, exponent)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) if is_number(value) else value.dtype.kind < 2
+
+
+def fmod(input: Any, other: Any) -> Any:
+    """The remainder with the sign of ``input``, as C has it."""
+    if _whole(input) and _whole(other):
+        rest = O["remainder"](input, other)
+        return O["where"]((rest != 0) & ((rest < 0) != (input < 0)), rest - other, rest)
+    quotient = O["trunc"](input / other)
+    name = "FmodBackward0" if is_number(other) else "FmodBackward1"
+    return called(input - multiple(quotient, other), name, input, other)
+
+
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """``input + value * tensor1 / tensor2``."""
+    first = tensor1 if value == 1 else value * tensor1
+    return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
+
+
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    """From ``input`` to ``end``, by ``weight`` of the way."""
+    if not is_number(weight):
+        out = O["addcmul"](input, end - input, weight)
+        return called(out, "LerpBackward1", input, end, weight)
+    if isinstance(input, Tensor):
+        return O["lerp_number"](input, end, weight)
+    return input + weight * (end - input)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
+    """``input`` held between two bounds: numbers or tensors, either of them left out."""
+    if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
+        return O["clamp"](input, min=min, max=max)
+    # At a bound the derivative is the input's, as between numbers; a NaN of any of them stays.
+    out = input if min is None else _held(input, min, O["lt"])
+    out = out if max is None else _held(out, max, O["gt"])
+    return called(out, "ClampBackward0", input, min, max)
+
+
+def _held(input: Any, bound: Any, past: Any) -> Any:
+    """``bound`` where ``input`` is past it, or where it is NaN."""
+    taken = past(input, bound)
+    if not is_number(bound):
+        taken = O["logical_or"](taken, O["ne"](bound, bound))
+    return O["where"](taken, bound, input)
+
+
+def clamp_min(input: Any, min: Any) -> Any:
+    """``input`` where it is above ``min``, else ``min``."""
+    return called(clamp(input, min=min), "ClampMinBackward0", input, min)
+
+
+def clamp_max(input: Any, max: Any) -> Any:
+    """``input`` where it is below ``max``, else ``max``."""
+    return called(clamp(input, max=max), "ClampMaxBackward0", input, max)
+
+
+def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
+    if input.dtype.kind < 2:
+        return input
+    most = float(np.finfo(input.dtype.numpy).max)
+    out = O["where"](O["isnan"](input), 0.0 if nan is None else nan, input)
+    out = O["where"](input == float("inf"), most if posinf is None else posinf, out)
+    out = O["where"](input == -float("inf"), -most if neginf is None else neginf, out)
+    return called(out, "NanToNumBackward0", input)
+
+
+def round(input: Any, *, decimals: int | None = None) -> Any:
+    """The nearest number of so many decimals, ties to even."""
+    if decimals is None:
+        return O["round"](input)
+    scaled = O["round"](input * 10.0**decimals) / 10.0**decimals
+    return called(scaled, "RoundBackward1", input)
+
+
+def deg2rad(input: Any) -> Any:
+    """Degrees as radians."""
+    return called(multiple(input, np.pi / 180.0), "Deg2RadBackward0")
+
+
+def rad2deg(input: Any) -> Any:
+    """Radians as degrees."""
+    return called(multiple(input, 180.0 / np.pi), "Rad2DegBackward0")
+
+
+def sgn(input: Any) -> Any:
+    """The sign of real numbers; complex numbers divided by their size, 0 where that is 0."""
+    if not input.is_complex():
+        return called(O["sign"](input), "SgnBackward0")
+    size = O["abs"](input)
+    out = O["where"](size == 0, 0.0, input / O["where"](size == 0, 1.0, size))
+    return called(out, "SgnBackward0", input)
+
+
+def copysign(input: Any, other: Any) -> Any:
+    """The size of ``input`` with the sign of ``other``."""
+    if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
+        raise not_a("Tensor", "copysign", "other", 1, other)
+    signs = O["signbit"](other) if isinstance(other, Tensor) else np.signbit(other)
+    size = O["abs"](input)
+    out = O["where"](signs, -size, size)
+    if not isinstance(other, Tensor):
+        return called(out, "CopysignBackward1", input)
+    if other.requires_grad:  # nothing of it is taken, and so zeros are what arrives there
+        out = O["where"](wrap(np.zeros(out.shape, bool), dtypes.bool_), other, out)
+    return called(out, "CopysignBackward0", input, other)
+
+
+def xlogy(input: Any, other: Any) -> Any:
+    """``input * log(other)``, 0 where ``input`` is 0."""
+    zero = input == 0
+    safe = O["where"](zero, 1.0, other)
+    return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0", input, other)
+
+
+def xlog1py(input: Any, other: Any) -> Any:
+    """``input * log1p(other)``, 0 where ``input`` is 0."""
+    zero = input == 0
+    safe = O["where"](zero, 0.0, other)
+    out = O["where"](zero, 0.0, input * O["log1p"](safe))
+    return called(out, "SpecialXlog1PyBackward0", input, other)
+
+
+def polygamma(n: int, input: Any) -> Any:
+    """The derivative of order ``n`` of digamma.
+
+    Raises RuntimeFault (E0304) for a negative n, TypeFault (E0303) for one that requires grad.
+    """
+    if getattr(n, "requires_grad", False):
+        raise not_a("int", "polygamma", "n", 1, n, NO_DERIVATIVE)
+    if n < 0:
+        raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
+    return O["polygamma"](input, int(n))
+
+
+def mvlgamma(input: Any, p: int) -> Any:
+    """The logarithm of the Gamma function of ``p`` dimensions. Raises RuntimeFault (E0304)."""
+    if p < 1:
+        raise RuntimeFault("E0304", "p has to be greater than or equal to 1")
+    charge_shape((p, 400, max(1, input.numel())), 1)
+    total = sum(O["lgamma"](input - 0.5 * j) for j in range(p))
+    return total + 0.25 * p * (p - 1) * float(np.log(np.pi))
+
+
+def logit(input: Any, eps: float | None = None) -> Any:
+    """``log(x/(1 - x))``; with ``eps``, x is first held within eps and 1 - eps."""
+    if eps is None:
+        return O["logit"](input)
+    return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0", input)
+
+
+def float_power(input: Any, exponent: Any) -> Any:
+    """``input ** exponent`` in float64."""
+    return _pow(input.double(), exponent)
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
+    """The distances between all rows of two matrices."""
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeFault(
+            "E0301",
+            "X1 and X2 must have the same number of columns. "
+            f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
+        )
+    gaps = O["unsqueeze"](x1, -2) - O["unsqueeze"](x2, -3)
+    return called(O["norm"](gaps, p, -1), "CdistBackward0", x1, x2)
+
+
+def angle(input: Any) -> Any:
+    """The angle of complex numbers; of real ones 0 or pi."""
+    if input.is_complex():
+        return called(O["atan2"](input.imag, input.real), "AngleBackward0")
+    return O["where"](input < 0, float(np.pi), 0.0 * input)
+
+
+def polar(abs: Any, angle: Any) -> Any:
+    """Complex numbers of a size and an angle."""
+    return abs * O["cos"](angle) + abs * O["sin"](angle) * 1j
+
+
+def resolve_conj(input: Any) -> Any:
+    """``input``: conjugates are computed at once here."""
+    return input
+
+
+def view_as_real(input: Any) -> Any:
+    """The two parts of complex numbers along a last dimension."""
+    return O["stack"](input.real, input.imag, dim=-1)
+
+
+BOTH = (
+    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
+    round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power,
+    resolve_conj, angle,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (polygamma, cdist, polar, view_as_real)
+"""Functions only."""
+ALIASES = {"subtract": sub, "divide": div, "true_divide": div, "clip": clamp}
+"""Further names."""

@@ -1,0 +1,85 @@
+"""Whole numbers bit by bit, and what they have in common: ``bitwise_and``, ``<<``, ``gcd``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.operator import OPERATORS as O
+from gradcli.ops.torch_messages import not_a, sizes_differ
+
+_KERNELS = {"bitwise_left_shift": "lshift", "bitwise_right_shift": "rshift"}
+
+
+def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
+    def of_bits(input: Any, other: Any) -> Any:
+        if logic and all(v is True or v is False or getattr(v, "dtype", 0) is dtypes.bool_
+                         for v in (input, other)):  # fmt: skip
+            return O[logic](input, other)
+        for i, value in enumerate((input, other)):
+            if not isinstance(value, int | float | complex | Tensor | np.ndarray):
+                raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
+        pair = [v.array if isinstance(v, Tensor) else v for v in (input, other)]
+        target = dtypes.result_type(
+            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
+            for v in (input, other)
+        )
+        try:
+            np.broadcast_shapes(*(np.shape(p) for p in pair))
+        except ValueError:
+            shapes = [np.shape(p) for p in pair]
+            raise RuntimeFault(
+                "E0301",
+                f"{name}: shapes {' and '.join(map(str, shapes))} do not broadcast",
+                torch=sizes_differ(*shapes),
+            ) from None
+        if target.kind > 1:
+            kernel = _KERNELS.get(name, name)
+            raise UnwrittenFault(
+                "E0309",
+                f"{name} is for whole numbers and booleans",
+                help=f"{sign} joins bits",
+                torch=f'"{kernel}_cpu" not implemented for {target.scalar_name!r}',
+            )
+        return wrap(np.asarray(ufunc(*pair)).astype(target.numpy)[()], target)
+
+    of_bits.__name__ = of_bits.__qualname__ = name
+    of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
+    return of_bits
+
+
+bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
+bitwise_or = _bits(np.bitwise_or, "bitwise_or", "|", "logical_or")
+bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
+bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
+bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
+gcd = _bits(np.gcd, "gcd", "gcd")
+lcm = _bits(np.lcm, "lcm", "lcm")
+
+
+def bitwise_not(input: Any) -> Any:
+    """``~input``: every bit turned; of booleans, the opposite."""
+    if input.dtype is dtypes.bool_:
+        return O["logical_not"](input)
+    if input.dtype.kind > 1:
+        raise TypeFault(
+            "E0309",
+            "~ is for whole numbers and booleans",
+            torch="~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+        )
+    return wrap(np.invert(input.array), input.dtype)
+
+
+BOTH = (
+    bitwise_and, bitwise_or, bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift, gcd,
+    lcm,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE: tuple = ()
+"""Functions only."""
+ALIASES: dict[str, Any] = {}
+"""Further names."""

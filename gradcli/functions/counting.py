@@ -1,0 +1,194 @@
+"""What counts and compares whole samples: distinct entries, occurrences, covariances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.record.composite import by_element
+from gradcli.engine.source_location import warn
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions.indexing import _whole
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS as O
+
+
+@by_element
+def unique(
+    input: Any,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct entries in order; also where each came to stand, and how often each occurs.
+
+    With ``dim``, the distinct slices along that dimension.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.unique(gradcli.tensor([[1, 2], [0, 1], [1, 2]]), dim=0)
+        tensor([[0, 1],
+                [1, 2]])
+    """
+    charge_shape((3, *input.shape))
+    axis = None if dim is None else normal_dim(dim, len(input.shape))
+    values, inverse, counts = np.unique(
+        input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
+    )
+    inverse = np.asarray(inverse).reshape(input.shape if axis is None else (-1,))
+    return _found(input, values, inverse, counts, return_inverse, return_counts)
+
+
+def _found(input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool) -> Any:
+    out = [wrap(values, input.dtype)]
+    for part, is_wanted in zip((inverse, counts), wanted, strict=True):
+        if is_wanted:
+            out.append(wrap(np.asarray(part, dtype=np.int64), dtypes.int64))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@by_element
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The entries in order without direct repeats; also where each went, and the runs' lengths.
+
+    With ``dim``, the slices along that dimension.
+    """
+    axis = 0 if dim is None else normal_dim(dim, len(input.shape))
+    rows = np.asarray(input.array)
+    rows = rows.ravel() if dim is None else np.moveaxis(rows, axis, 0)
+    size = len(rows)
+    first = np.ones(size, bool)
+    first[1:] = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
+    inverse = np.cumsum(first) - 1
+    starts = np.append(np.flatnonzero(first), size)
+    values = np.moveaxis(rows[first], 0, axis)
+    if dim is None:
+        inverse = inverse.reshape(input.shape)
+    return _found(input, values, inverse, np.diff(starts), return_inverse, return_counts)
+
+
+@by_element
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each whole number occurs, or the sum of the weights of its occurrences.
+
+    Raises RuntimeFault (E0301) unless there is a weight for each number, (E0304) for negative ones.
+    """
+    numbers = _whole(input)
+    if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
+        raise RuntimeFault(
+            "E0304", "bincount only supports 1-d non-negative integral inputs.", help="x.flatten()"
+        )
+    if minlength < 0:
+        raise RuntimeFault("E0304", "minlength should be >= 0")
+    size = max(minlength, int(numbers.max(initial=-1)) + 1)
+    charge_shape((size,))
+    if weights is None:
+        return wrap(np.bincount(numbers, minlength=minlength), dtypes.int64)
+    if tuple(weights.shape) != numbers.shape:
+        raise RuntimeFault("E0301", "weights should be 1-d and have the same length as input")
+    if weights.dtype is not dtypes.float32:
+        weights = weights.to(dtypes.float64)
+    return O["scatter"](weights, (size,), (numbers,))
+
+
+def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """The covariances of variables, a row each; a column is an observation.
+
+    ``fweights`` says how often each observation was made, ``aweights`` how much it matters. Raises
+    RuntimeFault (E0301) for weights of another length, (E0304) for negative ones.
+    """
+    if len(input.shape) > 2:
+        raise RuntimeFault(
+            "E0301",
+            "cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{len(input.shape)} dimensions",
+        )
+    if input.dtype.kind < 2:
+        input = input.to(dtypes.get_default_dtype())
+    rows = input if len(input.shape) == 2 else O["reshape"](input, (1, -1))
+    count = rows.shape[1]
+    weights = _weights(count, fweights, aweights)
+    if weights is None:
+        total, norm = count, count - correction
+        centred = rows - O["mean"](rows, 1, True)
+        weighted = centred
+    else:
+        total = O["sum"](weights)
+        centred = rows - O["unsqueeze"](O["sum"](rows * weights, 1) / total, 1)
+        weighted = centred * weights
+        excess = 1 if aweights is None else O["sum"](weights * aweights) / total
+        norm = total - correction * excess
+    known = norm.item() if isinstance(norm, Tensor) else norm  # a symbol is no number
+    if isinstance(known, int | float) and known <= 0:
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
+             " of observations.")  # fmt: skip
+        norm = 0.0 * norm
+    found = O["matmul"](weighted, O["conj"](O["mT"](centred))) / norm
+    return found if len(input.shape) == 2 else O["reshape"](found, ())
+
+
+def _weights(count: int, fweights: Any, aweights: Any) -> Any:
+    for name, given, whole in (("fweights", fweights, True), ("aweights", aweights, False)):
+        if given is None:
+            continue
+        if tuple(given.shape) != (count,):
+            raise RuntimeFault(
+                "E0301",
+                f"cov(): expected {name} to have the same numel as there are observations in the "
+                f"input but got {given.numel()} != {count}",
+            )
+        if (given.dtype.kind < 2) is not whole:
+            kind = "integral" if whole else "floating point"
+            raise RuntimeFault("E0309", f"cov(): expected {name} to have {kind} dtype")
+        if (given.array < 0).any():
+            raise RuntimeFault("E0304", f"cov(): {name} cannot be negative")
+    if fweights is None or aweights is None:
+        return aweights if fweights is None else fweights
+    return fweights * aweights
+
+
+def corrcoef(input: Any) -> Any:
+    """The correlations of variables, a row each."""
+    found = cov(input)
+    if len(input.shape) < 2:
+        return found / found
+    size = O["sqrt"](O["diagonal"](found))
+    return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
+
+
+def frexp(input: Any) -> tuple:
+    """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
+    _, exponent = np.frexp(input.array)
+    powers = wrap(np.ldexp(np.ones((), input.array.dtype), -exponent), input.dtype)
+    return input * powers, wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+
+
+def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """``fill_value`` written to the main diagonal, in place. Raises RuntimeFault (E0301)."""
+    shape = tuple(input.shape)
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
+        raise RuntimeFault("E0301", "all dimensions of input must be of equal length, at least two")
+    size = min(shape)
+    places = np.arange(size)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        rows = np.arange(shape[0])
+        rows = rows[rows % (shape[1] + 1) < shape[1]]
+        input[rows, rows % (shape[1] + 1)] = fill_value
+        return input
+    input[(places,) * len(shape)] = fill_value
+    return input
+
+
+BOTH = (unique, unique_consecutive, bincount, cov, corrcoef, frexp)
+"""Functions that are methods too."""
+ALONE: tuple = ()
+"""Functions only."""
+ALIASES: dict[str, Any] = {}
+"""Further names."""

@@ -1,0 +1,307 @@
+"""Matrix decompositions under PyTorch's names; ``gradcli.functions.linalg`` offers them.
+
+Each takes apart what one operator of ``gradcli.ops`` gives (``ops.parts``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.named_tuples import results
+from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions import overloads
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault
+
+__all__ = [
+    "cholesky_ex", "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh", "lu",
+    "lu_factor", "lu_factor_ex", "lu_solve", "qr", "svd", "svdvals", "torch_qr", "torch_svd",
+]  # fmt: skip
+
+
+def _part(joined: Any, start: int, *shape: int) -> Any:
+    lead = tuple(joined.shape)[:-1]
+    size = int(np.prod(shape, dtype=int))
+    return _O["reshape"](joined[..., start : start + size], (*lead, *shape))
+
+
+def _mH(x: Any) -> Any:
+    return _O["conj"](_O["mT"](x))
+
+
+def _real(x: Any) -> Any:
+    return _O["real"](x) if x.dtype.is_complex else x
+
+
+def _one_triangle(A: Any, UPLO: str) -> Any:
+    """``A`` with the numbers of one triangle in both; derivatives are by the whole matrix."""
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeFault(
+            "E0304", f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'"
+        )
+    if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        return A
+    raw = A.array
+    if UPLO.upper() == "L":
+        both = np.tril(raw) + np.conj(np.swapaxes(np.tril(raw, -1), -1, -2))
+    else:
+        both = np.triu(raw) + np.conj(np.swapaxes(np.triu(raw, 1), -1, -2))
+    return A if np.array_equal(both, raw) else A + wrap(both - raw, A.dtype)
+
+
+def eigh(A: Any, UPLO: str = "L") -> Any:
+    """``(eigenvalues, eigenvectors)`` of a symmetric or Hermitian matrix, values ascending.
+
+    Only the lower (``UPLO="U"``: upper) triangle is read. Raises RuntimeFault: E0301 unless square,
+    E0304 where entries are infinite or NaN, and in backward where a complex loss depends on the
+    vectors' phases.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.functions.linalg.eigh(gradcli.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+        tensor([1., 2.])
+    """
+    n = A.shape[-1] if A.ndim else 0
+    joined = _O["eigh_parts"](_one_triangle(A, UPLO), True)
+    values = called(_real(_part(joined, 0, n)), "LinalgEighBackward0", A)
+    vectors = called(_part(joined, n, n, n), "LinalgEighBackward0", A)
+    return results("linalg_eigh", eigenvalues=values, eigenvectors=vectors)
+
+
+def eigvalsh(A: Any, UPLO: str = "L") -> Any:
+    """The eigenvalues of a symmetric or Hermitian matrix in ascending order."""
+    return _O["eigvalsh"](_one_triangle(A, UPLO))
+
+
+def eig(A: Any) -> Any:
+    """``(eigenvalues, eigenvectors)`` of a square matrix, complex, in no order.
+
+    Raises RuntimeFault: E0301 unless square, E0304 in backward where the loss depends on the phases
+    of the vectors.
+    """
+    n = A.shape[-1] if A.ndim else 0
+    joined = _O["eig_parts"](A, True)
+    values = called(_part(joined, 0, n), "LinalgEigBackward0", A)
+    vectors = called(_part(joined, n, n, n), "LinalgEigBackward0", A)
+    return results("linalg_eig", eigenvalues=values, eigenvectors=vectors)
+
+
+def eigvals(A: Any) -> Any:
+    """The eigenvalues of a square matrix, complex."""
+    return _O["eigvals"](A)
+
+
+def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """``(U, S, Vh)`` with ``A = U diag(S) Vh``, S in descending order.
+
+    ``full_matrices`` fills U and Vh up to square matrices; no gradient flows to what is filled in.
+    """
+    u, s, vh = _svd(A)
+    m, n = A.shape[-2:]
+    if full_matrices and m != n:
+        whole = np.linalg.svd(_raw(A), full_matrices=True)
+        if m > n:
+            u = _O["cat"](u, wrap(whole[0][..., n:].astype(A.dtype.numpy), A.dtype), dim=-1)
+        else:
+            vh = _O["cat"](vh, wrap(whole[2][..., m:, :].astype(A.dtype.numpy), A.dtype), dim=-2)
+    name = "LinalgSvdBackward0"
+    u, s, vh = (called(part, name, A) for part in (u, s, vh))
+    return results("linalg_svd", U=u, S=s, Vh=vh)
+
+
+def _raw(A: Any) -> np.ndarray:
+    raw = A.array
+    return raw.astype(np.float32) if raw.dtype == np.float16 else raw
+
+
+def _svd(A: Any) -> tuple[Any, Any, Any]:
+    m, n = A.shape[-2:] if A.ndim > 1 else (0, 0)
+    k = min(m, n)
+    joined = _O["svd_parts"](A, True)
+    u, s = _part(joined, 0, m, k), _real(_part(joined, m * k, k))
+    vh = _part(joined, m * k + k, k, n)
+    return u, s, vh
+
+
+def torch_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """``(U, S, V)`` with ``A = U diag(S) V.mH``; ``some=False`` for square U and V."""
+    if not compute_uv:
+        zero = input.detach() * 0.0
+        m, n = input.shape[-2:]
+        eyes = (zero[..., :1, :1].expand((*input.shape[:-2], k, k)) for k in (m, n))
+        u, v = eyes
+        return results("svd", U=u, S=svdvals(input), V=v)
+    u, s, vh = svd(input, not some)
+    return results("svd", U=u, S=s, V=_mH(vh))
+
+
+def svdvals(A: Any, *, driver: str | None = None) -> Any:
+    """The singular values in descending order."""
+    return _O["svdvals"](A)
+
+
+def qr(A: Any, mode: str = "reduced") -> Any:
+    """``(Q, R)`` with A = Q R, Q with orthonormal columns and R upper triangular.
+
+    ``mode`` is ``"reduced"``, ``"complete"`` (Q square) or ``"r"`` (Q empty). Raises RuntimeFault
+    (E0405) for the complete Q of more rows than columns where a gradient is recorded: it has none.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeFault(
+            "E0304",
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', "
+            "or 'complete'",
+        )
+    m, n = A.shape[-2:] if A.ndim > 1 else (0, 0)
+    if m >= n:
+        joined = _O["qr_parts"](A)
+        q, r = _part(joined, 0, m, n), _part(joined, m * n, n, n)
+    else:  # the square part decides Q, the rest follows
+        joined = _O["qr_parts"](A[..., :m])
+        q, r = _part(joined, 0, m, m), _part(joined, m * m, m, m)
+        r = _O["cat"](r, _mH(q) @ A[..., m:], dim=-1)
+    if mode == "complete" and m > n:
+        if q.requires_grad:
+            raise RuntimeFault(
+                "E0405",
+                "The QR decomposition is not differentiable when mode='complete' and nrows > ncols",
+                help="mode='reduced', or detach() the matrix",
+            )
+        whole = np.linalg.qr(_raw(A), mode="complete")
+        q, r = (wrap(part.astype(A.dtype.numpy), A.dtype) for part in whole)
+    if mode == "r":
+        q = A.detach().new_zeros((0,))
+    q, r = (called(part, "LinalgQrBackward0", A) for part in (q, r))
+    return results("linalg_qr", Q=q, R=r)
+
+
+def torch_qr(input: Any, some: bool = True) -> Any:
+    """``(Q, R)``; ``some=False`` for a square Q."""
+    q, r = qr(input, "reduced" if some else "complete")
+    return results("qr", Q=q, R=r)
+
+
+def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Partial pivoting: which row stands where in the end, and LAPACK's exchanges, from 1."""
+    a = np.array(x, copy=True)
+    m, n = a.shape[-2:]
+    order = np.broadcast_to(np.arange(m), (*a.shape[:-2], m)).copy()
+    k = min(m, n)
+    pivots = np.zeros((*a.shape[:-2], k), np.int32)
+    for place in np.ndindex(a.shape[:-2]):
+        part, rows = a[place], order[place]
+        for i in range(k):
+            best = i + int(np.argmax(np.abs(part[i:, i])))
+            pivots[(*place, i)] = best + 1
+            part[[i, best]], rows[[i, best]] = part[[best, i]], rows[[best, i]]
+            if part[i, i] != 0:
+                part[i + 1 :, i] /= part[i, i]
+                part[i + 1 :, i + 1 :] -= part[i + 1 :, i : i + 1] * part[i, i + 1 :]
+    return order, pivots
+
+
+def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
+    """The order of rows, the exchanges, and L and U, of any shape of matrix."""
+    if A.ndim < 2:
+        raise RuntimeFault(
+            "E0301", "linalg.lu: The input tensor A must have at least 2 dimensions."
+        )
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    order, pivots = _row_order(_raw(A))
+    index = np.broadcast_to(order[..., :, None], tuple(A.shape))
+    turned = _O["gather"](A, index, -2)
+    compact = _O["lu_compact"](turned[..., :k, :k])
+    ones = overloads.diag_embed(_O["ones_like"](_O["diagonal"](compact)))
+    low, high = _O["tril"](compact, -1) + ones, _O["triu"](compact, 0)
+    if n > k:
+        high = _O["cat"](high, _O["solve"](low, turned[..., :k, k:]), dim=-1)
+    if m > k:
+        below = _O["mT"](_O["solve"](_O["mT"](high), _O["mT"](turned[..., k:, :])))
+        low = _O["cat"](low, below, dim=-2)
+    return order, pivots, low, high
+
+
+@by_element
+def lu(A: Any, *, pivot: bool = True) -> Any:
+    """``(P, L, U)`` with A = P L U: P a permutation, L and U triangular, the diagonal of L ones."""
+    order, _, low, high = _lu(A)
+    eye = np.eye(A.shape[-2], dtype=A.dtype.numpy)
+    permutation = np.swapaxes(eye[order], -1, -2)
+    low, high = (called(part, "LinalgLuBackward0", A) for part in (low, high))
+    return results("linalg_lu", P=wrap(permutation, A.dtype), L=low, U=high)
+
+
+@by_element
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """``(LU, pivots)``: both factors in one matrix, and the exchanges of rows, counted from 1."""
+    _, pivots, low, high = _lu(A)
+    m, n = A.shape[-2:]
+    pad = (*A.shape[:-2], abs(m - n), abs(m - n))
+    joined = _O["tril"](low, -1)
+    if n > m:
+        joined = _O["cat"](joined, joined.new_zeros((*pad[:-2], m, n - m)), dim=-1)
+    if m > n:
+        high = _O["cat"](high, high.new_zeros((*pad[:-2], m - n, n)), dim=-2)
+    both = called(joined + high, "LinalgLuFactorExBackward0", A)
+    return results("linalg_lu_factor", LU=both, pivots=wrap(pivots, dtypes.int32))
+
+
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
+    both, pivots = lu_factor(A)
+    zero = np.diagonal(both.array, axis1=-2, axis2=-1) == 0
+    info = np.where(zero.any(axis=-1), np.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
+    return results("linalg_lu_factor_ex", LU=both, pivots=pivots, info=wrap(info[()], dtypes.int32))
+
+
+@by_element
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """The X with A X = B (``left=False``: X A = B), from ``lu_factor`` of A or (adjoint) of A'."""
+    n = LU.shape[-1]
+    order = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
+    for place in np.ndindex(tuple(pivots.shape[:-1])):
+        for i, best in enumerate(pivots.array[place]):
+            order[place][[i, best - 1]] = order[place][[best - 1, i]]
+    ones = overloads.diag_embed(_O["ones_like"](_O["diagonal"](LU)))
+    permutation = np.eye(n, dtype=LU.dtype.numpy)[order]
+    product = (_O["tril"](LU, -1) + ones) @ _O["triu"](LU, 0)
+    A = wrap(np.swapaxes(permutation, -1, -2), LU.dtype) @ product
+    A = _mH(A) if adjoint else A
+    if left:
+        return called(_O["solve"](A, B), "LinalgLuSolveBackward0", LU, B)
+    return called(_O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B))), "LinalgLuSolveBackward0", LU, B)
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """``(L, info)``: the Cholesky factor and zeros, or where A is not positive definite, NaN and 1.
+
+    Raises RuntimeFault (E0304) instead where ``check_errors``.
+    """
+    lead = tuple(A.shape)[:-2]
+    try:
+        low = _O["cholesky"](A)
+        info = np.zeros(lead, np.int32)
+    except RuntimeFault as fault:
+        if check_errors or fault.code != "E0304":
+            raise
+        low = A.detach() * float("nan")
+        info = np.ones(lead, np.int32)
+    low = _mH(low) if upper else low
+    return results("linalg_cholesky_ex", L=low, info=wrap(info[()], dtypes.int32))
+
+
+def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
+    """The X with A X = B, from the Cholesky factor of A."""
+    low = _mH(L) if upper else L
+    return called(_O["solve"](low @ _mH(low), B), "CholeskySolveBackward0", B, L)
+
+
+def cholesky_inverse(L: Any, upper: bool = False) -> Any:
+    """The inverse of A, from its Cholesky factor."""
+    low = _mH(L) if upper else L
+    return called(_O["inv"](low @ _mH(low)), "CholeskyInverseBackward0", L)

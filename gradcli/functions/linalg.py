@@ -1,0 +1,393 @@
+"""PyTorch's ``linalg``: norms and solutions here, decompositions from ``decompositions``.
+
+Everything takes stacks of matrices and is differentiable to any order where PyTorch's is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.named_tuples import results
+from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.out import with_out
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions import overloads, products
+from gradcli.functions.decompositions import (
+    cholesky_ex,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    lu_solve,
+    qr,
+    svd,
+    svdvals,
+)
+from gradcli.functions.overloads import public_operators
+from gradcli.functions.scatter import vander as _vander
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import LinAlgFault as LinAlgError
+from gradcli.ops.errors import RuntimeFault
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
+    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
+]  # fmt: skip
+
+_names = public_operators()
+det, inv, matrix_exp = (_names[_name] for _name in ("det", "inv", "matrix_exp"))
+cross, multi_dot = products.cross, products.multi_dot
+
+
+def cholesky(A: Any, *, upper: bool = False) -> Any:
+    """The lower triangular L with A = L L' of a positive definite matrix, or (``upper``) L'."""
+    try:
+        low = _O["cholesky"](A)
+    except RuntimeFault as fault:
+        if fault.torch and fault.torch.startswith("cholesky:"):
+            fault.torch = f"linalg.{fault.torch}"
+        raise
+    return _O["conj"](_O["mT"](low)) if upper else low
+
+
+def slogdet(A: Any) -> Any:
+    """The sign of the determinant and the logarithm of its size: ``(sign, logabsdet)``."""
+    sign, size = overloads.slogdet(A)
+    return results("linalg_slogdet", sign=sign, logabsdet=size)
+
+
+def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) -> tuple:
+    """``function(A, *others)`` and LAPACK's ``info``: 0, or where a matrix had no answer, then NaN.
+
+    Raises LinAlgFault (E0304) where errors are to be checked.
+    """
+    try:
+        return function(A, *others), wrap(np.zeros(A.shape[:-2], np.int32)[()], dtypes.int32)
+    except LinAlgError as fault:
+        if check_errors:
+            fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
+            raise
+        from gradcli.ops.matrix_errors import stopped_at
+
+        info = wrap(stopped_at(A.array)[()], dtypes.int32)
+    solved = (info == 0).unsqueeze(-1).unsqueeze(-1)
+    safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
+    found = function(safe, *others)
+    if found.ndim < A.ndim:
+        solved = solved.squeeze(-1)
+    return _O["where"](solved, found, math.nan), info
+
+
+def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
+    """The inverse and LAPACK's ``info``: above 0 for a singular matrix, whose inverse is NaN."""
+    inverse, info = _tried("linalg.inv_ex", inv, A, check_errors)
+    return results("linalg_inv_ex", inverse=inverse, info=info)
+
+
+def solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    """The X with A X = B, or (``left=False``) X A = B; B is a vector or a matrix.
+
+    Example:
+        >>> import gradcli
+        >>> A = gradcli.tensor([[2.0, 0.0], [0.0, 4.0]])
+        >>> gradcli.functions.linalg.solve(A, gradcli.tensor([2.0, 4.0]))
+        tensor([1., 1.])
+    """
+    if A.dtype is not B.dtype:
+        kinds = A.dtype.scalar_name, B.dtype.scalar_name
+        raise RuntimeFault(
+            "E0309",
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {kinds[0]}"
+            f" and B of type {kinds[1]} instead",
+            help="write B.to(A.dtype)",
+        )
+    if left:
+        return _O["solve"](A, B)
+    return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """``solve`` and LAPACK's ``info``: above 0 for a singular matrix, whose solution is NaN."""
+
+    def solved(A: Any, B: Any) -> Any:
+        return solve(A, B, left=left)
+
+    result, info = _tried("torch.linalg.solve_ex", solved, A, check_errors, B)
+    return results("linalg_solve_ex", result=result, info=info)
+
+
+def solve_triangular(
+    A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """``solve`` by a triangle of A: nothing else of it is read.
+
+    ``unitriangular`` counts the diagonal as ones, whatever stands there.
+    """
+    if B.ndim < 2:
+        raise RuntimeFault(
+            "E0301",
+            "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
+            help="write B.unsqueeze(-1) for one right side",
+        )
+    part = _O["triu" if upper else "tril"]
+    if unitriangular:
+        ones = _O["ones_like"](_O["diagonal"](A))
+        A = part(A, 1 if upper else -1) + overloads.diag_embed(ones)
+    else:
+        A = part(A, 0)
+    return called(solve(A, B, left=left), "LinalgSolveTriangularBackward0", A, B)
+
+
+def vector_norm(
+    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The ``ord``-norm of all entries, or along dimensions."""
+    return _O["norm"](x if dtype is None else x.to(dtype), ord, dim, keepdim)
+
+
+def matrix_norm(
+    A: Any,
+    ord: Any = "fro",
+    dim: tuple[int, int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
+
+    1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
+    the sum of all. Raises RuntimeFault: E0304 for another ``ord``, E0301 for vectors.
+    """
+    if A.ndim < 2:
+        raise RuntimeFault(
+            "E0301", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    A = A if dtype is None else A.to(dtype)
+    rows, columns = (d % A.ndim for d in dim)
+    if rows == columns:
+        raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
+    if ord == "fro":
+        return called(_O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
+    if ord in (1, -1, math.inf, -math.inf):
+        first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = _O["sum"](_O["abs"](A), first, True)
+        found = _O["amax" if ord > 0 else "amin"](sums, second, True)
+    elif ord in (2, -2, "nuc"):
+        rest = [d for d in range(A.ndim) if d not in (rows, columns)]
+        values = _O["svdvals"](_O["permute"](A, (*rest, rows, columns)))
+        if ord == "nuc":
+            found = _O["sum"](values, -1)
+        else:
+            found = _O["amax" if ord > 0 else "amin"](values, -1)
+        for d in sorted((rows, columns)):
+            found = _O["unsqueeze"](found, d)
+    else:
+        raise RuntimeFault(
+            "E0304",
+            f"linalg.matrix_norm: Order {ord} not supported.",
+            help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
+        )
+    return found if keepdim else _O["squeeze"](found, (rows, columns))
+
+
+def norm(
+    A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """The norm of a vector, or of a matrix where ``ord`` is given and there are two dimensions."""
+    matrix = A.ndim == 2 if dim is None else isinstance(dim, tuple | list) and len(dim) == 2
+    if ord is not None and (matrix or isinstance(ord, str)):
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """The matrix product."""
+    return input @ other
+
+
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Inner products along a dimension, the first side conjugated."""
+    return _O["sum"](x.conj() * y, dim)
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of the last two dimensions."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def matrix_power(A: Any, n: int) -> Any:
+    """A matrix times itself, ``n`` times in all. Raises RuntimeFault (E0301) unless square."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        from gradcli.ops.matrix_errors import not_square
+
+        raise not_square("matrix_power", tuple(A.shape))
+    if n < 0:
+        A, n = _O["inv"](A), -n
+    if not n:
+        from gradcli.engine.creation.factories import eye
+
+        return eye(A.shape[-1], dtype=A.dtype).expand(A.shape)
+    out = None
+    while n:
+        if n & 1:
+            out = A if out is None else out @ A
+        n >>= 1
+        A = A @ A if n else A
+    return out
+
+
+def pinv(
+    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+) -> Any:
+    """The Moore-Penrose inverse.
+
+    Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
+    size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
+    """
+    if hermitian:
+        low = _O["tril"](A, -1)
+        A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
+    return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
+
+
+@by_element
+def matrix_rank(
+    A: Any,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    hermitian: bool = False,
+    tol: float | None = None,
+) -> Any:
+    """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
+    if A.ndim < 2:
+        raise RuntimeFault(
+            "E0301",
+            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.",
+        )
+    A = A.detach()
+    values = _O["abs"](eigvalsh(A)).array if hermitian else svdvals(A).array
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    if rtol is None:
+        eps = float(np.finfo(values.dtype).eps)
+        rtol = 0.0 if atol else max(A.shape[-2:]) * eps
+    top = values.max(axis=-1, initial=0.0)
+    least = np.maximum(rtol * top, atol or 0.0)
+    return wrap(np.sum(values > least[..., None], axis=-1, dtype=np.int64)[()], dtypes.int64)
+
+
+def cond(A: Any, p: Any = None) -> Any:
+    """The condition number: the norm of A times that of its inverse; of singular values for 2."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        high, low = values[..., 0], values[..., -1]
+        return high / low if p != -2 else low / high
+    inverse, info = _tried("linalg.cond", inv, A, False)
+    found = matrix_norm(A, p) * matrix_norm(inverse, p)
+    return found if not info.any() else _O["where"](info == 0, found, math.inf)
+
+
+@by_element
+def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """The X with the least ``norm(A X - B)``: ``(solution, residuals, rank, singular_values)``.
+
+    Residuals are there for full rank and more rows than columns, singular values for the drivers
+    ``"gelsd"`` and ``"gelss"``. Raises RuntimeFault (E0301) for sizes that differ.
+    """
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeFault(
+            "E0304",
+            "torch.linalg.lstsq: parameter `driver` should be one of "
+            f"(gels, gelsy, gelsd, gelss), got {driver}",
+        )
+    if A.ndim < 2:
+        raise RuntimeFault("E0301", "torch.linalg.lstsq: input must have at least 2 dimensions.")
+    vector = B.ndim == A.ndim - 1
+    right = _O["unsqueeze"](B, -1) if vector else B
+    m, n = A.shape[-2:]
+    if right.shape[-2] != m:
+        raise RuntimeFault(
+            "E0301",
+            f"lstsq: A has {m} rows, B has {right.shape[-2]}",
+            torch="torch.linalg.lstsq: input.size(-2) should match other.size(-2)",
+        )
+    eps = float(np.finfo(A.dtype.numpy).eps)
+    rtol = max(m, n) * eps if rcond is None else float(rcond)
+    solution = _O["matmul"](pinv(A, rtol=rtol), right)
+    rank = matrix_rank(A, rtol=rtol)
+    empty = solution.detach().new_zeros((0,))
+    residuals = empty
+    if m > n and bool((rank.array == n).all()):
+        gap = _O["abs"](right - _O["matmul"](A, solution))
+        residuals = _O["sum"](gap * gap, -2)
+    return results(
+        "linalg_lstsq",
+        solution=_O["squeeze"](solution, -1) if vector else solution,
+        residuals=residuals,
+        rank=rank,
+        singular_values=svdvals(A) if driver in ("gelsd", "gelss") else empty,
+    )
+
+
+def householder_product(A: Any, tau: Any) -> Any:
+    """The first columns of the product of ``I - tau[k] v[k] v[k]'``, v from the columns of A."""
+    m, n = A.shape[-2:]
+    eye = wrap(np.eye(m, dtype=A.dtype.numpy), A.dtype)
+    vectors = _O["tril"](A, -1) + wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
+    out = eye[:, :n].expand((*A.shape[:-2], m, n))
+    for k in reversed(range(tau.shape[-1])):
+        v = vectors[..., :, k : k + 1]
+        out = out - tau[..., k : k + 1, None] * (v @ (_O["conj"](_O["mT"](v)) @ out))
+    return out
+
+
+def vander(x: Any, *, N: int | None = None) -> Any:
+    """The powers 0 to N - 1 of each entry, a row each."""
+    if not x.ndim:
+        raise RuntimeFault("E0301", "N must be greater than 1.")
+    return _vander(x, N, True)
+
+
+def tensorinv(A: Any, ind: int = 2) -> Any:
+    """The inverse of A read as a matrix from its first ``ind`` dimensions to the others."""
+    if ind <= 0:
+        raise RuntimeFault("E0304", "Expected a strictly positive integer for 'ind'")
+    rows, columns = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if math.prod(rows) != math.prod(columns):
+        raise RuntimeFault(
+            "E0301",
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+            f"prod(self.shape[:ind]), but got {math.prod(columns)} != {math.prod(rows)}",
+        )
+    return inv(A.reshape(math.prod(rows), -1)).reshape(*columns, *rows)
+
+
+def tensorsolve(A: Any, B: Any, dims: Any = None) -> Any:
+    """The X with ``tensordot(A, X, X.ndim) == B``; ``dims`` of A are moved to its end first."""
+    if dims is not None:
+        moved = [d % A.ndim for d in dims]
+        A = A.permute(*(d for d in range(A.ndim) if d not in moved), *moved)
+    shape = tuple(A.shape[B.ndim :])
+    size = math.prod(shape)
+    if size != B.numel():
+        raise RuntimeFault(
+            "E0301",
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {size} != {B.numel()}",
+        )
+    return solve(A.reshape(B.numel(), size), B.reshape(-1)).reshape(shape)
+
+
+globals().update({_n: with_out(globals()[_n]) for _n in __all__ if _n != "LinAlgError"})

@@ -1,0 +1,1 @@
+"""The functions of ``gradcli.nn.functional``, a file for each family."""

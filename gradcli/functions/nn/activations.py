@@ -1,0 +1,256 @@
+"""Activations of ``gradcli.nn.functional``: formulas as in PyTorch's documentation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.engine.creation.factories import empty, zeros_like
+from gradcli.engine.creation.sampling import bernoulli, rand, rand_like
+from gradcli.engine.record.composite import called
+from gradcli.engine.source_location import warn
+from gradcli.functions import reductions
+from gradcli.functions.nn.loss_checks import check_floating
+from gradcli.functions.overloads import public_operators
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+_names = public_operators()
+sigmoid, tanh = _names["sigmoid"], _names["tanh"]
+logsigmoid, softsign = _names["logsigmoid"], _names["softsign"]
+
+
+def _implicit(name: str, input: Any, dim: int | None) -> int:
+    """The dimension that PyTorch takes where none is given, with its warning."""
+    if dim is not None:
+        return dim
+    warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument."
+    )
+    return 0 if len(input.shape) in (0, 1, 3) else 1
+
+
+def softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """exp(x) over its sum along a dimension."""
+    return reductions.softmax(input, _implicit("softmax", input, dim), dtype=dtype)
+
+
+def log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """The logarithm of softmax, exact where it is small."""
+    return reductions.log_softmax(input, _implicit("log_softmax", input, dim), dtype=dtype)
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """The larger of ``input`` and 0."""
+    return input.relu_() if inplace else _O["relu"](input)
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """``input`` where it is positive, else alpha*(exp(x) - 1)."""
+    out = _O["elu"](input, alpha)
+    return input.copy_(out) if inplace else out
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """``input`` where it is positive, else ``negative_slope * input``."""
+    out = _O["leaky_relu"](input, negative_slope)
+    return input.copy_(out) if inplace else out
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """``input`` held between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """``input`` held between two bounds; its slope at a bound is 0."""
+    if (min_val, max_val) == (-1.0, 1.0):
+        out = _O["hardtanh"](input)
+    else:
+        inside = _O["logical_and"](input > min_val, input < max_val)
+        edge = _O["where"](input <= min_val, min_val, max_val)
+        out = called(_O["where"](inside, input, _like(edge, input)), "HardtanhBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def _like(value: Any, input: Any) -> Any:
+    return value.to(input.dtype) if value.dtype is not input.dtype else value
+
+
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
+    scaled = input if beta == 1 else input * beta
+    smooth = _O["softplus"](scaled)
+    smooth = smooth if beta == 1 else smooth / beta
+    return called(_O["where"](scaled > threshold, input, smooth), "SoftplusBackward0", input)
+
+
+def silu(input: Any, inplace: bool = False) -> Any:
+    """x * sigmoid(x)."""
+    out = called(input * _O["sigmoid"](input), "SiluBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def mish(input: Any, inplace: bool = False) -> Any:
+    """x * tanh(softplus(x))."""
+    out = called(input * _O["tanh"](_O["softplus"](input)), "MishBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """x times the normal distribution function; ``approximate="tanh"`` for the older formula."""
+    check_floating(input, "GeluKernelImpl")
+    if approximate == "tanh":
+        inner = math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)
+        return called(0.5 * input * (1.0 + _O["tanh"](inner)), "GeluBackward0", input)
+    if approximate != "none":
+        raise RuntimeFault("E0304", "approximate argument must be either none or tanh.")
+    return called(input * _O["ndtr"](input), "GeluBackward0", input)
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """A scaled ``elu`` whose scales keep mean 0 and variance 1."""
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return _elu(input, alpha, scale, 1.0, inplace)
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """max(0, x) + min(0, alpha*(exp(x/alpha) - 1))."""
+    if alpha == 0:
+        raise RuntimeFault("E0304", "ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _elu(input, alpha, 1.0, 1.0 / alpha, inplace)
+
+
+def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
+    below = _O["expm1"](_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
+    out = called(_O["where"](input > 0, input * scale, below), "EluBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """``x/6 + 1/2`` held between 0 and 1."""
+    out = _O["where"](_O["logical_and"](input > -3, input < 3), input / 6.0 + 0.5,
+                      _like(input >= 3, input))  # fmt: skip
+    out = called(out, "HardsigmoidBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def hardswish(input: Any, inplace: bool = False) -> Any:
+    """``x * hardsigmoid(x)``."""
+    middle = input * (input + 3.0) / 6.0
+    out = _O["where"](input <= -3, 0.0, _O["where"](input < 3, middle, input))
+    out = called(out, "HardswishBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def hardshrink(input: Any, lambd: float = 0.5) -> Any:
+    """``input`` where it is further from 0 than ``lambd``, else 0."""
+    return called(_O["where"](_O["abs"](input) > lambd, input, 0.0), "HardshrinkBackward0", input)
+
+
+def softshrink(input: Any, lambd: float = 0.5) -> Any:
+    """``input`` moved towards 0 by ``lambd``, 0 where it is nearer."""
+    if lambd < 0:
+        raise RuntimeFault(
+            "E0304", f"lambda must be greater or equal to 0, but found to be {lambd}."
+        )
+    lower = _O["where"](input < -lambd, input + lambd, 0.0)
+    return called(_O["where"](input > lambd, input - lambd, lower), "SoftshrinkBackward0", input)
+
+
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - _O["tanh"](input)
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """``input`` where it is above the threshold, else ``value``."""
+    out = called(_O["where"](input > threshold, input, float(value)), "ThresholdBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """softmax(-x)."""
+    return reductions.softmax(-input, _implicit("softmin", input, dim), dtype=dtype)
+
+
+def glu(input: Any, dim: int = -1) -> Any:
+    """The first half along a dimension times the sigmoid of the second."""
+    if input.shape[dim] % 2:
+        raise RuntimeFault(
+            "E0301", f"Halving dimension must be even, but dimension {dim} is size "
+            f"{input.shape[dim]}",
+        )  # fmt: skip
+    first, second = input.chunk(2, dim)
+    return called(first * _O["sigmoid"](second), "GluBackward0", input)
+
+
+def prelu(input: Any, weight: Any) -> Any:
+    """``input`` where it is positive, else ``weight * input``: one weight, or one a channel."""
+    if weight.numel() > 1:
+        channels = input.shape[1] if len(input.shape) > 1 else 1
+        if weight.numel() != channels:
+            raise RuntimeFault(
+                "E0301", "Mismatch of parameter numbers and input channel size. Found parameter "
+                f"numbers = {weight.numel()}, and channel size = {channels}.",
+            )  # fmt: skip
+        weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
+    return called(
+        _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
+    )
+
+
+def rrelu(
+    input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+    inplace: bool = False,
+) -> Any:  # fmt: skip
+    """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
+    if training:
+        slope: Any = rand_like(input) * (upper - lower) + lower
+    else:
+        slope = (lower + upper) / 2
+    out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
+    return input.copy_(out) if inplace else out
+
+
+def gumbel_softmax(
+    logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Any:
+    """A sample of the Gumbel-softmax distribution; ``hard`` makes it one-hot, gradient kept."""
+    noise = -_O["log"](-_O["log"](rand(tuple(logits.shape), dtype=logits.dtype)))
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    index = _O["argmax"](soft, dim, True)
+    one = zeros_like(soft).scatter(dim, index, 1.0)
+    return one - soft.detach() + soft
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Entries set to 0 with probability ``p``, the others scaled up, while training."""
+    return _dropped(input, p, training, inplace, tuple(input.shape))
+
+
+def _channels(input: Any, kept: int) -> tuple:
+    return tuple(input.shape[:kept]) + (1,) * (len(input.shape) - kept)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """``dropout`` of whole channels of ``(N, C, L)``."""
+    return _dropped(input, p, training, inplace, _channels(input, len(input.shape) - 1))
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """``dropout`` of whole channels of ``(N, C, H, W)``."""
+    return _dropped(input, p, training, inplace, _channels(input, 2))
+
+
+def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
+    if not 0 <= p <= 1:
+        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    out = called(input * (kept / (1.0 - p) if p < 1 else kept * 0.0), "MulBackward0", input, None)
+    return input.copy_(out) if inplace else out

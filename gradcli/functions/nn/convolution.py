@@ -1,0 +1,194 @@
+"""Convolutions of ``gradcli.nn.functional``, and their kin: unfold, pixel_shuffle, interpolate.
+
+Windows are gathered by index arrays (``im2col``), and what is done with them is a matrix product, a
+mean or a maximum: derivatives of every order follow from those.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.record.composite import called
+from gradcli.functions.nn.padding import pad
+from gradcli.functions.nn.windows import Sizes, each, windows
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+
+
+def _convolved(
+    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Any, dilation: Sizes, groups: int,
+    rank: int,
+) -> Any:  # fmt: skip
+    single = len(input.shape) == rank + 1
+    if single:
+        input = _O["unsqueeze"](input, 0)
+    if len(input.shape) != rank + 2 or len(weight.shape) != rank + 2:
+        raise RuntimeFault(
+            "E0301", f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to "
+            f"conv{rank}d, but got input of size: {list(input.shape)}",
+        )  # fmt: skip
+    channels, wanted = input.shape[1], weight.shape[1] * groups
+    if channels != wanted or weight.shape[0] % groups:
+        raise RuntimeFault(
+            "E0301", f"Given groups={groups}, weight of size {list(weight.shape)}, expected "
+            f"input{list(input.shape)} to have {wanted} channels, but got {channels} channels "
+            "instead",
+        )  # fmt: skip
+    kernel = tuple(weight.shape[2:])
+    steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    source, input = input, pad(input, _sides(padding, kernel, spread, rank))
+    found, out = windows(input, kernel, steps, spread)
+    # (N, groups, C/g, out, k) with (groups, O/g, C/g, k): sum over C/g and k
+    n, area, volume = input.shape[0], math.prod(out), math.prod(kernel)
+    patches = _O["reshape"](found, (n, groups, channels // groups, area, volume))
+    patches = _O["reshape"](
+        _O["permute"](patches, (0, 1, 3, 2, 4)), (n, groups, area, channels // groups * volume)
+    )
+    rows = _O["reshape"](weight, (groups, weight.shape[0] // groups, -1))
+    made = _O["matmul"](patches, _O["mT"](rows))
+    made = _O["reshape"](_O["mT"](made), (n, weight.shape[0], *out))
+    if bias is not None:
+        made = made + _O["reshape"](bias, (-1,) + (1,) * rank)
+    made = called(made, "ConvolutionBackward0", source, weight, bias)
+    return _O["squeeze"](made, 0) if single else made
+
+
+def _sides(padding: Any, kernel: tuple, dilation: tuple, rank: int) -> list[int]:
+    if padding == "valid":
+        return [0] * (2 * rank)
+    sides = []
+    for i in range(rank - 1, -1, -1):
+        if padding == "same":
+            total = dilation[i] * (kernel[i] - 1)
+            sides += [total // 2, total - total // 2]
+        else:
+            sides += [each(padding, rank, "padding")[i]] * 2
+    return sides
+
+
+def conv1d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """A convolution of ``(N, C, L)`` with ``(O, C/groups, k)``."""
+    return _convolved(input, weight, bias, stride, padding, dilation, groups, 1)
+
+
+def conv2d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """A convolution of ``(N, C, H, W)`` with ``(O, C/groups, kH, kW)``."""
+    return _convolved(input, weight, bias, stride, padding, dilation, groups, 2)
+
+
+def conv3d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """A convolution of ``(N, C, D, H, W)`` with ``(O, C/groups, kD, kH, kW)``."""
+    return _convolved(input, weight, bias, stride, padding, dilation, groups, 3)
+
+
+def _spread(input: Any, stride: tuple) -> Any:
+    """``stride - 1`` zeros between neighbours along the last dimensions."""
+    for axis, s in enumerate(stride, len(input.shape) - len(stride)):
+        if s > 1:
+            shape = list(input.shape)
+            shape[axis] = (shape[axis] - 1) * s + 1
+            charge_shape(shape)
+            index = (slice(None),) * axis + (slice(0, None, s),)
+            input = _O["scatter"](input, tuple(shape), index)
+    return input
+
+
+def _transposed(
+    input: Any, weight: Any, bias: Any, stride: Sizes, padding: Sizes, output_padding: Sizes,
+    groups: int, dilation: Sizes, rank: int,
+) -> Any:  # fmt: skip
+    """The transpose of a convolution: one of the spread input with the kernel turned about."""
+    single = len(input.shape) == rank + 1
+    if single:
+        input = _O["unsqueeze"](input, 0)
+    steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
+    inner, more = each(padding, rank, "padding"), each(output_padding, rank, "output_padding")
+    kernel = tuple(weight.shape[2:])
+    sides: list[int] = []
+    for i in range(rank - 1, -1, -1):
+        edge = spread[i] * (kernel[i] - 1) - inner[i]
+        sides += [edge, edge + more[i]]
+    turned = _O["flip"](weight, tuple(range(2, rank + 2)))
+    shape = tuple(turned.shape)
+    grouped = _O["reshape"](turned, (groups, shape[0] // groups, *shape[1:]))
+    swapped = _O["reshape"](_O["transpose"](grouped, 1, 2), (-1, shape[0] // groups, *shape[2:]))
+    padded = pad(_spread(input, steps), sides)
+    made = _convolved(padded, swapped, bias, 1, 0, spread, groups, rank)
+    return _O["squeeze"](made, 0) if single else made
+
+
+def conv_transpose1d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of ``conv1d``: ``weight`` is ``(C, O/groups, k)``."""
+    return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
+
+
+def conv_transpose2d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of ``conv2d``: ``weight`` is ``(C, O/groups, kH, kW)``."""
+    return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
+
+
+def unfold(
+    input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+) -> Any:
+    """The windows of ``(N, C, H, W)`` as columns."""
+    kernel = each(kernel_size, 2, "kernel_size")
+    spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
+    input = pad(input, _sides(padding, kernel, spread, 2))
+    found, out = windows(input, kernel, steps, spread)
+    columns = _O["permute"](found, (0, 1, 4, 5, 2, 3))
+    shape = (input.shape[0], input.shape[1] * math.prod(kernel), math.prod(out))
+    return called(_O["reshape"](columns, shape), "Im2ColBackward0")
+
+
+def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
+    """``(N, C*r*r, H, W)`` as ``(N, C, H*r, W*r)``."""
+    *lead, c, h, w = input.shape
+    r = upscale_factor
+    if c % (r * r):
+        raise RuntimeFault(
+            "E0301", f"pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+            f"the square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}",
+        )  # fmt: skip
+    n = len(lead)
+    split = _O["reshape"](input, (*lead, c // (r * r), r, r, h, w))
+    turned = _O["permute"](split, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return _O["reshape"](turned, (*lead, c // (r * r), h * r, w * r))
+
+
+def interpolate(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest"
+) -> Any:
+    """``input`` at another size of its last dimensions, by the nearest entries."""
+    if mode != "nearest":
+        raise RuntimeFault("E0304", f"interpolate has mode='nearest' here, not {mode!r}")
+    rank = len(input.shape) - 2
+    old = input.shape[2:]
+    if size is not None:
+        new = each(size, rank, "size")
+    else:
+        factors = scale_factor if isinstance(scale_factor, tuple | list) else (scale_factor,) * rank
+        new = tuple(int(n * f) for n, f in zip(old, factors, strict=True))
+    charge_shape((*input.shape[:2], *new))
+    for i, (n, m) in enumerate(zip(old, new, strict=True)):
+        places = np.minimum((np.arange(m) * (n / m)).astype(np.int64), n - 1)
+        input = _O["getitem"](input, ((slice(None),) * (2 + i) + (places,)))
+    return called(input, f"UpsampleNearest{rank}DBackward0")

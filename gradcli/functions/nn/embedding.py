@@ -1,0 +1,171 @@
+"""Rows of a table by whole numbers: ``embedding``, and ``embedding_bag``, which joins them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import bool_, int64
+from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.record.composite import called
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import charge_shape
+
+
+def embedding(
+    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
+    """The rows of ``weight`` that whole numbers name; that of ``padding_idx`` gets no gradient.
+
+    ``max_norm`` first scales those rows of ``weight``, in place, whose ``norm_type``-norm is above
+    it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
+    """
+    if input.dtype.kind != 1:
+        raise RuntimeFault(
+            "E0309",
+            "embedding needs whole numbers as indices",
+            torch="Expected tensor for argument #1 'indices' to have one of the following scalar "
+            f"types: Long, Int; but got gradcli.{input.dtype.scalar_name}Tensor instead (while "
+            "checking arguments for embedding)",
+        )
+    named = getattr(input, "array", None)
+    if named is not None and named.size and (named.min() < 0 or named.max() >= weight.shape[0]):
+        raise IndexFault(
+            "E0307",
+            "index out of range in self",
+            help=f"the table has rows 0 to {weight.shape[0] - 1}, the input names "
+            f"{named.min()} to {named.max()}",
+        )
+    if max_norm is not None:
+        _renormalize(input, weight, max_norm, norm_type)
+    rows = weight
+    if padding_idx is not None:
+        padding_idx %= weight.shape[0]
+        padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
+        rows = _O["where"](padded, weight.detach(), weight)
+    found = rows[input]
+    if scale_grad_by_freq and found.requires_grad:
+        named = np.asarray(input.array)
+        often = np.bincount(named.ravel())[named]
+        share = wrap((1 / often)[..., None].astype(weight.dtype.numpy), weight.dtype)
+        found.register_hook(lambda g: g * share)
+        found = _O["clone"](found)  # whoever hooks the result sees its whole gradient
+    return called(found, "EmbeddingBackward0", weight)
+
+
+def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> None:
+    with no_grad():
+        which = wrap(np.unique(np.asarray(input.array)), int64)
+        rows = weight.detach()[which]
+        sizes = _O["norm"](rows, norm_type, -1, True)
+        # As PyTorch has it: a little more than the norm, so that the row is surely small enough.
+        scale = _O["where"](sizes > max_norm, max_norm / (sizes + 1e-7), 1.0)
+        if (sizes > max_norm).any():
+            weight.detach()[which] = rows * scale
+
+
+def embedding_bag(
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None,
+    norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
+    sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:  # fmt: skip
+    """Bags of rows of ``weight``, each joined to one: their sum, mean or greatest entries.
+
+    ``input`` has a bag in each row, or is one list of whole numbers, in which bags begin at
+    ``offsets``. ``per_sample_weights`` weighs the rows of a sum; those of ``padding_idx`` are left
+    out; a bag of none is 0. Raises ValueFault (E0304) for another mode or offsets that do not fit.
+
+    Example:
+        >>> import gradcli
+        >>> table = gradcli.tensor([[1.0, 2.0], [10.0, 20.0]])
+        >>> bags = gradcli.tensor([[0, 1], [1, 1]])
+        >>> gradcli.nn.functional.embedding_bag(bags, table, mode="sum")
+        tensor([[11., 22.],
+                [20., 40.]])
+    """
+    if mode not in ("sum", "mean", "max"):
+        raise ValueFault("E0304", "mode has to be one of sum, mean or max", help=f"got {mode!r}")
+    if scale_grad_by_freq and mode == "max":
+        raise ValueFault("E0304", "max mode does not support scaling the gradient by the frequency")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise ValueFault(
+                "E0304", f"per_sample_weights is only supported for mode='sum' (got mode='{mode}')"
+            )
+        if per_sample_weights.shape != input.shape:
+            raise ValueFault(
+                "E0304",
+                f"expected per_sample_weights of shape {tuple(input.shape)}, got "
+                f"{tuple(per_sample_weights.shape)}",
+            )
+        per_sample_weights = _O["reshape"](per_sample_weights, (-1,))
+    starts, count = _bags(input, offsets, include_last_offset)
+    flat = np.asarray(input.array).reshape(-1)
+    bag = np.searchsorted(starts[:count], np.arange(flat.size), side="right") - 1
+    kept = np.arange(flat.size) < starts[count]
+    if padding_idx is not None:
+        kept &= flat != padding_idx % weight.shape[0]
+    charge_shape((int(kept.sum()), weight.shape[1]), weight.dtype.itemsize)
+    chosen = wrap(flat[kept], input.dtype)
+    rows = embedding(chosen, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * _O["unsqueeze"](per_sample_weights[wrap(kept, bool_)], -1)
+    sizes = np.bincount(bag[kept], minlength=count)
+    if mode == "max":
+        out = _greatest(rows, bag[kept], sizes)
+    else:
+        out = _O["scatter"](rows, (count, weight.shape[1]), (bag[kept],))
+        if mode == "mean":
+            share = np.maximum(sizes, 1)[:, None].astype(weight.dtype.numpy)
+            out = out / wrap(share, weight.dtype)
+    return called(out, "EmbeddingBagBackward0", weight)
+
+
+def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, int]:
+    """Where each bag begins and the last one ends, and how many there are."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueFault(
+                "E0304",
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}",
+            )
+        return np.arange(input.shape[0] + 1) * input.shape[1], input.shape[0]
+    if input.ndim != 1:
+        raise ValueFault("E0304", f"input has to be 1D or 2D Tensor, but got Tensor of dimension "
+                         f"{input.ndim}")  # fmt: skip
+    if offsets is None or getattr(offsets, "ndim", None) != 1:
+        raise ValueFault("E0304", f"offsets has to be a 1D Tensor but got {offsets}")
+    starts = np.asarray(offsets.array, np.int64)
+    if starts.size and starts[0] != 0:
+        raise RuntimeFault(
+            "E0304",
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+            f"position 0. However, got {starts[0]}",
+        )
+    if (np.diff(starts) < 0).any() or (starts > input.shape[0]).any():
+        raise RuntimeFault(
+            "E0304", f"offsets have to rise up to the input's length {input.shape[0]}"
+        )
+    if include_last:
+        return starts, starts.size - 1
+    return np.append(starts, input.shape[0]), starts.size
+
+
+def _greatest(rows: Any, bag: np.ndarray, sizes: np.ndarray) -> Any:
+    """The greatest entry of each column in each bag; the first of several takes the gradient."""
+    width = int(sizes.max(initial=0))
+    if not width:
+        return _O["scatter"](rows, (sizes.size, rows.shape[1]), (bag,))
+    charge_shape((sizes.size, width, rows.shape[1]), rows.dtype.itemsize)
+    place = np.arange(bag.size) - (np.cumsum(sizes) - sizes)[bag]
+    filled = np.zeros((sizes.size, width), np.int64)
+    filled[bag, place] = np.arange(bag.size)
+    real = np.arange(width) < sizes[:, None]
+    padded = _O["where"](wrap(real[..., None], bool_), rows[wrap(filled, int64)], -np.inf)
+    return _O["where"](wrap(sizes[:, None] > 0, bool_), padded.max(1).values, 0.0)

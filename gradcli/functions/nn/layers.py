@@ -1,0 +1,171 @@
+"""Layers of ``gradcli.nn.functional``: linear maps, normalisations, attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import bool_
+from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.record.composite import called
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions import arithmetic
+from gradcli.functions.nn.activations import dropout, softmax
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.torch_messages import not_a
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``input @ weight.T + bias``."""
+    turned = weight.t()
+    try:
+        out = input @ turned
+    except (RuntimeFault, TypeFault) as fault:
+        raise _misfit(fault, input, weight, bias) from None
+    if bias is None:
+        return out
+    if input.ndim == 2:
+        return called(out + bias, "AddmmBackward0", bias, input, turned)
+    return called(out + bias, "ViewBackward0")
+
+
+def _misfit(fault: Fault, input: Any, weight: Any, bias: Any) -> Fault:
+    """The error of a linear map in PyTorch's words."""
+    if not hasattr(input, "dtype"):
+        return not_a("Tensor", "linear", "input", 1, input)
+    if input.dtype is not weight.dtype and bias is not None:
+        names = input.dtype.scalar_name, weight.dtype.scalar_name
+        fault.torch = f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}"
+    return fault
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """``input1 @ W[k] @ input2`` for each output ``k``."""
+    left = _O["matmul"](_O["unsqueeze"](_O["unsqueeze"](input1, -2), -2), weight)
+    out = _O["sum"](_O["squeeze"](left, -2) * _O["unsqueeze"](input2, -2), -1)
+    return out if bias is None else out + bias
+
+
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+    """Vectors along a dimension over their norm."""
+    size = arithmetic.clamp(_O["norm"](input, p, dim, True), min=eps)
+    return input / size
+
+
+def layer_norm(
+    input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
+    eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Mean 0 and variance 1 over the last dimensions, then ``weight`` and ``bias``."""
+    shape = tuple(normalized_shape)
+    if tuple(input.shape[-len(shape) :]) != shape:
+        raise RuntimeFault(
+            "E0301", f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}",
+        )  # fmt: skip
+    dims = tuple(range(-len(shape), 0))
+    out = _standard(input, dims, eps)
+    return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
+
+
+def _standard(input: Any, dims: tuple, eps: float) -> Any:
+    mean = _O["mean"](input, dims, True)
+    variance = _O["var"](input, dims, 0, True)
+    return (input - mean) * _O["rsqrt"](variance + eps)
+
+
+def _scaled(out: Any, weight: Any, bias: Any) -> Any:
+    out = out if weight is None else out * weight
+    return out if bias is None else out + bias
+
+
+def rms_norm(
+    input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
+) -> Any:
+    """``input`` over the root of the mean of its squares over the last dimensions."""
+    dims = tuple(range(-len(tuple(normalized_shape)), 0))
+    eps = float(np.finfo(input.dtype.numpy).eps) if eps is None else eps
+    out = input * _O["rsqrt"](_O["mean"](input * input, dims, True) + eps)
+    return out if weight is None else out * weight
+
+
+def batch_norm(
+    input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
+    dims = tuple(d for d in range(len(input.shape)) if d != 1)
+    shape = (1, -1) + (1,) * (len(input.shape) - 2)
+    if training:
+        count = input.numel() // input.shape[1]
+        if count < 2:
+            raise ValueFault(
+                "E0301", "Expected more than 1 value per channel when training, got input size "
+                f"{input.shape}",
+            )  # fmt: skip
+        mean, variance = _O["mean"](input, dims, True), _O["var"](input, dims, 0, True)
+        if running_mean is not None:
+            with no_grad():
+                spread = _O["reshape"](variance, (-1,)) * (count / (count - 1))
+                running_mean.mul_(1 - momentum).add_(momentum * _O["reshape"](mean, (-1,)))
+                running_var.mul_(1 - momentum).add_(momentum * spread)
+    else:
+        mean, variance = (_O["reshape"](v, shape) for v in (running_mean, running_var))
+    out = (input - mean) * _O["rsqrt"](variance + eps)
+    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
+    return called(_scaled(out, scale, shift), "NativeBatchNormBackward0", input, weight, bias)
+
+
+def instance_norm(
+    input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
+    bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
+    """``batch_norm`` for each sample alone."""
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    shape = (1, -1) + (1,) * (len(input.shape) - 2)
+    out = _standard(input, tuple(range(2, len(input.shape))), eps)
+    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
+    return _scaled(out, scale, shift)
+
+
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Mean 0 and variance 1 for each group of channels of each sample."""
+    if input.shape[1] % num_groups:
+        raise RuntimeFault(
+            "E0301", "Expected number of channels in input to be divisible by num_groups, but got "
+            f"input of shape {list(input.shape)} and num_groups={num_groups}",
+        )  # fmt: skip
+    groups = _O["reshape"](input, (input.shape[0], num_groups, -1))
+    out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
+    shape = (1, -1) + (1,) * (len(input.shape) - 2)
+    scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
+    return called(_scaled(out, scale, shift), "NativeGroupNormBackward0", input, weight, bias)
+
+
+def scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """softmax(query @ key.T * scale) @ value; a mask's True takes part, its numbers are added."""
+    if enable_gqa:
+        raise ValueFault("E0304", "attention has no enable_gqa here: repeat the keys' heads")
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = _O["matmul"](query, _O["mT"](key)) * factor
+    if is_causal:
+        if attn_mask is not None:
+            raise RuntimeFault("E0304", "explicit attn_mask should not be set when is_causal=True")
+        attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool), bool_)
+    if attn_mask is not None:
+        if attn_mask.dtype is bool_:
+            scores = _O["where"](attn_mask, scores, -float("inf"))
+        else:
+            scores = scores + attn_mask
+    weights = softmax(scores, -1)
+    return _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)

@@ -1,0 +1,79 @@
+"""What the losses refuse: dtypes and shapes that no loss can be meant for, in PyTorch's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine.source_location import warn
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault, ValueFault
+
+
+def warn_of_sizes(input: Any, target: Any) -> None:
+    """Warn where two shapes differ, so that the loss is of their broadcast."""
+    if tuple(input.shape) != tuple(target.shape):
+        warn(
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size."
+        )
+
+
+def check_probabilities(input: Any, target: Any) -> None:
+    """Raise where ``binary_cross_entropy`` is given targets of another shape or dtype.
+
+    ValueFault (E0301) for the shape, RuntimeFault (E0309) for the dtype.
+    """
+    if tuple(input.shape) != tuple(target.shape):
+        raise ValueFault(
+            "E0301",
+            f"Using a target size ({target.shape}) that is different to the input size "
+            f"({input.shape}) is deprecated. Please ensure they have the same size.",
+        )
+    if input.dtype is not target.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"Found dtype {target.dtype.scalar_name} but expected {input.dtype.scalar_name}",
+            help=f"write target.to({input.dtype!r})",
+        )
+
+
+def check_classes(input: Any, target: Any) -> None:
+    """Raise where the targets of ``nll_loss`` are no classes, or not one for each row.
+
+    RuntimeFault: E0309 for the dtype, E0301 for dimensions; ValueFault (E0301) for sizes.
+    """
+    if input.dtype.kind < 2:
+        raise _not_for_whole(input, "log_softmax_lastdim_kernel_impl")
+    if input.ndim <= 2:
+        if target.ndim > 1:
+            raise RuntimeFault(
+                "E0301", "0D or 1D target tensor expected, multi-target not supported"
+            )
+        if input.ndim == 2 and target.ndim and input.shape[0] != target.shape[0]:
+            raise ValueFault(
+                "E0301",
+                f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+                f"({target.shape[0]}).",
+                help="the target has a class number for each row",
+            )
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeFault(
+            "E0309",
+            f"expected target dtype to be Long or Byte, but got {target.dtype.scalar_name}",
+            help="write target.long()",
+        )
+
+
+def _not_for_whole(input: Any, kernel: str) -> UnwrittenFault:
+    return UnwrittenFault(
+        "E0309",
+        f"this needs a floating point tensor, got {input.dtype.name}",
+        help="write x.float()",
+        torch=f'"{kernel}" not implemented for {input.dtype.scalar_name!r}',
+    )
+
+
+def check_floating(input: Any, kernel: str) -> None:
+    """Raise UnwrittenFault (E0309) where whole numbers are given to what is for real ones."""
+    if input.dtype.kind < 2:
+        raise _not_for_whole(input, kernel)

@@ -1,0 +1,256 @@
+"""Losses of ``gradcli.nn.functional`` that compare number by number: squares, likelihoods.
+
+``reduction`` is ``"mean"``, ``"sum"`` or ``"none"``. Losses of classes stand in ``class_losses``,
+those of pairs of vectors in ``pair_losses``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from gradcli.engine.record.composite import called
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions import arithmetic
+from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+
+def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
+    """The loss as ``reduction`` says, shown as the node ``name`` of ``inputs``.
+
+    Raises ValueFault (E0304) for another word.
+    """
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueFault(
+            "E0304", f"{reduction} is not a valid value for reduction", help="none, mean or sum"
+        )
+    out = loss if reduction == "none" else _O[reduction](loss)
+    return called(out, name, *inputs) if name else out
+
+
+def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
+    """The reduction that PyTorch's two older arguments mean, where they are given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The squares of the differences; with ``weight``, their weighted mean."""
+    reduction = chosen(size_average, reduce, reduction)
+    warn_of_sizes(input, target)
+    difference = input - target
+    square = difference * difference
+    if weight is None:
+        return reduced(square, reduction, "MseLossBackward0", input, target)
+    loss = weight * square
+    if reduction == "mean":
+        return _O["sum"](loss) / _O["sum"](weight)
+    return reduced(loss, reduction)
+
+
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The sizes of the differences; with ``weight``, their weighted mean."""
+    reduction = chosen(size_average, reduce, reduction)
+    warn_of_sizes(input, target)
+    loss = _O["abs"](input - target)
+    if weight is None:
+        return reduced(loss, reduction)
+    loss = weight * loss
+    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+
+
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """Half the square of a small difference, ``delta`` times a large one less delta/2."""
+    if delta <= 0:
+        raise RuntimeFault("E0304", "huber_loss does not support non-positive values for delta.")
+    warn_of_sizes(input, target)
+    difference = input - target
+    size = _O["abs"](difference)
+    small = 0.5 * difference * difference
+    loss = _O["where"](size <= delta, small, delta * (size - 0.5 * delta))
+    if weight is None:
+        return reduced(loss, reduction, "HuberLossBackward0", input, target)
+    loss = weight * loss
+    return _O["sum"](loss) / _O["sum"](weight) if reduction == "mean" else reduced(loss, reduction)
+
+
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """The Huber loss over ``beta``."""
+    reduction = chosen(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeFault("E0304", "smooth_l1_loss does not support negative values for beta.")
+    warn_of_sizes(input, target)
+    difference = input - target
+    size = _O["abs"](difference)
+    if beta == 0:
+        return reduced(size, reduction, "SmoothL1LossBackward0", input, target)
+    small = 0.5 * difference * difference / beta
+    loss = _O["where"](size < beta, small, size - 0.5 * beta)
+    return reduced(loss, reduction, "SmoothL1LossBackward0", input, target)
+
+
+def binary_cross_entropy(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
+
+    Raises RuntimeFault (E0304) for what is no probability.
+    """
+    reduction = chosen(size_average, reduce, reduction)
+    check_probabilities(input, target)
+    if input.__class__ is Tensor and not ((input.array >= 0) & (input.array <= 1)).all():
+        raise RuntimeFault(
+            "E0304",
+            "all elements of input should be between 0 and 1",
+            help="binary_cross_entropy_with_logits takes any numbers",
+        )
+    yes = arithmetic.clamp(_O["log"](input), min=-100.0)
+    no = arithmetic.clamp(_O["log1p"](-input), min=-100.0)
+    loss = (target - 1.0) * no - target * yes
+    loss = loss if weight is None else loss * weight
+    return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Any:
+    """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
+    reduction = chosen(size_average, reduce, reduction)
+    if tuple(input.shape) != tuple(target.shape):
+        raise ValueFault(
+            "E0301", f"Target size ({target.shape}) must be the same as input size ({input.shape})"
+        )
+    if target.dtype.kind < 2:
+        raise RuntimeFault(
+            "E0309",
+            f"the target has to be floating point, it is {target.dtype.name}",
+            help="write target.float()",
+            torch=f"result type {input.dtype.scalar_name} can't be cast to the desired output "
+            f"type {target.dtype.scalar_name}",
+        )
+    logs = _O["logsigmoid"](input)
+    if pos_weight is not None:
+        loss = (1.0 - target) * input - ((pos_weight - 1.0) * target + 1.0) * logs
+    else:
+        loss = (1.0 - target) * input - logs
+    loss = loss if weight is None else loss * weight
+    return reduced(loss, reduction, "BinaryCrossEntropyWithLogitsBackward0", input, target)
+
+
+def kl_div(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Any:
+    """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
+    reduction = chosen(size_average, reduce, reduction)
+    loss = (_O["exp"](target) * (target - input)) if log_target else (
+        arithmetic.xlogy(target, target) - target * input
+    )  # fmt: skip
+    if reduction == "batchmean":
+        return _O["sum"](loss) / input.shape[0]
+    return reduced(loss, reduction)
+
+
+def soft_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """log(1 + exp(-target*input))."""
+    reduction = chosen(size_average, reduce, reduction)
+    return reduced(
+        _O["softplus"](-target * input), reduction, "SoftMarginLossBackward0", input, target
+    )
+
+
+def poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The negative log-likelihood of counts; ``input`` is the logarithm of the rate."""
+    reduction = chosen(size_average, reduce, reduction)
+    if log_input:
+        loss = _O["exp"](input) - target * input
+    else:
+        loss = input - target * _O["log"](input + eps)
+    if full:
+        stirling = target * _O["log"](target) - target + 0.5 * _O["log"](2 * math.pi * target)
+        loss = loss + _O["where"](target > 1, stirling, 0.0)
+    return reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
+    if isinstance(var, float):
+        var = input.new_full(tuple(input.shape), var)
+    # The floor under the variance lets no gradient through, as in PyTorch.
+    held = _O["where"](var < eps, var - var.detach() + eps, var)
+    loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """The mean over classes of the cross entropy of each class alone."""
+    reduction = chosen(size_average, reduce, reduction)
+    loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))
+    loss = loss if weight is None else loss * weight
+    return reduced(_O["mean"](loss, -1), reduction)

@@ -1,0 +1,77 @@
+"""``pad``: entries added at the ends of dimensions, or cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.record.composite import called
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+
+
+def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
+    """Entries added at the ends of the last dimensions, the last one first; negative numbers cut.
+
+    ``mode`` is ``"constant"`` (``value``), ``"reflect"``, ``"replicate"`` or ``"circular"``.
+    """
+    sides = list(pad)
+    if len(sides) % 2:
+        raise RuntimeFault("E0304", "Padding length must be divisible by 2")
+    if len(sides) // 2 > len(input.shape):
+        raise RuntimeFault(
+            "E0304", "Padding length should be less than or equal to two times the input dimension "
+            f"but got padding length {len(sides)} and input of dimension {len(input.shape)}",
+        )  # fmt: skip
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise RuntimeFault("E0304", f"Unrecognised padding mode {mode}")
+    for i in range(len(sides) // 2):
+        before, after = sides[2 * i], sides[2 * i + 1]
+        axis = len(input.shape) - 1 - i
+        if before or after:
+            input = (
+                _constant(input, axis, before, after, 0.0 if value is None else value)
+                if mode == "constant"
+                else _repeated(input, axis, before, after, mode)
+            )
+    name = {"constant": "ConstantPadNdBackward0", "circular": "CopySlices"}.get(
+        mode, f"{mode.capitalize()}ionPad1DBackward0"
+    )
+    return called(input, name)
+
+
+def _constant(input: Any, axis: int, before: int, after: int, value: float) -> Any:
+    front = (slice(None),) * axis
+    size = input.shape[axis]
+    if before < 0 or after < 0:
+        input = _O["getitem"](input, (*front, slice(max(0, -before), size + min(0, after))))
+    parts = []
+    for n in (before, after):
+        shape = list(input.shape)
+        shape[axis] = max(0, n)
+        parts.append(input.new_full(tuple(shape), value) if n > 0 else None)
+    parts = [p for p in (parts[0], input, parts[1]) if p is not None]
+    return parts[0] if len(parts) == 1 else _O["cat"](*parts, dim=axis)
+
+
+def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    size = input.shape[axis]
+    most = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
+    if max(before, after) > most:
+        raise RuntimeFault(
+            "E0304", f"Padding size should be less than the corresponding input dimension, but got "
+            f"padding ({before}, {after}) at a dimension of size {size}",
+        )  # fmt: skip
+    charge_shape((*input.shape[:axis], size + before + after, *input.shape[axis + 1 :]))
+    places = np.arange(-before, size + after)
+    if mode == "reflect":
+        places = np.abs(places)
+        places = np.where(places >= size, 2 * (size - 1) - places, places)
+    elif mode == "circular":
+        places = places % size
+    else:
+        places = np.clip(places, 0, size - 1)
+    return _O["getitem"](input, ((slice(None),) * axis + (places,)))

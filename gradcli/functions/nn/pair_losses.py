@@ -1,0 +1,94 @@
+"""Losses and distances of pairs of vectors: by margin, by angle, of triplets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.functions import arithmetic
+from gradcli.functions.nn.losses import chosen, reduced
+from gradcli.ops import OPERATORS as _O
+
+
+def _by_target(target: Any, alike: Any, apart: Any) -> Any:
+    """``alike`` where the target is 1, ``apart`` where it is -1, else 0."""
+    zero = _O["zeros_like"](alike)
+    return _O["where"](target == 1, alike, zero) + _O["where"](target == -1, apart, zero)
+
+
+def hinge_embedding_loss(
+    input: Any,
+    target: Any,
+    margin: float = 1.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """``input`` where the target is 1, and what lacks to the margin where it is -1."""
+    reduction = chosen(size_average, reduce, reduction)
+    apart = arithmetic.clamp(margin - input, min=0.0)
+    return reduced(_by_target(target, input, apart), reduction)
+
+
+def margin_ranking_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """What lacks to ``target * (input1 - input2)`` above the margin."""
+    reduction = chosen(size_average, reduce, reduction)
+    return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
+
+
+def pairwise_distance(
+    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
+    """The p-norm of differences along the last dimension; ``eps`` is added to each."""
+    return _O["norm"](x1 - x2 + eps, p, -1, keepdim)
+
+
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
+    reduction = chosen(size_average, reduce, reduction)
+    near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
+    if swap:
+        far = _O["minimum"](far, pairwise_distance(positive, negative, p, eps))
+    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between vectors along a dimension."""
+    sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
+    return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
+
+
+def cosine_embedding_loss(
+    input1: Any,
+    input2: Any,
+    target: Any,
+    margin: float = 0.0,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
+    reduction = chosen(size_average, reduce, reduction)
+    # PyTorch adds a small number to the squares here.
+    squares = [_O["sum"](x * x, -1) + 1e-12 for x in (input1, input2)]
+    cosine = _O["sum"](input1 * input2, -1) / _O["sqrt"](squares[0] * squares[1])
+    apart = arithmetic.clamp(cosine - margin, min=0.0)
+    return reduced(_by_target(target, 1.0 - cosine, apart), reduction)

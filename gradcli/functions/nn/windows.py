@@ -1,0 +1,52 @@
+"""Windows that slide over the last dimensions: what convolutions and pooling look through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops import OPERATORS as _O
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+
+Sizes = int | Sequence[int]
+
+
+def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
+    """A size for each spatial dimension."""
+    if isinstance(value, int):
+        return (value,) * rank
+    sizes = tuple(value)
+    if len(sizes) == 1:
+        return sizes * rank
+    if len(sizes) != rank:
+        raise RuntimeFault("E0304", f"{name} must be one number or {rank}, got {list(sizes)}")
+    return sizes
+
+
+def windows(
+    input: Any, kernel: tuple, stride: tuple, dilation: tuple, ceil: bool = False
+) -> tuple[Any, tuple]:
+    """``(N, C, out..., kernel...)``: the entries under the kernel at each place."""
+    rank = len(kernel)
+    sizes = input.shape[-rank:]
+    index, out = [], []
+    for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
+        reach = d * (k - 1) + 1
+        if n < reach or s < 1:
+            raise RuntimeFault(
+                "E0301", f"Calculated padded input size per channel: ({' x '.join(map(str, sizes))}"
+                f"). Kernel size: ({' x '.join(map(str, kernel))}). Kernel size can't be greater "
+                "than actual input size" if s > 0 else "stride must be positive",
+            )  # fmt: skip
+        count = (n - reach) // s + 1
+        out.append(count)
+        charge_shape((count, k))
+        places = np.arange(count)[:, None] * s + np.arange(k) * d
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = count, k
+        index.append(places.reshape(shape))
+    charge_shape((*input.shape[:-rank], *out, *kernel))
+    return _O["getitem"](input, (Ellipsis, *index)), tuple(out)

@@ -1,0 +1,225 @@
+"""Products of vectors, matrices and stacks of them under PyTorch's many names.
+
+``mm`` and kin insist on the dimensions that they are named for; ``kron``, ``tensordot``, ``cross``
+and the sums with a product (``addmm``) are composed of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.record.composite import called, of_its_own
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.operator import OPERATORS as O
+from gradcli.ops.torch_messages import not_a, types_differ
+
+_PLACES = {"mm": ("self", "mat2"), "mv": ("self", "vec"), "bmm": ("batch1", "batch2")}
+_ADDED = {"addmm": ("mat1", "mat2"), "addmv": ("mat", "vec"), "baddbmm": ("batch1", "batch2")}
+
+
+def _shapes(name: str, *checks: tuple[Any, int], within: str = "") -> None:
+    for i, (value, rank) in enumerate(checks):
+        if not getattr(value, "__gradcli_rank__", 0):
+            if within:
+                raise not_a("Tensor", within, _ADDED[within][i], i + 2, value)
+            argument = ("input", "mat2" if name != "mv" else "vec")[i]
+            raise not_a("Tensor", name, argument, i + 1, value)
+        if value.ndim != rank:
+            ranks = [c.ndim for c, _ in checks]
+            place = _ADDED[within][i] if within else _PLACES[name][i]
+            if rank == 3:
+                said = f"{place} must be a 3D tensor"
+            elif name == "mm":
+                said = f"{place} must be a matrix"
+                said += f", got {value.ndim}-D tensor" if within else ""
+            else:
+                said = f"vector + matrix @ vector expected, got 1, {', '.join(map(str, ranks))}"
+            raise RuntimeFault(
+                "E0301",
+                f"{name}: expected a tensor of {rank} dimensions, got shape {tuple(value.shape)}",
+                help="@ multiplies vectors, matrices and stacks of them",
+                torch=said,
+            )
+    (x, _), (y, _) = checks
+    if x.dtype is not y.dtype:
+        raise types_differ("matmul", x, y)
+
+
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices."""
+    return _mm(input, mat2)
+
+
+def _mm(input: Any, mat2: Any, within: str = "") -> Any:
+    _shapes("mm", (input, 2), (mat2, 2), within=within)
+    return O["matmul"](input, mat2)
+
+
+def mv(input: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    _shapes("mv", (input, 2), (vec, 1))
+    return O["matmul"](input, vec)
+
+
+def bmm(input: Any, mat2: Any) -> Any:
+    """The products of two stacks of matrices."""
+    _shapes("bmm", (input, 3), (mat2, 3))
+    if input.shape[0] != mat2.shape[0]:
+        raise RuntimeFault(
+            "E0301",
+            "bmm: the stacks have different heights",
+            torch="Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{input.shape[0]}, {input.shape[2]}] but got: [{mat2.shape[0]}, {mat2.shape[1]}].",
+        )
+    return called(O["matmul"](input, mat2), "BmmBackward0")
+
+
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * mat1 @ mat2``."""
+    total = _mixed(input, _mm(mat1, mat2, "addmm"), beta, alpha)
+    return called(total, "AddmmBackward0", input, mat1, mat2)
+
+
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * mat @ vec``."""
+    return called(_mixed(input, mv(mat, vec), beta, alpha), "AddmvBackward0", input, mat, vec)
+
+
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * batch1 @ batch2``, for stacks of matrices."""
+    total = _mixed(input, bmm(batch1, batch2), beta, alpha)
+    return called(total, "BaddbmmBackward0", input, batch1, batch2)
+
+
+def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    if input.dtype is not product.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"self and mat2 must have the same dtype, but got {input.dtype.scalar_name} and "
+            f"{product.dtype.scalar_name}",
+            help="write input.to(mat2.dtype)",
+        )
+    return (input if beta == 1 else beta * input) + (product if alpha == 1 else alpha * product)
+
+
+def vdot(input: Any, other: Any) -> Any:
+    """The inner product of two vectors, the first one conjugated."""
+    return O["dot"](input.conj(), other)
+
+
+def _one_type(input: Any, other: Any) -> None:
+    if input.dtype is not other.dtype:
+        raise RuntimeFault(
+            "E0309", "both inputs should have same dtype", help="write x.to(y.dtype)"
+        )
+
+
+def inner(input: Any, other: Any) -> Any:
+    """Products of last dimensions, summed."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    _one_type(input, other)
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeFault(
+            "E0301",
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}",
+        )
+    if input.ndim == other.ndim == 1:
+        return O["dot"](input, other)
+    return O["sum"](O["unsqueeze"](input, -2) * other, -1)
+
+
+def kron(input: Any, other: Any) -> Any:
+    """The table of all products of entries, block by block."""
+    for i, value in enumerate((input, other)):
+        if not getattr(value, "__gradcli_rank__", 0):
+            raise not_a("Tensor", "kron", ("input", "other")[i], i + 1, value)
+    rank = max(input.ndim, other.ndim)
+    a, b = ((1,) * (rank - t.ndim) + tuple(t.shape) for t in (input, other))
+    left = O["reshape"](input, tuple(n for size in a for n in (size, 1)))
+    right = O["reshape"](other, tuple(n for size in b for n in (1, size)))
+    shape = tuple(m * n for m, n in zip(a, b, strict=True))
+    return of_its_own(O["reshape"](left * right, shape))
+
+
+def multi_dot(tensors: Sequence[Any]) -> Any:
+    """The product of several matrices."""
+    if len(tensors) < 2:
+        raise RuntimeFault(
+            "E0306", f"multi_dot(): expected at least 2 tensors but got {len(tensors)}"
+        )
+    first, *others = tensors
+    for other in others:
+        first = O["matmul"](first, other)
+    return first
+
+
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+    for m in matrices:
+        if getattr(m, "ndim", 2) != 2:
+            raise RuntimeFault("E0301", f"Tensor dimension is {m.ndim}, expected 2 instead.")
+    return multi_dot(matrices) if len(matrices) != 1 else matrices[0]
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """The sum over ``dims`` dimensions of products: the last of ``a`` with the first of ``b``."""
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeFault("E0304", f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeFault(
+                "E0301", f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
+            )
+        left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    else:
+        left = [normal_dim(d, a.ndim) for d in dims[0]]
+        right = [normal_dim(d, b.ndim) for d in dims[1]]
+    _one_type(a, b)
+    for i, j in zip(left, right, strict=True):
+        if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
+            place = i - a.ndim if isinstance(dims, int) else i
+            raise RuntimeFault(
+                "E0301",
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim "
+                f"{place} and second has size {b.shape[j]} in dim {j}",
+            )
+    kept_a = [d for d in range(a.ndim) if d not in left]
+    kept_b = [d for d in range(b.ndim) if d not in right]
+    shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
+    joined = int(np.prod([a.shape[d] for d in left], dtype=int))
+    x = O["reshape"](O["permute"](a, (*kept_a, *left)), (-1, joined))
+    y = O["reshape"](O["permute"](b, (*right, *kept_b)), (joined, -1))
+    return O["reshape"](O["matmul"](x, y), tuple(shape))
+
+
+def cross(input: Any, other: Any, dim: int = -1) -> Any:
+    """The vector product of three-vectors along a dimension."""
+    if not isinstance(dim, int):
+        raise not_a("int", "cross", "dim", 2, dim)
+    if input.ndim != other.ndim:
+        raise RuntimeFault("E0301", "linalg.cross: inputs must have the same number of dimensions.")
+    normal_dim(dim, input.ndim)
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeFault(
+            "E0301",
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and "
+            f"{other.shape[dim]}",
+        )
+    turn = O["roll"]
+    x, y = input, other
+    first = turn(x, -1, dim) * turn(y, -2, dim) - turn(x, -2, dim) * turn(y, -1, dim)
+    return called(first, "LinalgCrossBackward0", input, other)
+
+
+BOTH = (mm, mv, bmm, addmm, addmv, baddbmm, vdot, inner, kron, cross)
+"""Functions that are methods too."""
+ALONE = (chain_matmul, tensordot)
+"""Functions only."""
+ALIASES: dict[str, Any] = {}
+"""Further names."""

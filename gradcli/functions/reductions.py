@@ -1,0 +1,178 @@
+"""Along dimensions, with PyTorch's optional parameters: sums, means, norms, shares, running sums.
+
+``sum(x, dtype=float64)``, ``var(x, unbiased=False)``, ``diff``: each is a function and, where
+PyTorch has it so, a method of Tensor. They call operators, so that Tensors, tangents and batches
+may all be given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+
+
+def _typed(input: Any, dtype: Any) -> Any:
+    return input if dtype is None else input.to(dtype)
+
+
+def sum(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+) -> Any:
+    """The sum of all entries, or along dimensions, computed in ``dtype`` where one is given."""
+    return O["sum"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+
+
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The largest entry, or along dimensions; ties share the gradient evenly."""
+    return O["amax"](input, () if dim is None else dim, keepdim)
+
+
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+    """The smallest entry, or along dimensions; ties share the gradient evenly."""
+    return O["amin"](input, () if dim is None else dim, keepdim)
+
+
+def mean(
+    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, axis: Any = None
+) -> Any:
+    """The mean of all entries, or along dimensions, computed in ``dtype`` where one is given."""
+    if dtype is not None and dtypes.to_dtype(dtype).kind < 2:
+        name = dtypes.to_dtype(dtype).scalar_name
+        raise RuntimeFault(
+            "E0309",
+            "mean(): could not infer output dtype. Optional dtype must be either a floating point "
+            f"or complex dtype. Got: {name}",
+        )
+    return O["mean"](_typed(input, dtype), dim if axis is None else axis, keepdim)
+
+
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The product of all entries, or along a dimension."""
+    return O["prod"](_typed(input, dtype), dim, keepdim)
+
+
+def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The sum of the entries that are numbers."""
+    kept = O["where"](O["isnan"](input), 0.0, input) if input.dtype.kind > 1 else input
+    return called(O["sum"](kept, dim, keepdim), "NansumBackward0", input)
+
+
+def _spread(name: str) -> Any:
+    def spread(
+        input: Any,
+        dim: Any = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: Any = None,
+    ) -> Any:
+        if isinstance(dim, bool):  # var(False) is var(unbiased=False)
+            dim, unbiased = None, dim
+        given = (1 if unbiased else 0) if correction is None else correction
+        return O[name](input, dim, given, keepdim)
+
+    spread.__name__ = name
+    spread.__doc__ = O[name].doc + " ``unbiased=False`` divides by n."
+    return spread
+
+
+var, std = _spread("var"), _spread("std")
+
+
+def var_mean(input: Any, dim: Any = None, **options: Any) -> tuple:
+    """The variance and the mean."""
+    return var(input, dim, **options), mean(input, dim, options.get("keepdim", False))
+
+
+def std_mean(input: Any, dim: Any = None, **options: Any) -> tuple:
+    """The standard deviation and the mean."""
+    return std(input, dim, **options), mean(input, dim, options.get("keepdim", False))
+
+
+def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """The p-norm of all entries, or along dimensions."""
+    return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
+
+
+def dist(input: Any, other: Any, p: Any = 2) -> Any:
+    """The p-norm of a difference."""
+    return called(O["norm"](input - other, p), "DistBackward0", input, other)
+
+
+def softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+    """exp(x) over its sum along a dimension."""
+    normal_dim(dim, input.ndim)
+    return O["softmax"](_typed(input, dtype), dim)
+
+
+def log_softmax(input: Any, dim: int = -1, *, dtype: Any = None) -> Any:
+    """The logarithm of softmax, exact where it is small."""
+    normal_dim(dim, input.ndim)
+    return O["log_softmax"](_typed(input, dtype), dim)
+
+
+def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running sums along a dimension."""
+    return O["cumsum"](_typed(input, dtype), dim)
+
+
+def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Running products along a dimension; exact where entries are 0."""
+    input = _typed(input, dtype)
+    if not input.ndim:
+        return input.clone()
+    last = input.ndim - 1
+    lined = O["unsqueeze"](O["transpose"](input, dim, last), -2)
+    size = lined.shape[-1]
+    charge_shape((*lined.shape[:-2], size, size), 16)
+    before = np.tri(size, dtype=bool)  # row k joins the entries up to k
+    rows = O["where"](wrap(before, dtypes.bool_), lined, 1.0 if input.dtype.kind > 1 else 1)
+    out = of_its_own(O["transpose"](O["prod"](rows, -1), dim, last))
+    return called(out, "CumprodBackward0", input)
+
+
+def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences between neighbours along a dimension, ``n`` times.
+
+    ``prepend`` and ``append`` are joined to the ends first.
+    """
+    if prepend is not None or append is not None:
+        parts = [part for part in (prepend, input, append) if part is not None]
+        input = O["cat"](*parts, dim=dim)
+    before = (slice(None),) * normal_dim(dim, len(input.shape))
+    size = len(input.shape) and input.shape[normal_dim(dim, len(input.shape))]
+    for _ in range(min(n, size)):
+        last = input[(*before, slice(1, None))]
+        input = last - input[(*before, slice(None, -1))]
+    return input
+
+
+def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area below points, by trapezes."""
+    before = (slice(None),) * normal_dim(dim, len(y.shape))
+    width = dx if x is None else diff(x)
+    pairs = y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]
+    area = O["sum"](width * pairs, dim) / 2.0
+    return called(area, "MulBackward1" if x is None else "DivBackward1")
+
+
+BOTH = (
+    sum, amax, amin, mean, prod, nansum, var, std, norm, dist, softmax, log_softmax, cumsum,
+    cumprod, diff,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (var_mean, std_mean, trapezoid)
+"""Functions only."""
+ALIASES = {"trapz": trapezoid}
+"""Further names."""

@@ -1,0 +1,367 @@
+"""Rearranging under PyTorch's names, composed of indexing and shape operators.
+
+Each is a function and, where PyTorch has it so, a method of Tensor.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.record.composite import by_element, called, reshaped
+from gradcli.engine.record.multi_output import together
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions import overloads
+from gradcli.functions.indexing import (
+    _along,
+    _meet,
+    broadcast_tensors,
+    gather,
+    index_add,
+    index_copy,
+    index_fill,
+    index_select,
+    masked_fill,
+    masked_select,
+    narrow,
+    scatter,
+    scatter_add,
+    select,
+    take,
+    take_along_dim,
+)
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS
+from gradcli.ops.torch_messages import not_a
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+
+
+def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
+    """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
+    sizes = isinstance(split_size_or_sections, list | tuple)
+    pieces = overloads.split(tensor, split_size_or_sections, dim)
+    name = "SplitWithSizesBackward0" if sizes else "SplitBackward0"
+    return together(pieces, tensor, normal_dim(dim, len(tensor.shape)), "cat", name)
+
+
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
+    """At most ``chunks`` pieces of equal size along a dimension."""
+    pieces = overloads.chunk(input, chunks, dim)
+    return together(pieces, input, normal_dim(dim, len(input.shape)), "cat", "SplitBackward0")
+
+
+def unbind(input: Any, dim: int = 0) -> tuple:
+    """The slices along a dimension, without it."""
+    pieces = overloads.unbind(input, dim)
+    axis = normal_dim(dim, len(input.shape))
+    return together(pieces, input, axis, "stack", "UnbindBackward0")
+
+
+def tensor_split(
+    input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None,
+    sections: Any = None,
+) -> tuple:  # fmt: skip
+    """Pieces along a dimension: so many, the first ones longer, or cut at the places given."""
+    given = [x for x in (indices_or_sections, indices, sections) if x is not None]
+    if len(given) != 1:
+        raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
+    (indices_or_sections,) = given
+    _, size = overloads._along("tensor_split", input, dim)
+    if isinstance(indices_or_sections, int):
+        if indices_or_sections < 1:
+            raise RuntimeFault(
+                "E0306",
+                f"tensor_split expected a number of sections above 0, got {indices_or_sections}",
+            )
+        small, more = divmod(size, indices_or_sections)
+        sizes = [small + (i < more) for i in range(indices_or_sections)]
+        cuts = list(itertools.accumulate(sizes))[:-1]
+    else:
+        cuts = list(indices_or_sections)
+    ends = zip([0, *cuts], [*cuts, size], strict=True)
+    return tuple(_along(input, dim, slice(start, end)) for start, end in ends)
+
+
+def at_least(tensors: Sequence[Any], rank: int) -> list:
+    """Tensors with dimensions of size 1 added until there are ``rank``."""
+    out = []
+    for t in tensors:
+        if t.ndim < 1:
+            t = O["reshape"](t, (1,))
+        if rank >= 2 and t.ndim < 2:
+            t = O["unsqueeze"](t, 0)
+        out.append(O["unsqueeze"](t, -1) if rank == 3 and t.ndim < 3 else t)
+    return out
+
+
+def _some(name: str, tensors: Any) -> None:
+    """Raise for what is no list of tensors, or an empty one."""
+    if not isinstance(tensors, list | tuple | Tensor) and not hasattr(tensors, "__gradcli_rank__"):
+        raise not_a("tuple of Tensors", name, "tensors", 1, tensors, f"write {name}([a, b])")
+    if isinstance(tensors, list | tuple) and not tensors:
+        raise RuntimeFault("E0306", f"{name} expects a non-empty TensorList")
+
+
+def hstack(tensors: Sequence[Any]) -> Any:
+    """Tensors joined side by side."""
+    _some("hstack", tensors)
+    tensors = at_least(tensors, 1)
+    return overloads.cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Any]) -> Any:
+    """Tensors joined one below the other; vectors are rows."""
+    _some("vstack", tensors)
+    return overloads.cat(at_least(tensors, 2), 0)
+
+
+def dstack(tensors: Sequence[Any]) -> Any:
+    """Tensors joined along a third dimension."""
+    _some("dstack", tensors)
+    return overloads.cat(at_least(tensors, 3), 2)
+
+
+def column_stack(tensors: Sequence[Any]) -> Any:
+    """Vectors joined as columns."""
+    return hstack([O["unsqueeze"](t, 1) if t.ndim == 1 else t for t in tensors])
+
+
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Dimensions moved to other places; the rest keeps its order."""
+    n = len(input.shape)
+    pairs = ([source], [destination]) if isinstance(source, int) else (source, destination)
+    come, go = ([normal_dim(d, n) for d in dims] for dims in pairs)
+    rest = iter([d for d in range(n) if d not in come])
+    placed = dict(zip(go, come, strict=True))
+    return O["permute"](input, tuple(placed[i] if i in placed else next(rest) for i in range(n)))
+
+
+def permute(input: Any, dims: Sequence[int]) -> Any:
+    """Dimensions in a new order."""
+    return O["permute"](input, tuple(dims))
+
+
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Two dimensions exchanged."""
+    return O["transpose"](input, dim0, dim1)
+
+
+def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+    """A dimension split into several."""
+    at = normal_dim(dim, len(input.shape))
+    shape = tuple(input.shape)
+    sizes = tuple(int(n) for n in sizes)
+    if shape and -1 not in sizes and math.prod(sizes) != shape[at]:
+        raise RuntimeFault(
+            "E0306",
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "
+            f"({shape[at]}) in the input tensor",
+        )
+    return O["reshape"](input, (*shape[:at], *sizes, *shape[at + 1 :]))
+
+
+def expand_as(input: Any, other: Any) -> Any:
+    """Expanded to another tensor's shape."""
+    return O["expand"](input, tuple(other.shape))
+
+
+def view_as(input: Any, other: Any) -> Any:
+    """A view in another tensor's shape."""
+    return input.view(tuple(other.shape))
+
+
+def reshape_as(input: Any, other: Any) -> Any:
+    """Reshaped to another tensor's shape."""
+    return reshaped(O["reshape"](input, tuple(other.shape)), input)
+
+
+def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
+    """Every entry repeated in its place."""
+    if dim is None:
+        input, dim = O["reshape"](input, (-1,)), 0
+    size = input.shape[normal_dim(dim, len(input.shape))]
+    times = repeats.array if isinstance(repeats, Tensor) else repeats
+    if np.size(times) and np.min(times) < 0:
+        raise RuntimeFault("E0304", "Repeats must be non-negative")
+    if np.size(times) not in (1, size):
+        raise RuntimeFault(
+            "E0301",
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{np.size(times)} and input.size(0) = {size}",
+        )
+    total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
+    charge_shape((max(0, total), input.numel() // max(1, size)))
+    name = "IndexSelectBackward0" if isinstance(repeats, Tensor) else "ViewBackward0"
+    return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
+
+
+def fliplr(input: Any) -> Any:
+    """Columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeFault("E0301", "Input must be >= 2-d.")
+    return O["flip"](input, (1,))
+
+
+def flipud(input: Any) -> Any:
+    """Rows in reverse order."""
+    if not input.ndim:
+        raise RuntimeFault("E0301", "Input must be >= 1-d.")
+    return O["flip"](input, (0,))
+
+
+def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+    """Turned by so many right angles, from the first dimension to the second."""
+    if not isinstance(k, int):
+        raise not_a("int", "rot90", "k", 1, k)
+    if input.ndim < 2:
+        raise RuntimeFault("E0301", f"expected total dims >= 2, but got total dims = {input.ndim}")
+    if dims[0] == dims[1]:
+        raise RuntimeFault(
+            "E0305",
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = "
+            f"{dims[1]}",
+        )
+    k %= 4
+    if k in (1, 3):
+        input = O["transpose"](input, *dims)
+    sides = {0: (), 1: (dims[0],), 2: tuple(dims), 3: (dims[1],)}[k]
+    return O["flip"](input, sides) if sides else input.clone()
+
+
+@by_element
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The places of the entries that are not zero, a row each; or an index per dimension."""
+    charge_shape((input.ndim or 1, *input.shape))
+    found = np.nonzero(np.atleast_1d(input.array))
+    if as_tuple:
+        return tuple(wrap(f, dtypes.int64) for f in found)
+    return wrap(np.stack(found, axis=-1)[:, : input.ndim], dtypes.int64)
+
+
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+    """``input`` where the condition holds, else ``other``; alone, the places where it holds."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    return O["where"](condition, input, other)
+
+
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
+    """Grids of the coordinates that vectors give, one for each."""
+    one = len(tensors) == 1 and not isinstance(tensors[0], Tensor)
+    listed = list(tensors[0] if one else tensors)
+    if indexing not in ("ij", "xy"):
+        raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
+    swap = indexing == "xy" and len(listed) > 1
+    listed = [listed[1], listed[0], *listed[2:]] if swap else listed
+    shape = tuple(t.numel() for t in listed)
+    grids = []
+    for i, t in enumerate(listed):
+        lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
+        grids.append(O["expand"](lined, shape))
+    if swap:
+        grids = [O["transpose"](g, 0, 1) for g in (grids[1], grids[0], *grids[2:])]
+    return tuple(grids)
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All combinations of entries of vectors, a row each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return overloads.stack([O["reshape"](g, (-1,)) for g in meshgrid(*tensors)], 1)
+
+
+_MANY = 300
+"""So many chosen or left out, the choices are at least 2**300 and are not counted."""
+
+
+def _choices(n: int, r: int) -> int:
+    """n over r, or an enormous number where that is one."""
+    if not 0 <= r <= n:
+        return 0
+    if min(r, n - r) > _MANY:
+        return 1 << 50
+    return math.comb(n, r)
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All choices of ``r`` entries of a vector, a row each."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    size = input.shape[0] if input.ndim == 1 else 0
+    if r < 0:
+        raise RuntimeFault("E0304", f"Expect a non-negative number, but got {r}")
+    count = _choices(size + r - 1 if with_replacement and size else size, r)
+    charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
+    places = choose(range(input.shape[0]), r) if count and r else ()
+    rows = np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
+    rows = rows if r else rows.reshape(0)
+    return O["getitem"](input, rows)
+
+
+def block_diag(*tensors: Any) -> Any:
+    """Matrices along a diagonal, zeros elsewhere."""
+    blocks = [t if t.ndim == 2 else O["reshape"](t, (1, -1)) for t in tensors]
+    width = sum(b.shape[1] for b in blocks)
+    rows, start = [], 0
+    for b in blocks:
+        height, n = b.shape
+        sides = [b.new_zeros(height, start), b, b.new_zeros(height, width - start - n)]
+        rows.append(overloads.cat(sides, 1))
+        start += n
+    return overloads.cat(rows, 0)
+
+
+def t(input: Any) -> Any:
+    """A matrix transposed; a vector as it is."""
+    return input.t()
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have one shape and the same entries."""
+    if not isinstance(other, Tensor):
+        raise not_a("Tensor", "equal", "other", 2, other)
+    return overloads.equal(input, other)
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    """Whether all entries agree to within atol + rtol*abs(other)."""
+    if not isinstance(other, Tensor):
+        raise not_a("Tensor", "allclose", "other", 2, other)
+    if input.dtype is not other.dtype:
+        raise RuntimeFault(
+            "E0309",
+            f"{input.dtype.scalar_name} did not match {other.dtype.scalar_name}",
+            help=f"write other.to({input.dtype!r})",
+        )
+    _meet(input, other)
+    return bool(np.allclose(input.array, other.array, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+BOTH = (
+    select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
+    scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
+    unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero,
+    is_same_size, equal, allclose,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (
+    hstack, vstack, dstack, column_stack, t, permute, transpose, broadcast_tensors, where, meshgrid,
+    cartesian_prod, combinations, block_diag,
+)  # fmt: skip
+"""Functions only: the method differs, or there is none."""
+ALIASES = {"moveaxis": movedim, "argwhere": nonzero}
+"""Further names."""

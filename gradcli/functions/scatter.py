@@ -1,0 +1,312 @@
+"""Writing parts of a tensor without changing it, and further products and shapes, under PyTorch's
+names: composed of operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.creation.factories import eye
+from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions import overloads
+from gradcli.functions.indexing import scatter, scatter_add
+from gradcli.functions.reshaping import at_least, movedim, tensor_split
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS, is_number
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+
+
+def _array(index: Any) -> Any:
+    return index.array if isinstance(index, Tensor) else index
+
+
+def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
+    """``input`` with ``values`` written (or added) where ``input[indices]`` stands."""
+    index = tuple(_array(i) for i in indices)
+    if not accumulate:
+        return called(O["put"](input, values, index), "IndexPutBackward0")
+    shape = np.empty(tuple(input.shape), bool)[index].shape
+    values = input.new_full((), values) if is_number(values) else values
+    added = O["scatter"](O["expand"](values, shape), tuple(input.shape), index)
+    return called(input + added, "IndexPutBackward0")
+
+
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
+    mask = np.broadcast_to(mask.array, tuple(input.shape))
+    count = int(mask.sum())
+    if source.numel() < count:
+        raise RuntimeFault(
+            "E0301", "masked_scatter: expected self and source to have same dtypes and enough "
+            f"entries: the mask wants {count}, source has {source.numel()}",
+        )  # fmt: skip
+    values = O["getitem"](O["reshape"](source, (-1,)), slice(0, count))
+    return called(O["put"](input, values, mask), "MaskedScatterBackward0")
+
+
+def _before(input: Any, dim: int) -> tuple:
+    return (slice(None),) * normal_dim(dim, len(input.shape))
+
+
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """``input`` with ``src`` as the slice at ``index`` along a dimension."""
+    return called(O["put"](input, src, (*_before(input, dim), index)), "SelectScatterBackward0")
+
+
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> Any:
+    """``input`` with ``src`` as the slices from ``start`` to ``end`` along a dimension."""
+    part = (*_before(input, dim), slice(start, end, step))
+    return called(O["put"](input, src, part), "SliceScatterBackward0")
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """``input`` with ``src`` on a diagonal."""
+    rank = len(input.shape)
+    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
+    moved = movedim(input, axes, (-2, -1))
+    rows, columns = _diagonal(moved.shape[-2], moved.shape[-1], offset)
+    put = O["put"](moved, src, (Ellipsis, rows, columns))
+    return called(of_its_own(movedim(put, (-2, -1), axes)), "DiagonalScatterBackward0")
+
+
+def _diagonal(height: int, width: int, offset: int) -> tuple:
+    count = max(0, min(height + min(offset, 0), width - max(offset, 0)))
+    steps = np.arange(count)
+    return steps + max(0, -offset), steps + max(0, offset)
+
+
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A diagonal of two dimensions, as the last one; a view where it is the main one."""
+    rank = len(input.shape)
+    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
+    if axes[0] == axes[1]:
+        raise RuntimeFault("E0305", f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    moved = input if axes == [rank - 2, rank - 1] else movedim(input, axes, (-2, -1))
+    if offset > 0:
+        moved = O["getitem"](moved, (Ellipsis, slice(offset, None)))
+    elif offset < 0:
+        moved = O["getitem"](moved, (Ellipsis, slice(-offset, None), slice(None)))
+    return called(O["diagonal"](moved), "DiagonalBackward0")
+
+
+_main = diagonal
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """A matrix with the vector on a diagonal; of a matrix, a diagonal."""
+    rank = len(input.shape)
+    if rank == 1:
+        return diag_embed(input, diagonal)
+    if rank != 2:
+        raise RuntimeFault(
+            "E0301", f"diag(): Supports 1D or 2D tensors. Got {rank}D",
+            help="diag_embed makes matrices of the last dimension",
+        )  # fmt: skip
+    return called(of_its_own(_main(input, diagonal)), "DiagonalBackward0_copy")
+
+
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Matrices with the last dimension of ``input`` on a diagonal."""
+    shape = tuple(input.shape)
+    if not shape:
+        raise RuntimeFault("E0305", "diag_embed expects at least a 1-dimensional tensor")
+    size = shape[-1] + abs(offset)
+    if offset:
+        charge_shape((*shape[:-1], size, size))
+        made = O["scatter"](
+            input, (*shape[:-1], size, size), (Ellipsis, *_diagonal(size, size, offset))
+        )
+    else:
+        made = O["undiagonal"](input, (*shape, size))
+    rank = len(shape) + 1
+    axes = [normal_dim(d, rank) for d in (dim1, dim2)]
+    if axes != [rank - 2, rank - 1]:
+        made = of_its_own(movedim(made, (-2, -1), axes))
+    return called(made, "DiagEmbedBackward0")
+
+
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """A matrix with all entries on a diagonal."""
+    return diag_embed(O["reshape"](input, (-1,)), offset)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Powers of a vector's entries, a row for each."""
+    count = x.shape[0] if N is None else N
+    powers = range(count) if increasing else range(count - 1, -1, -1)
+    charge_shape((x.shape[0], count))
+    columns = [x**p if p else O["ones_like"](x) for p in powers]
+    return O["stack"](*columns, dim=-1) if columns else x.new_zeros((x.shape[0], 0))
+
+
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha * outer(vec1, vec2)``."""
+    return called(
+        _scaled(input, beta) + _scaled(O["outer"](vec1, vec2), alpha),
+        "AddrBackward0",
+        input,
+        vec1,
+        vec2,
+    )
+
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """``beta * input + alpha *`` the sum of the products of two stacks of matrices."""
+    product = O["sum"](O["matmul"](batch1, batch2), 0)
+    return called(
+        _scaled(input, beta) + _scaled(product, alpha), "AddbmmBackward0", input, batch1, batch2
+    )
+
+
+def _scaled(value: Any, factor: Any) -> Any:
+    return value if factor == 1 else factor * value
+
+
+def matrix_power(input: Any, n: int) -> Any:
+    """A matrix times itself, ``n`` times in all."""
+    if n < 0:
+        input, n = O["inv"](input), -n
+    if not n:
+        return O["expand"](eye(input.shape[-1], dtype=input.dtype), tuple(input.shape))
+    out = None
+    while n:
+        if n & 1:
+            out = input if out is None else O["matmul"](out, input)
+        n >>= 1
+        input = O["matmul"](input, input) if n else input
+    return out
+
+
+def adjoint(input: Any) -> Any:
+    """The last two dimensions exchanged, conjugated."""
+    return O["conj"](O["mT"](input) if len(input.shape) != 0 else input)
+
+
+def _raised(rank: int) -> Any:
+    def raised(*tensors: Any) -> Any:
+        several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
+        given = tensors[0] if len(tensors) == 1 and several else tensors
+        out = tuple(at_least(given, rank))
+        return out if several else out[0]
+
+    raised.__name__ = f"atleast_{rank}d"
+    raised.__doc__ = f"Tensors with {rank} dimensions at least."
+    return raised
+
+
+atleast_1d, atleast_2d, atleast_3d = _raised(1), _raised(2), _raised(3)
+
+
+def hsplit(input: Any, indices_or_sections: Any) -> tuple:
+    """Pieces side by side."""
+    return tensor_split(input, indices_or_sections, 0 if len(input.shape) == 1 else 1)
+
+
+def vsplit(input: Any, indices_or_sections: Any) -> tuple:
+    """Pieces one below the other."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+def dsplit(input: Any, indices_or_sections: Any) -> tuple:
+    """Pieces along the third dimension."""
+    return tensor_split(input, indices_or_sections, 2)
+
+
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    """All windows of a size along a dimension, as a last dimension."""
+    length = input.shape[normal_dim(dimension, len(input.shape))]
+    if size > length or step < 1:
+        raise RuntimeFault(
+            "E0304", f"maximum size for tensor at dimension {dimension} is {length} but size is "
+            f"{size}" if step > 0 else f"step is {step} but must be > 0",
+        )  # fmt: skip
+    starts = np.arange(0, length - size + 1, step)
+    charge_shape((starts.size, size, *input.shape))
+    index = starts[:, None] + np.arange(size)
+    windows = O["getitem"](input, (*_before(input, dimension), index))
+    at = normal_dim(dimension, len(input.shape))
+    return called(of_its_own(movedim(windows, at + 1, -1)), "UnfoldBackward0", input)
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area below points up to each of them, by trapezes."""
+    before = _before(y, dim)
+    left, right = (O["getitem"](y, (*before, s)) for s in (slice(None, -1), slice(1, None)))
+    if x is not None:
+        dx = O["getitem"](x, (..., slice(1, None))) - O["getitem"](x, (..., slice(None, -1)))
+    return O["cumsum"](dx * (left + right) / 2.0, dim)
+
+
+def view_as_complex(input: Any) -> Any:
+    """Complex numbers of two parts along the last dimension."""
+    if input.shape[-1:] != (2,):
+        raise RuntimeFault("E0301", "Tensor must have a last dimension of size 2")
+    parts = [O["getitem"](input, (Ellipsis, i)) for i in (0, 1)]
+    return called(parts[0] + parts[1] * 1j, "ViewAsComplexBackward0", input)
+
+
+def positive(input: Any) -> Any:
+    """``+input``."""
+    return input
+
+
+def ravel(input: Any) -> Any:
+    """All entries in one dimension."""
+    if isinstance(input, Tensor):
+        return input.contiguous().view(-1)
+    return O["reshape"](input, (-1,))
+
+
+def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
+    """Slices along a dimension scaled down to a norm of ``maxnorm`` at most."""
+    others = tuple(d for d in range(len(input.shape)) if d != normal_dim(dim, len(input.shape)))
+    size = O["norm"](input, p, others, True)
+    scale = O["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0)
+    return called(input * scale, "RenormBackward0", input)
+
+
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """``input`` with entries of ``src`` joined to it where ``index`` names: ``"sum"``, ``"mean"``.
+
+    Raises RuntimeFault (E0304) for another ``reduce``.
+    """
+    if reduce not in ("sum", "mean"):
+        raise RuntimeFault("E0304", f"scatter_reduce has reduce='sum' and 'mean', not {reduce!r}")
+    ones = O["ones_like"](src)
+    start = input if include_self else _zeroed(input, dim, index)
+    total = scatter_add(start, dim, index, src)
+    if reduce == "mean":
+        own = O["ones_like"](input) if include_self else O["zeros_like"](input)
+        count = scatter_add(own, dim, index, ones)
+        total = total / O["where"](count == 0, 1.0, count)
+    return called(total, "ScatterReduceBackward0")
+
+
+def _zeroed(input: Any, dim: int, index: Any) -> Any:
+    """``input`` with 0 wherever ``index`` names."""
+    return scatter(input, dim, index, 0.0)
+
+
+BOTH = (
+    index_put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
+    diag_embed, diagflat, addr, addbmm, matrix_power, adjoint, hsplit, vsplit, dsplit, positive,
+    renorm, scatter_reduce, ravel,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (
+    vander, atleast_1d, atleast_2d, atleast_3d, cumulative_trapezoid, view_as_complex,
+)  # fmt: skip
+"""Functions only."""
+ALIASES = {"concatenate": overloads.cat}
+"""Further names."""

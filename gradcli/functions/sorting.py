@@ -1,0 +1,162 @@
+"""By size: sorted, the largest few, the middle, the largest and smallest with their places.
+
+Where there are places too, the result is a pair, ``(values, indices)``, and the gradient goes to
+the entries at those places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.named_tuples import Extremes, Range
+from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.indexing import _along
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault
+from gradcli.ops.operator import OPERATORS
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+
+
+def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:
+    values = O["gather"](input, order.array, dim, True)
+    values = called(values, f"{name.capitalize()}Backward0", input)
+    return Extremes((values, order), name)
+
+
+@of_numbers_too
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """``(values, indices)`` in order along a dimension; equal entries keep theirs."""
+    return _ordered(input, O["argsort"](input, dim, descending), dim, "sort")
+
+
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Indices that sort ``input`` along a dimension; equal entries keep their order."""
+    return O["argsort"](input, dim, descending)
+
+
+@of_numbers_too
+def msort(input: Any) -> Any:
+    """Sorted along the first dimension."""
+    return sort(input, 0)[0]
+
+
+@of_numbers_too
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The ``k`` largest (or smallest) along a dimension, ``(values, indices)``."""
+    size = input.shape[normal_dim(dim, len(input.shape))] if input.ndim else 1
+    if not 0 <= k <= size:
+        raise RuntimeFault(
+            "E0304",
+            f"selected index k out of range: {k} of {size}",
+            torch="selected index k out of range",
+        )
+    order = O["argsort"](input, dim, largest)
+    return _ordered(input, _along(order, dim, slice(0, k)) if input.ndim else order, dim, "topk")
+
+
+@of_numbers_too
+def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The ``k``-th smallest along a dimension, counted from 1: ``(values, indices)``."""
+    axis = normal_dim(dim, input.ndim)
+    if not 0 < k <= input.shape[axis]:
+        raise RuntimeFault(
+            "E0304",
+            f"kthvalue(): selected number k out of range for dimension {axis}",
+            help=f"k is 1 to {input.shape[axis]}",
+        )
+    return _picked(input, O["argsort"](input, dim, False), k - 1, dim, keepdim, "kthvalue")
+
+
+def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: str) -> Any:
+    order = _along(order, dim, slice(place, place + 1))
+    values = O["gather"](input, order.array, dim, True)
+    if not keepdim:
+        values, order = (of_its_own(O["squeeze"](v, dim)) for v in (values, order))
+    values = called(values, f"{name.capitalize()}Backward{1 if name == 'median' else 0}", input)
+    return Extremes((values, order), name)
+
+
+@by_element
+def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
+    if dim is None:
+        flat = O["reshape"](input, (-1,))
+        if not flat.numel():
+            return input.new_full((), float("nan"))
+        raw = flat.array
+        # A NaN is the median of whatever holds one; of several equal entries all have a share.
+        middle = raw[np.isnan(raw)][0] if raw.dtype.kind == "f" and np.isnan(raw).any() else \
+            np.sort(raw)[(raw.size - 1) // 2]  # fmt: skip
+        same = np.isnan(raw) if middle != middle else raw == middle
+        return called(_shared(flat, same), "MedianBackward0", input)
+    return _median_along(input, dim, keepdim)
+
+
+@of_numbers_too
+def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
+    size = input.shape[normal_dim(dim, input.ndim)]
+    order = O["argsort"](input, dim, False)
+    return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
+
+
+def _shared(flat: Any, same: np.ndarray) -> Any:
+    entries = O["gather"](flat, np.flatnonzero(same), 0, True)
+    return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
+
+
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """``(min, max)`` of all entries, or along a dimension."""
+    kept = keepdim and dim is not None
+    return Range(
+        (
+            O["amin"](input, () if dim is None else dim, kept),
+            O["amax"](input, () if dim is None else dim, kept),
+        ),
+        "aminmax",
+    )
+
+
+def extreme_method(name: str) -> Callable:
+    """max and min as PyTorch has the methods: all entries, along a dimension, or of two tensors."""
+    along, full = f"{name}imum", f"a{name}"
+
+    def method(self: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+        if getattr(dim, "__gradcli_rank__", 0):
+            return O[along](self, dim)
+        try:
+            if dim is None:
+                return called(O[full](self), f"{name.capitalize()}Backward1")
+            return _extremes(self, dim, keepdim, name)
+        except (RuntimeFault, IndexFault, UnwrittenFault) as fault:
+            said = (fault.torch or "").replace(f"arg{name}(", f"{name}(")
+            said = said.replace(f"{name}_values_cpu", f"{name}_all")
+            fault.torch = said.replace(f"a{name}(", f"{name}(") or None
+            raise
+
+    method.__name__ = method.__qualname__ = name
+
+    return method
+
+
+@of_numbers_too
+def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
+    """The extremes of ``x`` along ``dim``: the gradient goes to one index, the first."""
+    indices = O[f"arg{name}"](x, dim, True)
+    values = O["gather"](x, indices.array, dim, True)
+    if not keepdim:
+        values = of_its_own(O["squeeze"](values, dim))
+        indices = of_its_own(O["squeeze"](indices, dim))
+    return Extremes((called(values, f"{name.capitalize()}Backward0"), indices), name)
+
+
+BOTH = (sort, argsort, msort, topk, kthvalue, median, aminmax)
+"""Functions that are methods too."""
+ALONE: tuple = ()
+"""Functions only: the method differs, or there is none."""
+ALIASES: dict[str, Callable] = {}
+"""Further names."""

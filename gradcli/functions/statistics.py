@@ -1,0 +1,282 @@
+"""Order statistics, running extremes, tests and sums over what is a number: composed of operators.
+
+Each is a function and, where PyTorch has it so, a method of Tensor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.named_tuples import Extremes
+from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions.reshaping import movedim
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS, is_number
+
+O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+
+PIECE = 400
+"""Bytes that are charged for one turn of a loop over rows."""
+
+
+def _running(name: str) -> Any:
+    def running(input: Any, dim: int) -> Any:
+        places = O[f"arg{name}"](input, dim)
+        if not len(input.shape):
+            return Extremes((input.clone(), places), name)
+        values = called(
+            O["gather"](input, places.array, dim), f"{name.capitalize()}Backward0", input
+        )
+        return Extremes((values, places), name)
+
+    running.__name__ = name
+    running.__doc__ = f"The running {name[3:]}imum along a dimension: ``(values, indices)``."
+    return running
+
+
+cummax, cummin = _running("cummax"), _running("cummin")
+
+
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+    rank = len(input.shape)
+    if not rank:
+        return input.clone()
+    lined = O["unsqueeze"](O["transpose"](input, dim, rank - 1), -2)
+    size = lined.shape[-1]
+    charge_shape((*lined.shape[:-2], size, size), 16)
+    rows = O["where"](wrap(np.tri(size, dtype=bool), dtypes.bool_), lined, -float("inf"))
+    out = of_its_own(O["transpose"](O["logsumexp"](rows, -1), dim, rank - 1))
+    return called(out, "LogcumsumexpBackward0", input)
+
+
+_INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+@by_element
+def quantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Any:  # fmt: skip
+    """The ``q``-quantiles of all entries, or along a dimension; ``q`` is a number or a vector.
+
+    Raises RuntimeFault (E0304) for a ``q`` outside 0..1 or an unknown ``interpolation``.
+    """
+    return _quantile(input, q, dim, keepdim, interpolation, False)
+
+
+@by_element
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear",
+) -> Any:  # fmt: skip
+    """``quantile`` of the entries that are numbers."""
+    return _quantile(input, q, dim, keepdim, interpolation, True)
+
+
+def _quantile(
+    input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
+) -> Any:
+    points = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64)
+    if interpolation not in _INTERPOLATION:
+        raise RuntimeFault(
+            "E0304",
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}",
+        )
+    if points.ndim > 1 or not ((points >= 0) & (points <= 1)).all():
+        raise RuntimeFault("E0304", "quantile() q values must be in the range [0, 1]")
+    rank = len(input.shape)
+    if dim is None:
+        line = O["reshape"](input, (-1,))
+    else:
+        line = movedim(input, dim, -1) if rank else O["reshape"](input, (1,))
+    if not line.shape[-1]:
+        raise RuntimeFault("E0304", "quantile() input tensor must be non-empty")
+    values = O["gather"](line, O["argsort"](line, -1, False).array, -1)
+    missing = O["isnan"](line).sum(-1, True).array
+    whole = values.shape[-1]
+    count = whole - missing if skip else np.where(missing > 0, 0, whole)
+    # Where a NaN decides, the last entry does: NaN sorts last.
+    place = np.where(count == 0, whole - 1, points.reshape(-1) * np.maximum(count - 1, 0))
+    below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
+    if interpolation in ("lower", "higher", "nearest"):
+        pick = {"lower": below, "higher": above}.get(
+            interpolation, np.round(place).astype(np.int64)
+        )
+        out = O["gather"](values, pick, -1)
+    else:
+        share = (place - below) if interpolation == "linear" else np.full_like(place, 0.5)
+        low, high = O["gather"](values, below, -1), O["gather"](values, above, -1)
+        weight = wrap(share.astype(input.dtype.numpy), input.dtype)
+        out = called(O["where"](below == above, low, low + weight * (high - low)), "LerpBackward0")
+    if not rank and dim is not None:
+        out = O["reshape"](out, (-1,))
+    return _arranged(out, points.ndim, dim, rank, keepdim)
+
+
+def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) -> Any:
+    """Quantiles along the last dimension as PyTorch has them: along the first, or one alone."""
+    out = movedim(out, -1, 0)
+    if keepdim and rank:
+        shape = (1,) * rank if dim is None else None
+        out = O["reshape"](out, (out.shape[0], *shape)) if shape else O["unsqueeze"](
+            out, normal_dim(dim, rank) + 1
+        )  # fmt: skip
+    return out if many else out[0]
+
+
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """The mean of the entries that are numbers."""
+    input = input if dtype is None else input.to(dtype)
+    there = O["logical_not"](O["isnan"](input))
+    total = O["sum"](O["where"](there, input, 0.0), dim, keepdim)
+    return total / O["sum"](there, dim, keepdim)
+
+
+@by_element
+def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The middle one (the lower of two) of the entries that are numbers."""
+    line = O["reshape"](input, (-1,)) if dim is None or not len(input.shape) else input
+    at = 0 if dim is None or not len(input.shape) else dim
+    order = O["argsort"](line, at, False)
+    counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
+    place = np.maximum((counts - 1) // 2, 0)
+    pick = O["gather"](order, place, at)
+    values = O["gather"](line, pick.array, at, True)
+    if dim is None:
+        return called(values[0], "NanmedianBackward0", input)
+    if not keepdim or not len(input.shape):
+        values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
+    return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
+
+
+@by_element
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent entry along a dimension, the smallest of several, and its last place."""
+    if not len(input.shape):
+        return Extremes((input.clone(), wrap(np.int64(0), dtypes.int64)), "mode")
+    rows = np.moveaxis(input.array, normal_dim(dim, input.ndim), -1)
+    charge_shape((*rows.shape[:-1], PIECE), 1)
+    found = np.empty(rows.shape[:-1], np.int64)
+    for place in np.ndindex(found.shape):
+        values, counts = np.unique(rows[place], return_counts=True)
+        best = values[np.argmax(counts)]
+        found[place] = np.flatnonzero(rows[place] == best)[-1]
+    pick = np.expand_dims(found, normal_dim(dim, input.ndim))
+    values = O["gather"](input, pick, dim, True)
+    if not keepdim:
+        values, pick = of_its_own(O["squeeze"](values, dim)), found
+    return Extremes((called(values, "ModeBackward0", input), wrap(pick, dtypes.int64)), "mode")
+
+
+def isposinf(input: Any) -> Any:
+    """Whether each entry is plus infinity."""
+    return input == float("inf")
+
+
+def isneginf(input: Any) -> Any:
+    """Whether each entry is minus infinity."""
+    return input == -float("inf")
+
+
+def isreal(input: Any) -> Any:
+    """Whether each entry has no imaginary part."""
+    return O["imag"](input) == 0 if input.dtype.is_complex else O["ones_like"](input) == 1
+
+
+@by_element
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each entry is one of ``test_elements``."""
+    raw = [v.array if isinstance(v, Tensor) else v for v in (elements, test_elements)]
+    return wrap(np.isin(raw[0], raw[1], invert=invert), dtypes.bool_)
+
+
+@by_element
+def searchsorted(
+    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Where each value would go to keep the last dimension of ``sorted_sequence`` in order."""
+    if side not in (None, "left", "right"):
+        raise RuntimeFault("E0304", f"side can only be 'left' or 'right' but got {side!r}")
+    rows = np.asarray(as_tensor(sorted_sequence).array)
+    values = np.asarray(as_tensor(input).array)
+    where = "right" if right or side == "right" else "left"
+    if rows.ndim == 1:
+        found = np.searchsorted(rows, values, where)
+    else:
+        if rows.shape[:-1] != values.shape[:-1]:
+            raise RuntimeFault(
+                "E0301", "boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                "boundaries tensor and input value tensor must match",
+            )  # fmt: skip
+        charge_shape((*rows.shape[:-1], PIECE), 1)
+        found = np.empty(values.shape, np.int64)
+        for place in np.ndindex(rows.shape[:-1]):
+            found[place] = np.searchsorted(rows[place], values[place], where)
+    dtype = dtypes.int32 if out_int32 else dtypes.int64
+    return wrap(np.asarray(found).astype(dtype.numpy)[()], dtype)
+
+
+@by_element
+def bucketize(
+    input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The number of the bucket, between ``boundaries``, of each value."""
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@by_element
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many entries fall into each of ``bins`` equal parts of ``min`` to ``max``."""
+    raw = np.asarray(input.array).ravel()
+    if not isinstance(bins, int):
+        raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")
+    if bins < 1:
+        raise RuntimeFault("E0304", "bins must be > 0")
+    if max < min:
+        raise RuntimeFault("E0304", "max must be larger than min")
+    charge_shape((bins,))
+    if min == max:
+        min, max = (raw.min(initial=np.inf), raw.max(initial=-np.inf)) if raw.size else (0, 0)
+    if min == max:
+        min, max = min - 1, max + 1
+    counts, _ = np.histogram(raw, bins, (min, max))
+    return wrap(counts.astype(input.dtype.numpy), input.dtype)
+
+
+def logaddexp2(input: Any, other: Any) -> Any:
+    """``log2(2**input + 2**other)``, without overflow."""
+    ln2 = 0.6931471805599453
+    return called(
+        O["logaddexp"](input * ln2, other * ln2) / ln2, "Logaddexp2Backward0", input, other
+    )
+
+
+def ldexp(input: Any, other: Any) -> Any:
+    """``input * 2**other``."""
+    power = O["exp2"](other if not is_number(other) else as_tensor(float(other)))
+    if input.dtype.kind > 1 and power.dtype is not input.dtype:
+        power = power.to(input.dtype)
+    return called(input * power, "LdexpBackward0", input, other)
+
+
+BOTH = (
+    cummax, cummin, logcumsumexp, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
+    isneginf, isreal, histc, logaddexp2, ldexp,
+)  # fmt: skip
+"""Functions that are methods too."""
+ALONE = (isin, searchsorted, bucketize)
+"""Functions only."""
+ALIASES: dict[str, Any] = {}
+"""Further names."""

@@ -1,0 +1,218 @@
+"""Tensors by strides through memory, and slopes of sampled functions.
+
+as_strided   a view with any shape and strides of the memory that a tensor lies in
+gradient     the slope along each dimension, by differences of neighbours
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import get_default_dtype
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import more
+from gradcli.engine.record.apply import note_view, record
+from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.indexing import Apart
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS as O
+
+_FARTHEST = 2**40
+
+
+@by_element
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A view of shape ``size``, whose neighbours along a dimension are ``stride`` entries apart.
+
+    It begins ``storage_offset`` entries into the memory, or where ``input`` begins. Raises
+    RuntimeFault (E0301) for strides that do not fit the shape or lead out of the memory.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.as_strided(gradcli.arange(5.0), (2, 3), (2, 1))
+        tensor([[0., 1., 2.],
+                [2., 3., 4.]])
+    """
+    if not isinstance(input, Tensor):
+        raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
+    shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
+    base = input if input.meta is None or input.meta.base is None else input.meta.base
+    whole = base.own_array()
+    order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
+    laid = whole.transpose(order)
+    if not laid.flags.c_contiguous:
+        raise RuntimeFault(
+            "E0301", "as_strided needs a tensor that fills its memory", help="clone() it first"
+        )
+    start, item = whole.__array_interface__["data"][0], whole.itemsize
+    if storage_offset is None:
+        here = input.own_array().__array_interface__["data"][0]
+        storage_offset = (here - start) // item
+    last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    need = storage_offset + last + 1 if 0 not in shape else 0
+    if need > whole.size or storage_offset < 0:
+        raise RuntimeFault(
+            "E0301",
+            f"setStorage: sizes {list(shape)}, strides {list(steps)}, storage offset "
+            f"{storage_offset}, and itemsize {item} requiring a storage size of {need * item} are "
+            f"out of bounds for storage of size {whole.nbytes}",
+        )
+    charge_shape(shape, 8)
+    flat = laid.reshape(-1)[storage_offset:]
+    array = np.lib.stride_tricks.as_strided(flat, shape, tuple(s * item for s in steps))
+    out = wrap(array, input.dtype)
+    if mode.grad and base.edge is not None and input.dtype.differentiable:
+        _record(out, base, laid.shape, order, steps, storage_offset)
+    note_view(out, input)
+    return out
+
+
+def _laid_out(
+    size: Sequence[int], stride: Sequence[int], storage_offset: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...], int | None]:
+    """Sizes, strides and offset as whole numbers that fit each other, or a fault."""
+    try:
+        shape, steps = tuple(map(index, size)), tuple(map(index, stride))
+        storage_offset = None if storage_offset is None else index(storage_offset)
+    except TypeError as fault:
+        raise TypeFault(
+            "E0303",
+            "as_strided needs whole numbers for sizes, strides and offset",
+            help="write x.as_strided((2, 2), (2, 1))",
+        ) from fault
+    if any(n < 0 for n in shape):
+        raise RuntimeFault("E0301", f"as_strided: sizes cannot be negative, got {list(shape)}")
+    if len(shape) != len(steps):
+        raise RuntimeFault("E0301", "mismatch in length of strides and shape")
+    if any(s < 0 for s in steps):
+        raise RuntimeFault(
+            "E0301",
+            f"as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{list(steps)}",
+            help="flip() turns a dimension around",
+        )
+    if any(s > _FARTHEST for s in steps):
+        raise RuntimeFault("E0301", f"as_strided: strides too large: {list(steps)}")
+    return shape, steps, storage_offset
+
+
+def _record(
+    out: Tensor, base: Tensor, laid: tuple[int, ...], order: Sequence[int],
+    steps: tuple[int, ...], offset: int,
+) -> None:  # fmt: skip
+    """Record ``out`` as entries picked from ``base``, whose dimensions lie in ``order``."""
+    grids = np.indices(out.shape, sparse=True)
+    places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
+    source = base if base.ndim else O["reshape"](base, (1,))
+    found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
+    where = tuple(found[axis] for axis in range(source.ndim))
+    if np.unique(places).size == places.size:
+        where = Apart(where)
+    record(O["getitem"], [source], {"index": where}, out)
+    more(out.edge).params["called"] = "AsStridedBackward0"
+
+
+def gradient(
+    input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+) -> tuple[Any, ...]:
+    """The slope along each dimension (or those in ``dim``) of a function that was sampled.
+
+    ``spacing`` is the distance of the samples, one for all dimensions or a list, or a list of their
+    coordinates. Inside it is the slope of the parabola through three neighbours; at the ends that
+    of the line through two, or with ``edge_order=2`` again of a parabola. Raises RuntimeFault
+    (E0301, E0304) for a spacing that does not fit, or too few samples.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.gradient(gradcli.tensor([1.0, 4.0, 9.0, 16.0]))
+        (tensor([3., 4., 6., 7.]),)
+    """
+    if edge_order not in (1, 2):
+        raise RuntimeFault("E0304", "gradient only supports edge_order=1 and edge_order=2.")
+    rank = len(input.shape)
+    given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
+    axes = [normal_dim(d, rank) for d in given]
+    several = isinstance(spacing, tuple | list)
+    widths = list(spacing) if several else [spacing] * len(axes)
+    if len(widths) != len(axes):
+        raise RuntimeFault(
+            "E0301",
+            "gradient expected spacing to be unspecified, a scalar, or a list with an entry for "
+            f"each of {len(axes)} dimensions, but got a list of length {len(widths)}",
+        )
+    if input.dtype.kind < 2:
+        input = input.to(get_default_dtype())
+    return tuple(
+        _slope(input, axis, width, edge_order) for axis, width in zip(axes, widths, strict=True)
+    )
+
+
+def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
+    size = f.shape[axis]
+    if size < edge_order + 1:
+        raise RuntimeFault(
+            "E0301", "gradient expected each dimension size to be at least edge_order+1"
+        )
+
+    def part(start: int, stop: int) -> Any:
+        return O["getitem"](f, (slice(None),) * axis + (slice(start, stop),))
+
+    coordinates = isinstance(width, Tensor) and width.ndim == 1
+    if coordinates and width.shape[0] != size:
+        raise RuntimeFault(
+            "E0301",
+            f"gradient expected {size} coordinates along dimension {axis}, got {width.shape[0]}",
+        )
+    shape = (-1,) + (1,) * (len(f.shape) - 1 - axis)
+    if coordinates:
+        steps = O["reshape"](width[1:] - width[:-1], shape)
+        at = (slice(None, -1), slice(1, None))
+        left, right = (O["getitem"](steps, (s,)) for s in at)
+        first, second = (O["getitem"](steps, (slice(i, i + 1),)) for i in (0, min(1, size - 2)))
+        last, before = (
+            O["getitem"](steps, (slice(i, i + 1),)) for i in (size - 2, max(size - 3, 0))
+        )
+        both = left + right
+        inside = (
+            part(0, size - 2) * -(right / (left * both))
+            + part(1, size - 1) * ((right - left) / (left * right))
+            + part(2, size) * (left / (right * both))
+        )
+    else:
+        first = second = last = before = width
+        inside = (part(2, size) - part(0, size - 2)) / (2 * width)
+    if edge_order == 1:
+        low = (part(1, 2) - part(0, 1)) / first
+        high = (part(size - 1, size) - part(size - 2, size - 1)) / last
+    else:
+        low = _end(part(0, 1), part(1, 2), part(2, 3), first, second)
+        ends = (part(size - k, size - k + 1) for k in (1, 2, 3))
+        high = -_end(*ends, last, before)
+    return called(O["cat"](low, inside, high, dim=axis), "CatBackward0")
+
+
+def _end(f0: Any, f1: Any, f2: Any, near: Any, far: Any) -> Any:
+    """The slope at the first of three points, ``near`` and then ``far`` apart."""
+    both = near + far
+    return (
+        f0 * -((near + both) / (near * both))
+        + f1 * (both / (near * far))
+        - f2 * (near / (far * both))
+    )
+
+
+BOTH = (as_strided,)
+"""Functions that are methods too."""
+ALONE = (gradient,)
+"""Functions only."""
+ALIASES: dict[str, Any] = {}
+"""Further names."""

@@ -1,0 +1,463 @@
+"""Names and places: which names a program binds, which it takes from outside, what stands where.
+
+The first half of lowering. The result is a checked program: the tree, the set of Name nodes that
+mean a variable of the program, the modules it imports, and the names left over, which are the name
+table's or have to be given. What runs a checked program is a separate matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gradcli.language.diagnostics.render import SyntaxFault, closest, located
+from gradcli.language.names.table import CALLED, NAMES, namespace
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.actions import dotted_text
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import LimitFault
+
+MOST_READ = 200_000
+"""Nodes looked at for the order of names in one program; lists after that have their functions."""
+
+
+def in_place(module: n.Module) -> frozenset[int]:
+    """The ids of the comprehensions of a program that are computed in place."""
+    found: set[int] = set()
+    lambdas: set[int] = set()  # nodes that hold one
+    calls: set[int] = set()
+    names = _named(module)
+    read = 0
+    for node in reversed(list(n.walk(module))):
+        children = n.children(node)
+        if isinstance(node, n.Lambda) or any(id(child) in lambdas for child in children):
+            lambdas.add(id(node))
+        own = isinstance(node, n.Call) and _may_call_back(node.func, names)
+        if own or any(id(child) in calls for child in children):
+            calls.add(id(node))
+        if not isinstance(node, n.ListComp) or id(node) in lambdas or read > MOST_READ:
+            continue
+        inner = [node.element]
+        for i, clause in enumerate(node.clauses):
+            inner += [*clause.conditions, *([clause.iter] if i else [])]
+        if any(id(part) in calls for part in inner):
+            ordered, seen = _in_order(node)
+            read += seen
+            if ordered:
+                found.add(id(node))
+    return frozenset(found)
+
+
+def _named(module: n.Module) -> set[str]:
+    """Every name that the program itself gives to something."""
+    found: set[str] = set()
+    for node in n.walk(module):
+        if isinstance(node, n.Def | n.FunctionClass | n.Param):
+            found.add(node.name)
+        elif isinstance(node, n.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, n.Name)}
+        elif isinstance(node, n.For | n.Clause) and isinstance(node.target, n.Name):
+            found.add(node.target.id)
+    return found
+
+
+def _may_call_back(func: n.Node, names: set[str]) -> bool:
+    """Whether what is called may run functions of the program."""
+    if not isinstance(func, n.Name) or func.id in names:
+        return True
+    return func.id not in NAMES and func.id not in CALLED
+
+
+def _in_order(node: n.ListComp) -> tuple[bool, int]:
+    """Whether no variable is read before its clause sets it, and how many nodes were looked at."""
+    targets = [list(n.walk(clause.target)) for clause in node.clauses]
+    if not all(isinstance(t, n.Name | n.Tuple | n.List) for part in targets for t in part):
+        return False, 0
+    names = [{t.id for t in part if isinstance(t, n.Name)} for part in targets]
+    seen = 0
+    known: set[str] = set()
+    for i, clause in enumerate(node.clauses):
+        for part in (*([clause.iter] if i else []), *clause.conditions):
+            own = names[i] if part is not clause.iter else set()
+            late = set().union(*names[i:]) - known - own
+            for inner in n.walk(part) if late else ():
+                seen += 1
+                if isinstance(inner, n.Name) and inner.id in late:
+                    return False, seen
+        known |= names[i]
+    return True, seen
+
+
+class _Scope:
+    """The names that one function body (or the whole text) binds."""
+
+    __slots__ = ("counters", "function", "names", "parent", "prefix")
+
+    def __init__(
+        self, names: set[str], parent: _Scope | None, function: bool = True,
+        counters: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        self.names = names
+        self.parent = parent
+        self.function = function
+        self.counters = frozenset(counters)
+        self.prefix = ""
+
+    def binds(self, name: str) -> _Scope | None:
+        """The scope that binds a name, from this one outwards."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope
+            scope = scope.parent
+        return None
+
+
+class Checked:
+    """A program with its names sorted.
+
+    source     the text
+    module     the tree
+    variables  ids of the Name nodes that mean a variable the program itself binds
+    outer      names that it does not bind, with their first place: the table's, or to be given
+    called     those of ``outer`` that are called as functions
+    modules    what each imported prefix stands for
+    imported   objects that ``from torch import ...`` brought in, by name
+    bound      names that the top level binds, with the place of the last binding
+    counters   ids of the Name nodes that are surely a whole number of at most 64 bits: variables
+               that nothing but ``for i in range(...)`` binds
+    functions  how many functions, lambdas and comprehensions there are
+    in_place   ids of the comprehensions that are computed in place
+    renamed    what the variables of those are called in generated code, by the id of the Name node
+    """
+
+    __slots__ = (
+        "bound", "called", "counters", "functions", "imported", "in_place", "module", "modules",
+        "outer", "renamed", "source", "variables",
+    )  # fmt: skip
+
+    def __init__(self, source: Source, module: n.Module) -> None:
+        self.source = source
+        self.module = module
+        self.variables: set[int] = set()
+        self.outer: dict[str, n.Name] = {}
+        self.called: set[str] = set()
+        self.modules: dict[str, str] = {}
+        self.imported: dict[str, Any] = {}
+        self.bound: dict[str, n.Node] = {}
+        self.counters: set[int] = set()
+        self.functions = 0
+        self.in_place: frozenset[int] = frozenset()
+        self.renamed: dict[int, str] = {}
+
+    @property
+    def free(self) -> list[str]:
+        """Names that have to be given: neither bound here nor in the name table."""
+        return [name for name in self.outer if name not in NAMES and name not in self.called]
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether the program says ``import torch``: then float literals make float32 tensors."""
+        return any(m.partition(".")[0] in ("torch", "gradcli") for m in self.modules.values())
+
+    def require(self, given: Iterable[str]) -> None:
+        """Check that every name is known, given ``given``.
+
+        Raises SyntaxFault E0201 or E0202 for the first that is not, with those after it in
+        ``further``.
+        """
+        given = set(given)
+        missing = [
+            node for name, node in self.outer.items()
+            if name not in given and name not in NAMES
+            and not (name in CALLED and name in self.called)
+        ]  # fmt: skip
+        if missing:
+            from gradcli.language.diagnostics.unknown_names import MOST, unknown
+
+            known = [*self.bound, *given]
+            faults = [unknown(self, node, given, known) for node in missing[:MOST]]
+            faults[0].further = faults[1:]
+            raise faults[0]
+
+
+def check(source: Source, module: n.Module, before: Checked | None = None) -> Checked:
+    """Sort the names of a parsed text. Raises SyntaxFault for what stands in the wrong place.
+
+    ``before`` is what a session had before this text: its imports go on.
+    """
+    module = _aliased(module, before)
+    names = _assigned(module.body)
+    checked = Checked(source, module)
+    if before is not None:
+        checked.modules = {k: v for k, v in before.modules.items() if k not in names}
+        checked.imported = {k: v for k, v in before.imported.items() if k not in names}
+    statements = _statements(module)
+    _imports(checked, statements)
+    top = _Scope(names, None, False, _counting(module.body, names))
+    for statement in statements:
+        for target in _targets(statement):
+            if isinstance(target, n.Name):
+                checked.bound[target.id] = target
+    if "for" in source.text and any(node.__class__ is n.ListComp for node in n.walk(module)):
+        pass
+
+        checked.in_place = in_place(module)
+    for name in checked.bound:
+        if name not in top.names:
+            checked.bound = {k: v for k, v in checked.bound.items() if k in top.names}
+            break
+    for name in checked.modules:
+        if name in top.names:
+            place = checked.bound.get(name, module)
+            raise SyntaxFault(
+                "E0205", f"`{name}` is an imported module and cannot be assigned", source,
+                place.start, place.end, help="choose another name for the variable",
+            )  # fmt: skip
+    work: list[tuple[n.Node, _Scope, bool]] = [(s, top, False) for s in reversed(module.body)]
+    while work:
+        node, scope, loop = work.pop()
+        _visit(checked, node, scope, loop, work)
+    return checked
+
+
+def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list) -> None:
+    kind = node.__class__
+    if kind is n.Name:
+        binding = scope.binds(node.id)
+        if binding is not None:
+            checked.variables.add(id(node))
+            if binding.prefix:
+                checked.renamed[id(node)] = f"{binding.prefix}{node.id}"
+            if node.id in binding.counters and not scope.binds("range"):
+                checked.counters.add(id(node))
+        elif node.id not in checked.modules and node.id not in checked.imported:
+            checked.outer.setdefault(node.id, node)
+        return
+    if kind is n.Call and isinstance(node.func, n.Name) and not scope.binds(node.func.id):
+        checked.called.add(node.func.id)
+    if kind is n.Return and not scope.function:
+        raise SyntaxFault(
+            "E0160", "`return` outside a function", checked.source, node.start, node.end,
+            help="to show a value, write print(...); the last expression is the result",
+        )  # fmt: skip
+    if kind in (n.Break, n.Continue) and not loop:
+        word = "break" if kind is n.Break else "continue"
+        raise SyntaxFault(
+            "E0161", f"`{word}` outside a loop", checked.source, node.start, node.end,
+            help=f"`{word}` stands in the body of a while or for",
+        )  # fmt: skip
+    if kind in (n.Def, n.Lambda, n.ListComp):
+        _count(checked, node)
+    if kind in (n.Def, n.Lambda):
+        params = {p.name for p in node.params}
+        own = _assigned(node.body) if kind is n.Def else set()
+        counters = _counting(node.body, own - params) if kind is n.Def else ()
+        body_scope = _Scope(params | own, scope, True, counters)
+        work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
+        body = node.body if kind is n.Def else (node.body,)
+        work += [(s, body_scope, False) for s in reversed(body)]
+        return
+    if kind is n.ListComp:
+        inner = _Scope(
+            {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)}, scope,
+            scope.function, _counted_by(node.clauses),
+        )  # fmt: skip
+        if id(node) in checked.in_place:
+            inner.prefix = f"c{checked.functions}_"
+        work.append((node.element, inner, False))
+        for i, clause in enumerate(node.clauses):
+            work.append((clause.iter, scope if i == 0 else inner, False))
+            work += [(c, inner, False) for c in (clause.target, *clause.conditions)]
+        return
+    inside = loop or kind in (n.While, n.For)
+    work += [(child, scope, inside) for child in reversed(n.children(node))]
+
+
+def _aliased(module: n.Module, before: Checked | None) -> n.Module:
+    """The program with ``F = torch.nn.functional`` read as ``import torch.nn.functional as F``.
+
+    Only where nothing else binds F, and torch is bound by imports alone.
+    """
+    known: dict[str, str] = {} if before is None else dict(before.modules)
+    body = list(module.body)
+    bound: dict[str, int] | None = None
+    for i, one in enumerate(body):
+        if one.__class__ is n.Import:
+            root = one.module.partition(".")[0]
+            known[one.alias or root] = one.module if one.alias else root
+            continue
+        root, _, rest = _path(one).partition(".")
+        if root not in known or rest in (namespace(known[root]) or ()):
+            continue
+        whole, name = f"{known[root]}.{rest}", one.targets[0].id
+        if namespace(whole) is None:
+            continue
+        bound = _times_bound(module) if bound is None else bound
+        if bound[name] == 1 and not bound.get(root):
+            body[i] = n.Import(whole, name, one.start, one.end)
+            known[name] = whole
+            del bound[name]
+    return module if bound is None else n.Module(tuple(body), module.start, module.end)
+
+
+def _path(node: n.Statement) -> str:
+    """``"torch.nn.functional"`` where that is given to a single name, else an empty string."""
+    if node.__class__ is not n.Assign or len(node.targets) != 1:
+        return ""
+    if node.targets[0].__class__ is not n.Name or node.value.__class__ is not n.Attribute:
+        return ""
+    return dotted_text(node.value)
+
+
+def _times_bound(module: n.Module) -> dict[str, int]:
+    """How many places of a program bind each name, imports of a whole module apart."""
+    found: dict[str, int] = {}
+    for node in n.walk(module):
+        names = [t.id for part in _targets(node) for t in n.walk(part) if isinstance(t, n.Name)]
+        if isinstance(node, n.Def | n.FunctionClass | n.Param):
+            names.append(node.name)
+        elif isinstance(node, n.FromImport):
+            names += [alias or name for name, alias in node.names]
+        elif isinstance(node, n.Clause):
+            names += [t.id for t in n.walk(node.target) if isinstance(t, n.Name)]
+        for name in names:
+            found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _statements(module: n.Module) -> list[n.Statement]:
+    """Every statement of a program in source order, those of its functions too."""
+    found = []
+    waiting: list[n.Node] = list(reversed(module.body))
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if node.__class__ in _HOLDERS:
+            waiting += [c for c in reversed(n.children(node)) if isinstance(c, n.Statement)]
+    return found
+
+
+_HOLDERS = frozenset((n.Def, n.FunctionClass, n.If, n.While, n.For, n.With))
+"""The statements that hold statements."""
+
+
+def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
+    for node in statements:
+        if isinstance(node, n.Import):
+            if namespace(node.module) is None:
+                raise SyntaxFault(
+                    "E0163", f"there is no module `{node.module}` here", checked.source, node.start,
+                    node.end, help=_module_help(node.module),
+                )  # fmt: skip
+            name = node.alias or node.module.partition(".")[0]
+            checked.modules[name] = node.module if node.alias else name
+            checked.imported.pop(name, None)
+        elif isinstance(node, n.FromImport):
+            table = namespace(node.module) or {}
+            for name, alias in node.names:
+                if name in table:
+                    checked.imported[alias or name] = table[name]
+                    checked.modules.pop(alias or name, None)
+                elif namespace(f"{node.module}.{name}") is not None:
+                    checked.modules[alias or name] = f"{node.module}.{name}"
+                else:
+                    near = closest(name, table)
+                    mend = f"did you mean `{near}`?" if near else _module_help(name)
+                    raise SyntaxFault(
+                        "E0163", f"`{node.module}` has no `{name}` here", checked.source,
+                        node.start, node.end, help=mend,
+                    )  # fmt: skip
+
+
+MOST_FUNCTIONS = 2000
+"""The most functions, lambdas and comprehensions of one program: CPython's own compiler takes the
+square of their number."""
+
+
+def _count(checked: Checked, node: n.Node) -> None:
+    checked.functions += 1
+    if checked.functions > MOST_FUNCTIONS:
+        fault = LimitFault(
+            "E0604", f"the program has more than {MOST_FUNCTIONS:,} functions, lambdas and lists "
+            "with for",
+            help="write one function with parameters, or a loop",
+        )  # fmt: skip
+        raise located(fault, checked.source, node.start, node.start + 1)
+
+
+def _module_help(dotted: str) -> str:
+    from gradcli.language.diagnostics.foreign_names import module_help
+
+    return module_help(dotted) or "torch, numpy and math can be imported"
+
+
+def _assigned(body: Iterable[n.Statement]) -> set[str]:
+    """The names that statements bind in their own scope, not in functions defined inside."""
+    names: set[str] = set()
+    work: list[n.Node] = list(body)
+    while work:
+        node = work.pop()
+        for target in _targets(node):
+            if isinstance(target, n.Name):
+                names.add(target.id)
+        if isinstance(node, n.Def | n.FunctionClass):
+            names.add(node.name)
+        elif isinstance(node, n.If | n.While | n.For | n.With):
+            work += [c for c in n.children(node) if isinstance(c, n.Statement)]
+    return names
+
+
+def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
+    """Those of ``names`` that nothing but ``for name in range(...)`` binds in a body."""
+    found = set(names)
+    work: list[n.Node] = list(body)
+    while work and found:
+        node = work.pop()
+        if isinstance(node, n.Def | n.FunctionClass):
+            found.discard(node.name)
+            continue
+        if not (isinstance(node, n.For) and _over_range(node)):
+            found -= {t.id for t in _targets(node) if isinstance(t, n.Name)}
+        if isinstance(node, n.If | n.While | n.For | n.With):
+            work += [c for c in n.children(node) if isinstance(c, n.Statement)]
+    return found
+
+
+def _counted_by(clauses: Iterable[n.Clause]) -> list[str]:
+    """The names that clauses of a comprehension bind to numbers of a range, each once."""
+    clauses = list(clauses)
+    targets = [t.id for c in clauses for t in n.walk(c.target) if isinstance(t, n.Name)]
+    ranged = [c.target.id for c in clauses if _over_range(c)]
+    return [name for name in ranged if targets.count(name) == 1]
+
+
+def _over_range(loop: Any) -> bool:
+    """Whether a loop or a clause has one name that goes over a call of ``range``."""
+    over = loop.iter
+    return (
+        isinstance(loop.target, n.Name)
+        and isinstance(over, n.Call)
+        and isinstance(over.func, n.Name)
+        and over.func.id == "range"
+    )
+
+
+def _targets(node: n.Node) -> list[n.Node]:
+    """The single targets that a statement assigns to, tuples opened."""
+    if isinstance(node, n.Assign):
+        found = list(node.targets)
+    elif isinstance(node, n.AugAssign | n.For):
+        found = [node.target]
+    elif isinstance(node, n.With):
+        found = [item.target for item in node.items if item.target is not None]
+    else:
+        return []
+    single = []
+    while found:
+        target = found.pop()
+        if isinstance(target, n.Tuple | n.List):
+            found += target.items
+        else:
+            single.append(target)
+    return single

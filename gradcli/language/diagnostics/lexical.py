@@ -1,0 +1,399 @@
+"""What is said of text that the lexer cannot read: one function a mistake, loaded when one is
+made."""
+
+# ruff: noqa: RUF001 -- characters that look alike are what this file is about
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.language.diagnostics.notation import between_bars, primed
+from gradcli.language.diagnostics.render import SyntaxFault
+from gradcli.language.syntax.source import Source
+
+# ---- Characters ----------------------------------------------------------------------------------
+
+# What people paste from papers and word processors, and how it is written here.
+ELSEWHERE = {
+    "×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "−": "-", "–": "-", "—": "-",
+    "≤": "<=", "≥": ">=", "≠": "!=", "→": "=", "←": "=", "“": '"', "”": '"', "„": '"',
+    "‘": "'", "’": "'", "π": "pi", "∞": "inf", "√": "sqrt(x)", "∑": "sum(x)", "∏": "prod(x)",
+    "²": "**2", "³": "**3", "⁻": "**-", "½": "0.5", "°": "*pi/180", "∧": "and", "∨": "or",
+    "¬": "not", "∈": "in", "ᵀ": ".T", "ℓ": "l", "∂": "d", "∇": "grad", "，": ",", "（": "(",
+    "）": ")", "…": "...", "\u00a0": "a space", "\u3000": "a space", "\u2009": "a space",
+}  # fmt: skip
+GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "eps", "ζ": "zeta",
+    "η": "eta", "θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lam", "μ": "mu",
+    "ν": "nu", "ξ": "xi", "ο": "omicron", "ρ": "rho", "σ": "sigma", "τ": "tau",
+    "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
+    "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Σ": "Sigma", "Φ": "Phi",
+    "Ψ": "Psi", "Ω": "Omega",
+}  # fmt: skip
+SIGNS = {
+    ":=": ("E0118", "`:=` is not part of the language", "assign on a line of its own"),
+    "&&": ("E0117", "`&&` is not an operator", "write `and`"),
+    "||": ("E0117", "`||` is not an operator", "write `or`; an absolute value is abs(x)"),
+    "<<": ("E0116", "`<<` is not an operator of the language", "write x * 2**n"),
+    ">>": ("E0116", "`>>` is not an operator of the language", "write x // 2**n"),
+    "->": ("E0141", "type annotations are not part of the language", "leave out `->` and the type"),
+    "<>": ("E0117", "`<>` is not an operator", "write `!=`"),
+    "=>": ("E0117", "`=>` is not an operator", "write `>=`; a function is `lambda x: x**2`"),
+    "=<": ("E0117", "`=<` is not an operator", "write `<=`"),
+    "^=": ("E0115", "`^=` is not an operator", "write x **= 2"),
+    "!": ("E0117", "`!` is not an operator", "write `not x`; a factorial is factorial(x)"),
+    "&": ("E0116", "`&` is not an operator of the language", "write `and`, or logical_and(a, b)"),
+    "|": ("E0116", "`|` is not an operator of the language", "write `or`, or logical_or(a, b); "
+          "an absolute value is abs(x)"),
+    "~": ("E0116", "`~` is not an operator of the language", "write `not x`, or logical_not(x)"),
+    "{": ("E0140", "dictionaries and sets are not part of the language",
+          "use a list, a tuple, or names of their own"),
+    "}": ("E0140", "`}` has no place in the language", "remove it"),
+    "$": ("E0114", "`$` is not part of the language", "in a shell, quote the expression: 'x + 1'"),
+    "?": ("E0114", "`?` is not part of the language", "a choice is written `a if test else b`"),
+    "`": ("E0114", "a backquote is not part of the language", "remove it"),
+}  # fmt: skip
+
+
+def sign(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """An operator of another language, or of Python but not of this one."""
+    code, message, help = SIGNS[source.text[start:end]]
+    first = source.line_bounds(start)[0]
+    before = source.text[first:start].strip()
+    if source.text[start] == "|":
+        help = between_bars(source.text[start:end], before, source.text[end:]) or help
+    elif source.text[start:end] == ":=" and before.endswith(")") and before[:1].isalpha():
+        name, _, params = before[:-1].partition("(")
+        help = f"to define a function, write {name} = lambda {params}: ..."
+    elif source.text[start] == "{" and _opens_block(before):
+        code, message = "E0140", "blocks are not written in braces"
+        help = "end the line with `:` and indent the lines under it"
+    return SyntaxFault(code, message, source, start, end, help=help)
+
+
+def _opens_block(before: str) -> bool:
+    """Whether what stands before a brace is the head of a block in another language."""
+    word = before.replace("(", " ").partition(" ")[0]
+    return word in ("if", "for", "while", "def", "else", "elif", "function", "func", "fn", "class")
+
+
+def caret(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """``^`` in a program file, where Python would read exclusive or."""
+    return SyntaxFault(
+        "E0115",
+        "`^` is a power in one-liners only",
+        source,
+        start,
+        end,
+        "Python reads this as exclusive or",
+        help="write `**` in a program file",
+    )
+
+
+def character(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A character that begins nothing in the language."""
+    text = source.text
+    char = text[start]
+    if char in SIGNS:
+        return sign(source, start, end, _scan)
+    if char == "\\":
+        return SyntaxFault(
+            "E0124",
+            "a backslash must be the last character of its line",
+            source,
+            start,
+            end,
+            help="remove it; inside brackets a line goes on by itself",
+        )
+    if char in ELSEWHERE:
+        help = f"write {ELSEWHERE[char]}"
+        if ELSEWHERE[char].startswith("**") and text[end : end + 1] == "(":
+            low = _word(text, max(0, start - 1))[0]
+            help = f"write {text[low:start]}(x){ELSEWHERE[char]}"
+        return SyntaxFault(
+            "E0113",
+            f"`{char}` is not part of the language" if char > "\u3000" or char.isprintable()
+            else "a special space is not part of the language",
+            source,
+            start,
+            end,
+            help=help,
+        )  # fmt: skip
+    low, high = _word(text, start)
+    word = text[low:high]
+    if char == "_":
+        plain = word.strip("_")
+        names = f"rename it, for example to `{plain}`" if plain[:1].isalpha() else (
+            "write `_` alone for a value that is not used"
+        )  # fmt: skip
+        if word in ("__name__", "__main__"):
+            names = "leave the test out: a program always runs from its first line"
+        elif word.startswith("__") and low and text[low - 1] == ".":
+            names = "what a value is made of is not part of the language"
+        elif word.startswith("__import__"):
+            names = "write import torch, import numpy or import math"
+        return SyntaxFault(
+            "E0112", f"the name `{word}` begins with an underscore", source, low, high, help=names
+        )
+    if char.isalnum() or char.isidentifier():
+        plain = "".join(GREEK.get(one, one) for one in word)
+        ascii_word = plain if plain.isascii() else _folded(word)
+        return SyntaxFault(
+            "E0113",
+            f"the name `{word}` is not ASCII",
+            source,
+            low,
+            high,
+            help=f"write {ascii_word}" if ascii_word else "names are made of a-z, A-Z, 0-9 and _",
+        )
+    shown = f"`{char}`" if char.isprintable() else f"the character U+{ord(char):04X}"
+    return SyntaxFault(
+        "E0114", f"{shown} is not part of the language", source, start, end, help="remove it"
+    )
+
+
+def _word(text: str, at: int) -> tuple[int, int]:
+    """The bounds of the word around ``at``, letters of any script included."""
+    low = high = at
+    while low and (text[low - 1].isalnum() or text[low - 1] == "_"):
+        low -= 1
+    while high < len(text) and (text[high].isalnum() or text[high] == "_"):
+        high += 1
+    return low, max(high, at + 1)
+
+
+def _folded(word: str) -> str:
+    """The word in ASCII letters where it has such a form (full-width or accented letters), else
+    ''."""
+    from unicodedata import normalize
+
+    plain = "".join(char for char in normalize("NFKD", word) if char.isascii())
+    return plain if len(plain) >= len(word) and plain.isidentifier() and plain[0] != "_" else ""
+
+
+def number(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A number with letters or another number stuck to it."""
+    text = source.text
+    high = _word(text, end)[1]
+    digits, rest = text[start:end], text[end:high]
+    if digits.replace(".", "").isdigit() and rest[:1].isalpha() and rest.isascii():
+        if rest in ("if", "else", "for", "in", "is", "and", "or", "not"):
+            help = f"put a space: {digits} {rest}"
+        elif digits.endswith("."):
+            help = f"write {digits}0*{rest}, or ({digits}0).{rest}"
+        else:
+            help = f"write {digits}*{rest}"
+            if rest in ("i", "I"):
+                help += f", or {digits}j for an imaginary number"
+            elif rest in ("e", "E"):
+                help += f", or an exponent: {digits}e3"
+            elif rest in ("f", "F", "L", "l", "u", "d"):
+                help = f"write {digits}"
+        return SyntaxFault(
+            "E0111",
+            f"`{digits}{rest}`: a number and a name without an operator",
+            source,
+            start,
+            high,
+            help=help,
+        )
+    while high < len(text) and (text[high].isalnum() or text[high] in "._"):
+        high += 1
+    return bad_number(source, start, high)
+
+
+def bad_number(source: Source, start: int, end: int) -> SyntaxFault:
+    """A number that is written in no known way."""
+    text = source.text[start:end]
+    shown = text if len(text) <= 40 else text[:20] + "..." + text[-10:]
+    if len(text) > 1000:
+        why, help = "is too long", "write it as a power, or with an exponent: 1e300"
+    elif text.isdigit():
+        why, help = "begins with a zero", f"write {text.lstrip('0') or '0'}"
+    elif "_" in text:
+        why, help = "has an underscore that is not between two digits", "write 1_000_000"
+    else:
+        why, help = "is not a number", "numbers look like 2, 0.5, 1e-3, 0xff or 2j"
+    return SyntaxFault("E0110", f"`{shown}` {why}", source, start, end, help=help)
+
+
+WORDS = {
+    "try": ("E0131", "exceptions are not part of the language", "test with `if` first"),
+    "except": ("E0131", "exceptions are not part of the language", "test with `if` first"),
+    "finally": ("E0131", "exceptions are not part of the language", "write it after the block"),
+    "raise": ("E0131", "exceptions are not part of the language", 'write assert test, "message"'),
+    "global": ("E0133", "`global` is not part of the language",
+               "pass the value as an argument and return the new one"),
+    "nonlocal": ("E0133", "`nonlocal` is not part of the language",
+                 "pass the value as an argument and return the new one"),
+    "async": ("E0134", "`async` is not part of the language", "write a plain function"),
+    "await": ("E0134", "`await` is not part of the language", "call the function"),
+    "yield": ("E0135", "generators are not part of the language", "append to a list and return it"),
+    "del": ("E0138", "`del` is not part of the language", "leave it out: unused values are freed"),
+}  # fmt: skip
+
+
+def word(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A keyword of Python that the language leaves out."""
+    code, message, help = WORDS[source.text[start:end]]
+    return SyntaxFault(code, message, source, start, end, help=help)
+
+
+# ---- Brackets and lines --------------------------------------------------------------------------
+
+
+def unclosed(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A bracket that the text never closes."""
+    opener = source.text[start]
+    closer = {"(": ")", "[": "]"}[opener]
+    return SyntaxFault(
+        "E0105",
+        f"`{opener}` is never closed",
+        source,
+        start,
+        end,
+        help=f"add `{closer}`",
+        incomplete=True,
+    )
+
+
+def nothing_joined(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A backslash at the end of the last line: there is no line to join."""
+    return SyntaxFault(
+        "E0101",
+        "the backslash joins the next line, and there is none",
+        source,
+        start,
+        end,
+        help="remove the backslash",
+        incomplete=True,
+    )
+
+
+def closer(source: Source, start: int, end: int, scan: Any) -> SyntaxFault:
+    """A closing bracket that closes nothing, or the wrong bracket."""
+    sign = source.text[start]
+    if not scan.brackets:
+        opener = {")": "(", "]": "["}[sign]
+        return SyntaxFault(
+            "E0106",
+            f"`{sign}` closes nothing",
+            source,
+            start,
+            end,
+            help=f"remove it, or add `{opener}` before it",
+        )
+    at = scan.brackets[-1]
+    opener = source.text[at]
+    wanted = {"(": ")", "[": "]"}[opener]
+    return SyntaxFault(
+        "E0106",
+        f"`{sign}` cannot close `{opener}`",
+        source,
+        start,
+        end,
+        f"expected `{wanted}`",
+        others=[(at, at + 1, "opened here")],
+        help=f"write `{wanted}` here",
+    )
+
+
+def tabs(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """Indentation whose depth depends on how wide a tab is."""
+    return SyntaxFault(
+        "E0122",
+        "tabs and spaces are mixed in the indentation",
+        source,
+        start,
+        end,
+        help="indent with four spaces everywhere",
+    )
+
+
+def dedent(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A line that is indented like none of the blocks around it."""
+    return SyntaxFault(
+        "E0123",
+        "this line is indented like no line above it",
+        source,
+        start,
+        max(end, start + 1),
+        help="line it up with the block that it belongs to",
+    )
+
+
+# ---- Strings -------------------------------------------------------------------------------------
+
+
+def unterminated(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A string without its closing quote."""
+    text = source.text
+    quote = text[start:end].lstrip("rRuUfFbB")
+    help = (
+        f"add {quote} at its end" if len(quote) == 3 else f"add {quote} before the end of the line"
+    )
+    if quote == "'":
+        help = primed(text[: end - 1], text[end:]) or help
+    return SyntaxFault(
+        "E0119",
+        "the string is never closed",
+        source,
+        start,
+        end,
+        help=help,
+        incomplete=len(quote) == 3,
+    )
+
+
+def bytes(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A bytes literal."""
+    return SyntaxFault(
+        "E0120",
+        "bytes are not part of the language",
+        source,
+        start,
+        end,
+        help="leave out the b for a string; for numbers, write a list",
+    )
+
+
+def escape(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    """A backslash sequence that stands for nothing."""
+    return SyntaxFault(
+        "E0120",
+        f"`{source.text[start:end]}` stands for no character",
+        source,
+        start,
+        end,
+        help="write \\\\ for a backslash, or put r before the string",
+    )
+
+
+def _fstring(message: str, help: str) -> Any:
+    """A function for one mistake in an f-string."""
+
+    def fault(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+        return SyntaxFault("E0121", f"f-string: {message}", source, start, end, help=help)
+
+    return fault
+
+
+fstring_nested = _fstring(
+    "a string with fields inside a field", "give the inner string a name first"
+)
+fstring_inside = _fstring(
+    "a comment or a backslash inside a field", "compute the value before, and name it"
+)
+fstring_brace = _fstring("`}` closes nothing", "write }} for the character }")
+fstring_open = _fstring(
+    "`{` is never closed",
+    "add }, write {{ for the character {, or use the other kind of quote inside",
+)
+fstring_empty = _fstring("an empty field", "put a name between the braces")
+fstring_conversion = _fstring(
+    "`!` conversions are not part of the language", "leave out the `!` part"
+)
+fstring_spec = _fstring(
+    "this format is not one for numbers",
+    "formats look like .4f, 10.3e, >8 or d, with a width of at most 1000 and no braces",
+)

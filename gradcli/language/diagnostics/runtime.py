@@ -1,0 +1,514 @@
+"""What went wrong while a program ran, as a fault with a place.
+
+The traceback's innermost frame of generated code gives a line number, which is the number of a tree
+node (see ``lower``). Python's own exceptions become faults with a stable code; an operator's fault
+keeps its code and has its operands underlined, each with its shape and where it came from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gradcli.language.diagnostics.articles import a_kind
+from gradcli.language.diagnostics.calls import call_help, name_help
+from gradcli.language.limits.step_budget import FILE
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
+
+Label = tuple[int, int, str, bool]
+SHORT = 24
+"""The longest text of an operand that stands in a message instead of its shape."""
+
+
+class Frame:
+    """One open call: the node that ran in it, and the function (or module) it belongs to."""
+
+    __slots__ = ("holder", "node")
+
+    def __init__(self, node: n.Node, holder: n.Node) -> None:
+        self.node = node
+        self.holder = holder
+
+
+def labels(fault: Fault, frames: Sequence[Frame], program: Any, said: str = "") -> list[Label]:
+    """The primary mark with ``said``, then one for each operand that the fault knows."""
+    node = frames[-1].node
+    text = program.source.text
+    found = []
+    for index, words in fault.operands:
+        operand = _operand(node, index, program)
+        if operand is not None:
+            name = f"{operand.id}: " if isinstance(operand, n.Name) else ""
+            origin = _origin(operand, frames, program)
+            start, end = operand.start, operand.end
+            found.append((start, end, f"{name}{words}{origin and '   from ' + origin}", False))
+    start, end = _primary(node, text) if found else (node.start, node.end)
+    if isinstance(node, n.While | n.Def):
+        # The head says enough: the body may be long.
+        end = start + len("while") if isinstance(node, n.While) else text.index(":", start)
+    return [(start, end, said, True), *found]
+
+
+def in_own_words(fault: Fault, node: n.Node, text: str) -> None:
+    """Put the operands as they are written into a message that names only their shapes."""
+    sides = _sides(node)
+    if sides is None or len(fault.operands) != 2:
+        return
+    left, right = (text[x.start : x.end] for x in sides)
+    if max(len(left), len(right)) > SHORT or "\n" in left + right:
+        return
+    shapes = [words.removeprefix("shape ") for _, words in fault.operands]
+    written = " ".join(text[node.start : node.end].split())
+    word, colon, rest = fault.message.partition(": ")
+    if fault.message.startswith(f"cannot multiply {shapes[0]} @ {shapes[1]}:"):
+        fault.message = f"cannot multiply {written}: {rest}"
+        side = {"transposing the left side works:": 0, "transposing the right side works:": 1}
+        for start, which in side.items():
+            if fault.help and fault.help.startswith(start):
+                parts = [left, right]
+                parts[which] = _turned(parts[which], sides[which])
+                fault.help = f"{' @ '.join(parts)} works:{fault.help.removeprefix(start)}"
+    elif colon and rest.startswith("shapes ") and word.isidentifier():
+        fault.message = f"{written}: {rest}"
+
+
+def _sides(node: n.Node) -> tuple[n.Node, n.Node] | None:
+    """The two sides of an operator's sign."""
+    if isinstance(node, n.Binary):
+        return node.left, node.right
+    if isinstance(node, n.AugAssign):
+        return node.target, node.value
+    if isinstance(node, n.Compare) and len(node.rights) == 1:
+        return node.left, node.rights[0]
+    return None
+
+
+def _turned(written: str, node: n.Node) -> str:
+    simple = isinstance(node, n.Name | n.Call | n.Attribute | n.Subscript)
+    if written.endswith(".T"):
+        return written.removesuffix(".T")
+    return f"{written}.T" if simple else f"({written}).T"
+
+
+def _primary(node: n.Node, text: str) -> tuple[int, int]:
+    """Where the main mark stands when operands have marks of their own."""
+    if isinstance(node, n.Binary):
+        return node.op_start, node.op_end
+    if isinstance(node, n.Call):
+        func = node.func
+        start = func.end - len(func.name) if isinstance(func, n.Attribute) else func.start
+        return start, func.end
+    if isinstance(node, n.AugAssign):
+        start = text.find(node.op.rstrip("=") + "=", node.target.end)
+        return start, start + len(node.op.rstrip("=")) + 1
+    if isinstance(node, n.Compare) and len(node.rights) == 1:
+        start = text.find(node.ops[0].split()[0], node.left.end)
+        return start, start + len(node.ops[0])
+    return node.start, node.end
+
+
+def _operand(node: n.Node, index: int, program: Any) -> n.Node | None:
+    """The part of ``node`` that is the operator's operand number ``index``."""
+    operands: Sequence[n.Node] = _sides(node) or ()
+    if isinstance(node, n.Subscript):
+        operands = (node.value,)
+    elif isinstance(node, n.Assign) and isinstance(node.targets[0], n.Subscript):
+        operands = (node.targets[0], node.value)
+    elif isinstance(node, n.Call):
+        # einsum's equation and a reduction's name are no operands.
+        operands = [arg for arg in node.args if not isinstance(arg, n.String)]
+        if isinstance(node.func, n.Attribute) and not _of_module(node.func, program):
+            operands = (node.func.value, *operands)
+        elif operands and isinstance(operands[0], n.List | n.Tuple) and len(operands) == 1:
+            operands = operands[0].items  # cat([a, b])
+    return operands[index] if index < len(operands) else None
+
+
+def _of_module(func: n.Attribute, program: Any) -> bool:
+    """Whether ``torch.dot`` or ``t.dot``, where t is an imported module."""
+    inner: n.Node = func
+    while isinstance(inner, n.Attribute):
+        inner = inner.value
+    checked = program.checked
+    return (
+        isinstance(inner, n.Name)
+        and inner.id in checked.modules
+        and id(inner) not in checked.variables
+    )
+
+
+# ---- Where a value came from ---------------------------------------------------------------------
+
+
+def _origin(operand: n.Node, frames: Sequence[Frame], program: Any) -> str:
+    """``--x``, ``line 3`` or an empty text; follows parameters up the chain of calls."""
+    checked, source = program.checked, program.source
+    level = len(frames) - 1
+    use = operand
+    for _ in range(len(frames)):
+        if not isinstance(use, n.Name):
+            return f"line {source.place(use.start)[0]}" if use is not operand else ""
+        holder = frames[level].holder
+        found = _bound(use, holder, checked.module)
+        if found is None:
+            return program.origins.get(use.id, "")
+        if not isinstance(found, n.Param):
+            return f"line {source.place(found.start)[0]}"
+        passed = None
+        if isinstance(holder, n.Def | n.Lambda) and found in holder.params and level:
+            passed = _passed(found, holder, frames[level - 1].node)
+        if passed is None:
+            return ""
+        use, level = passed, level - 1
+    return ""
+
+
+def _bound(use: n.Name, holder: n.Node, module: n.Module) -> n.Node | None:
+    """What gave ``use`` its value: the last binding before it in the innermost scope that has one.
+
+    Scopes are the function that ran and those it was written in.
+    """
+    scopes: list[n.Node] = [
+        one for one in n.walk(module)
+        if isinstance(one, n.Def | n.Lambda) and one.start <= use.start < one.end
+    ]  # fmt: skip
+    if holder is not module and holder not in scopes:
+        scopes.append(holder)
+    for scope in (*reversed(scopes), module):
+        last = None
+        for binding, valid_from in _bindings(scope):
+            if binding.id == use.id and valid_from <= use.start:
+                last = binding
+        if last is not None:
+            return last
+        for param in getattr(scope, "params", ()):
+            if param.name == use.id:
+                return param
+    return None
+
+
+def _bindings(scope: n.Node) -> list[tuple[n.Name, int]]:
+    """The names that a scope's own statements assign, with the offset from which each counts."""
+    found = []
+    work = list(getattr(scope, "body", ())) if not isinstance(scope, n.Lambda) else [scope.body]
+    while work:
+        node = work.pop()
+        if isinstance(node, n.Def | n.Lambda | n.FunctionClass):
+            continue
+        targets: Sequence[n.Node] = ()
+        start = node.end
+        if isinstance(node, n.Assign):
+            targets = node.targets
+        elif isinstance(node, n.For):
+            targets, start = (node.target,), node.iter.end
+        elif isinstance(node, n.ListComp):
+            targets, start = tuple(c.target for c in node.clauses), node.start
+        elif isinstance(node, n.With):
+            targets, start = tuple(i.target for i in node.items if i.target), node.start
+        for target in targets:
+            found += [(name, start) for name in n.walk(target) if isinstance(name, n.Name)]
+        work += n.children(node)
+    found.sort(key=lambda pair: pair[0].start)
+    return found
+
+
+def _passed(param: n.Param, holder: Any, call: n.Node) -> n.Node | None:
+    """What a call gave for a parameter; its default, where the call leaves it out."""
+    if not isinstance(call, n.Call):
+        return None
+    for keyword in call.keywords:
+        if keyword.name == param.name:
+            return keyword.value
+    index = holder.params.index(param)
+    if isinstance(call.func, n.Attribute):
+        return None  # apply(...) of a Function, or a hook: what is passed is not written here
+    return call.args[index] if index < len(call.args) else param.default
+
+
+_CODES: dict[type, tuple[str, type[Fault]]] = {
+    ZeroDivisionError: ("E0311", ValueFault),
+    OverflowError: ("E0312", ValueFault),
+    AssertionError: ("E0313", ValueFault),
+    IndexError: ("E0307", ValueFault),
+    UnboundLocalError: ("E0203", ValueFault),
+    NameError: ("E0203", ValueFault),
+    AttributeError: ("E0204", TypeFault),
+    TypeError: ("E0303", TypeFault),
+    ValueError: ("E0304", ValueFault),
+}
+
+
+def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
+    """``fault`` as a Fault that knows its place in ``program``, its operands and its callers."""
+    frames = _frames(fault, places)
+    found = fault if isinstance(fault, Fault) else _translated(fault, frames)
+    if not frames or getattr(found, "source", None) is not None:
+        return found
+    if found.code == "E0606" and isinstance(frames[-1].node, n.Def | n.Lambda) and len(frames) > 1:
+        frames.pop()  # the call that went too deep says more than the function it entered
+    node = frames[-1].node
+    said = ""
+    if found.code == "E0601":
+        watched = _watched(node, program.checked.module)
+        if watched is not None:
+            said = _turns(watched, getattr(found, "turns", []))
+            found.message = found.message.replace("the program passed", "the loop passed")
+    found.source = program.source  # type: ignore[attr-defined]
+    found.labels = labels(found, frames, program, said)  # type: ignore[attr-defined]
+    found.start, found.end = found.labels[0][:2]  # type: ignore[attr-defined]
+    in_own_words(found, node, program.source.text)
+    if isinstance(node, n.Call) and isinstance(node.func, n.Name):
+        found.message = found.message.replace("<lambda>()", f"{node.func.id}()")
+    if found.help is None or found.code == "E0302":
+        found.help = call_help(found, node, program) or found.help
+    found.help = name_help(found, frames, program) or found.help or _hint(found.message)
+    if hasattr(found, "places") or hasattr(found, "place"):
+        from gradcli.language.diagnostics.backward import explain
+
+        explain(found, places, _codes_of(fault), program.source)
+    found.notes = (*found.notes, *_chain(frames, program))
+    return found
+
+
+def _frames(fault: BaseException, places: list[n.Node]) -> list[Frame]:
+    """The open calls of the program, outermost first; a comprehension is part of its function."""
+    frames: list[Frame] = []
+    own = None  # the run's globals; a function of an earlier line of a REPL has others
+    step = fault.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename == FILE and (own is None or step.tb_frame.f_globals is own):
+            own = step.tb_frame.f_globals
+            position = next(itertools.islice(code.co_positions(), step.tb_lasti // 2, None))
+            node = places[(position[0] or 1) - 1]
+            if frames and (code.co_name == "<listcomp>" or code.co_varnames[:1] == ("items",)):
+                frames[-1] = Frame(node, frames[-1].holder)
+            elif code.co_name == "main" or not frames:
+                frames.append(Frame(node, places[0]))
+            else:
+                frames.append(Frame(node, places[code.co_firstlineno - 1]))
+        step = step.tb_next
+    return frames
+
+
+SHOWN = 4
+"""How many calls are shown at each end of a long chain."""
+WIDTH = 40
+"""The most characters of a call that are shown."""
+
+
+def _chain(frames: list[Frame], program: Any) -> list[str]:
+    """The calls that led to the last frame, innermost first; the same call over and over is one
+    line, and of many lines the middle is left out."""
+    lines: list[tuple[str, int]] = []
+    methods = {
+        id(method): f"{one.name}.{method.name}"
+        for one in n.walk(program.checked.module) if isinstance(one, n.FunctionClass)
+        for method in one.methods
+    } if len(frames) > 1 else {}  # fmt: skip
+    for frame in reversed(frames[:-1]):
+        line = _call_line(frame, program.source, methods)
+        if lines and lines[-1][0] == line:
+            lines[-1] = line, lines[-1][1] + 1
+        else:
+            lines.append((line, 1))
+    shown = [line if count == 1 else f"{line}   ({count} times)" for line, count in lines]
+    if len(lines) > 2 * SHOWN:
+        left_out = sum(count for _, count in lines[SHOWN:-SHOWN])
+        shown[SHOWN:-SHOWN] = [f"... {left_out:,} more calls ..."]
+    return shown
+
+
+def _call_line(frame: Frame, source: Any, methods: dict[int, str]) -> str:
+    """``called at line 5, in g: f(w, x)``."""
+    node, holder = frame.node, frame.holder
+    where = ""
+    if isinstance(holder, n.Def):
+        where = f", in {methods.get(id(holder), holder.name)}"
+    elif isinstance(holder, n.Lambda):
+        where = ", in a lambda"
+    text = " ".join(source.text[node.start : node.end].split())
+    text = text if len(text) <= WIDTH else f"{text[: WIDTH - 3]}..."
+    return f"called at line {source.place(node.start)[0]}{where}: {text}"
+
+
+def _codes_of(fault: BaseException) -> set[int]:
+    """The ids of the code objects of the program that the fault left: its own and its functions'.
+
+    By id, because code objects of different programs with the same text are equal.
+    """
+    step = fault.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename != FILE:
+        step = step.tb_next
+    work = [] if step is None else [step.tb_frame.f_code]
+    found = {id(code) for code in work}
+    while work:
+        code = work.pop()
+        for constant in code.co_consts:
+            if constant.__class__ is code.__class__ and id(constant) not in found:
+                found.add(id(constant))
+                work.append(constant)
+    return found
+
+
+def _watched(node: n.Node, module: n.Module) -> n.Node | None:
+    """What says how a loop goes on: the condition of a while, the variable of a for."""
+    if isinstance(node, n.While):
+        return node.test
+    for loop in n.walk(module):
+        if isinstance(loop, n.For) and loop.iter is node:
+            return loop.target
+    return None
+
+
+def _turns(watched: n.Node, turns: list[dict[str, str]]) -> str:
+    """The last values that a loop's condition read: ``err: 0.31, 0.31 (not changing)``."""
+    said = []
+    for name in dict.fromkeys(x.id for x in n.walk(watched) if isinstance(x, n.Name)):
+        values = [turn[name] for turn in turns if name in turn][-3:]
+        if values:
+            still = " (not changing)" if len(values) > 1 and len(set(values)) == 1 else ""
+            said.append(f"{name}: {', '.join(values)}{still}")
+    return "; ".join(said[:4]) or ("the condition never changes" if turns else "")
+
+
+def _translated(fault: Exception, frames: list[Frame]) -> Fault:
+    """Python's own exception in the language's words."""
+    if isinstance(fault, RecursionError):
+        return _stack_full(len(frames))
+    if isinstance(fault, MemoryError):
+        return LimitFault("E0602", "there is not enough memory for this")
+    message = str(fault)
+    if len(message) > 300:
+        message = f"{message[:300]} ..."
+    message = re.sub(r"(?:\w+\.<locals>\.)+|\b[A-Z]\w*\.(?=\w+\(\))", "", message)
+    message = re.sub(r"\bt_\d+_(\w+\(\))", r"\1", message)  # a method of a custom Function
+    message = re.sub(r"\bv_(\w+)", r"\1", message)
+    message = message.replace("cannot access local variable", "no value yet for").replace(
+        "cannot access free variable", "no value yet for"
+    )
+    for kind in type(fault).__mro__:
+        if kind in _CODES:
+            code, made = _CODES[kind]
+            if kind is TypeError and "argument" in message:
+                code = "E0302"
+            mend = _MENDS.get(kind)
+            if "values to unpack" in message:
+                mend = "as many names on the left as there are values on the right"
+            if "__init__()" in message:
+                message = message.replace("__init__()", f"{_called(frames)}()")
+            for pattern, said, help in _WANTED:
+                found = pattern.search(message)
+                if found:
+                    return made("E0303", said.format(*map(a_kind, found.groups())), help=help)
+            return made(code, _said(kind, message), help=mend)
+    return RuntimeFault("E0303", message or type(fault).__name__)
+
+
+def _hint(said: str) -> str | None:
+    """What to write instead, by a word of the message."""
+    return next((help for word, help in _HINTS if word in said), None)
+
+
+_HINTS = (
+    ("takes 0 positional", "call it without arguments, or give it a parameter: def f(x):"),
+    ("required positional argument", "give what is missing, in its place or as name=value"),
+    ("positional argument", "leave out what is too many, or give it a parameter"),
+    ("None has no attribute", "gradients are None until backward() ran; print() gives None"),
+    ("None", "a function without `return` gives None, as do print() and list.append()"),
+    ("invalid literal for int", "int() reads whole numbers; float() reads others"),
+    ("convert string to float", "write numbers with a point: float('3.5')"),
+    ("cannot be called", "leave out the brackets; to multiply, write *"),
+    ("a string", "float(text) reads a number; f\"{x}\" writes one into a text"),
+    ("a list", "tensor([1.0, 2.0]) computes with every entry at once"),
+    ("float NaN", "isnan(x) asks before"),
+)  # fmt: skip
+
+
+def _called(frames: list[Frame]) -> str:
+    """The name of what the program called last: ``Linear`` of ``nn.Linear(3)``."""
+    func = getattr(frames[-1].node, "func", None) if frames else None
+    return getattr(func, "name", None) or getattr(func, "id", None) or "it"
+
+
+def _stack_full(calls: int) -> LimitFault:
+    """Python's own stack ended before the run's limit of calls did."""
+    if calls < 50:
+        return LimitFault(
+            "E0606", "lists, functions or hooks nest too deeply", help="use a loop, and flat lists"
+        )
+    return LimitFault(
+        "E0606",
+        f"calls nest too deeply: {calls} of them, some through hooks, Functions, transforms or "
+        "lists with a lambda in them, which take more of the stack",
+        help="use a loop, or see that the recursion ends",
+    )
+
+
+def _said(kind: type, message: str) -> str:
+    if kind is ZeroDivisionError:
+        return "division by zero"
+    if kind is OverflowError:
+        return "the number is too large for a float"
+    if kind is AssertionError:
+        return f"assertion failed: {message}" if message else "assertion failed"
+    if kind in (NameError, UnboundLocalError):
+        return message.partition(" where it is not")[0].partition(" in enclosing")[0]
+    for pattern, made in _PHRASES:
+        found = pattern.search(message)
+        if found:
+            return made(*found.groups())
+    return message.replace("'Tensor'", "a tensor")
+
+
+_WANTED = (
+    (re.compile(r"^'(\w+)' object cannot be interpreted as an integer"),
+     "a whole number is needed here, got {}", "int(x) makes a whole number of a number"),
+    (re.compile(r"^int\(\) argument must be .* not '(\w+)'"),
+     "a whole number cannot be made of {}", "give a number, or a text of digits"),
+    (re.compile(r"^float\(\) argument must be .* not '(\w+)'"),
+     "a number cannot be made of {}", "give a number, or a text of digits"),
+    (re.compile(r"^'(\w+)' object is not iterable"),
+     "a list is needed here, got {}", "write [a, b], or a tensor"),
+    (re.compile(r"^'(\w+)' object has no attribute '\w+'$"),
+     "{} cannot stand here", "it takes tensors, numbers and lists of numbers"),
+    (re.compile(r"^type (\w+) doesn't define __round__"),
+     "{} cannot be rounded", "round takes a number or a tensor"),
+    (re.compile(r"^bad operand type for abs\(\): '(\w+)'"),
+     "{} has no absolute value", "abs takes a number or a tensor"),
+    (re.compile(r"^can't multiply sequence by non-int of type '(\w+)'"),
+     "lists and strings are repeated by a whole number, not by {}",
+     "tensor([...]) * 2.0 multiplies each entry"),
+)  # fmt: skip
+"""Python's sentences about a value of the wrong type: what is said instead, and what to write."""
+
+_PHRASES = (
+    (re.compile(r"^'(\w+)' object is not callable$"), lambda a: f"{a_kind(a)} cannot be called"),
+    (re.compile(r"^unsupported operand type\(s\) for (\S+): '(\w+)' and '(\w+)'"),
+     lambda op, a, b: f"`{op}` cannot take {a_kind(a)} and {a_kind(b)}"),
+    (re.compile(r"^bad operand type for unary (\S): '(\w+)'"),
+     lambda op, a: f"`{op}` cannot take {a_kind(a)}"),
+    (re.compile(r"^'(\S+)' not supported between instances of '(\w+)' and '(\w+)'"),
+     lambda op, a, b: f"`{op}` cannot compare {a_kind(a)} and {a_kind(b)}"),
+    (re.compile(r"^'(\w+)' object is not subscriptable"),
+     lambda a: f"{a_kind(a)} has no items to index"),
+    (re.compile(r"^'(\w+)' object does not support item assignment"),
+     lambda a: f"the items of {a_kind(a)} cannot be changed"),
+    (re.compile(r'^can only concatenate (\w+) \(not "(\w+)"\)'),
+     lambda a, b: f"`+` cannot join {a_kind(a)} and {a_kind(b)}"),
+    (re.compile(r"^cannot unpack non-iterable (\w+) object"),
+     lambda a: f"{a_kind(a)} cannot be taken apart into several names"),
+)  # fmt: skip
+"""Python's sentences about types, and the language's."""
+
+
+_MENDS = {
+    IndexError: "the items of a list x stand at 0 to len(x) - 1",
+    ZeroDivisionError: "numbers divide as in Python; a tensor divided by 0 gives inf",
+    OverflowError: "work with floats or tensors where numbers grow this large",
+    UnboundLocalError: "assign it before this line, on every path that leads here",
+    NameError: "assign it before this line, on every path that leads here",
+}

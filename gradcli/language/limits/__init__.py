@@ -1,0 +1,1 @@
+"""Limits of a running program: steps, sizes, nesting."""

@@ -1,0 +1,258 @@
+"""What a running program may build: lengths, whole numbers, nesting, and how far it may walk.
+
+Whatever runs inside one call of C code cannot be interrupted, so its size is checked before. Loops
+that are not written as loops (``sum(...)``, ``list(zip(...))``) take a step from the run's budget
+at every turn, as written ones do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.diagnostics.articles import a_value
+from gradcli.ops.errors import LimitFault, TypeFault
+from gradcli.ops.memory_budget import charge
+
+INT_BITS = 4096
+"""The largest whole number that a program may build, in bits."""
+TEXT_LIMIT = 1 << 20
+"""The longest string, in characters."""
+LIST_LIMIT = 10_000_000
+"""The longest list, and the most items of nested lists that one operation looks at."""
+COMPARED = 2_000_000
+"""The most items of nested lists that are compared."""
+LAZY_DEPTH = 50
+"""How deep enumerate and zip may stand inside each other: each is a call on C's own stack."""
+TENSOR_BYTES = 400
+"""What one small tensor in a list of them takes, with its place in the graph."""
+
+
+class _Turns:
+    """The step budget of the program that runs now; endless where none does."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps: Iterator[bool] = itertools.repeat(True)
+
+
+turns = _Turns()
+
+
+def spend(items: int) -> None:
+    """Take steps from the budget for one call of C code over so many items."""
+    if items > 10_000:
+        next(itertools.islice(turns.steps, items >> 4, None), None)
+
+
+def grown(length: int, what: str = "list", copied: bool = True) -> int:
+    """Check the length of a list or string about to be built. Raises LimitFault (E0605).
+
+    ``copied``: all of it is written now, which takes steps from the budget.
+    """
+    limit = TEXT_LIMIT if what == "string" else LIST_LIMIT
+    if length > limit:
+        raise LimitFault(
+            "E0605", f"a {what} of {length:,} items would pass the limit of {limit:,}",
+            help="work on tensors: ones(n) instead of a list of numbers",
+        )  # fmt: skip
+    if length > 10_000:
+        charge(8 * length)
+        if copied:
+            spend(length >> 6)
+    return length
+
+
+def bounded(number: Any) -> Any:
+    """A result of whole-number arithmetic, checked. Raises LimitFault (E0605)."""
+    if number.__class__ is int and number.bit_length() > INT_BITS:
+        raise too_large(number.bit_length())
+    return number
+
+
+def too_large(bits: int) -> LimitFault:
+    """The fault for a whole number of so many bits."""
+    return LimitFault(
+        "E0605", f"a whole number of {bits:,} bits would pass the limit of {INT_BITS:,}",
+        help="write a float: 2.0**100",
+    )  # fmt: skip
+
+
+class Lazy:
+    """enumerate, zip and reversed: walked over once, item by item."""
+
+    __slots__ = ("depth", "items", "kind")
+
+    def __init__(self, kind: str, items: Iterable[Any], sources: Iterable[Any] = ()) -> None:
+        self.kind = kind
+        self.items = items
+        self.depth = 1 + max((s.depth for s in sources if s.__class__ is Lazy), default=0)
+        if self.depth > LAZY_DEPTH:
+            raise LimitFault(
+                "E0605", f"{kind} stands more than {LAZY_DEPTH} deep in itself",
+                help="make a list of it: list(...)",
+            )  # fmt: skip
+
+    def __iter__(self) -> Any:
+        return iter(self.items)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
+
+
+def iterate(value: Any) -> Any:
+    """What a ``for`` walks over. Raises TypeFault (E0303) for what cannot be walked over."""
+    if isinstance(value, list | tuple | range | str | Tensor | Lazy):
+        return iter(value)
+    if getattr(value, "__gradcli_rank__", 0) or (
+        getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
+    ):
+        return iter(value)
+    raise TypeFault(
+        "E0303", f"cannot loop over {a_value(value)}", help="loop over range(n), a list or a tensor"
+    )
+
+
+def counted(value: Any) -> Any:
+    """The same where the walk is inside a function: a step from the budget at each turn."""
+    return itertools.compress(iterate(value), turns.steps)
+
+
+def listed(values: Any) -> list:
+    """A new list of the items of ``values``, its length known or counted first."""
+    if isinstance(values, list | tuple | str | range):
+        grown(_length(values))
+        return list(values)
+    if isinstance(values, Tensor) and values.array.ndim:
+        charge(TENSOR_BYTES * grown(len(values)))
+    return list(counted(values))
+
+
+_NESTED = frozenset((list, tuple))
+
+
+def weigh(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> Any:
+    """``value`` itself, once its nested lists are known to hold few items in all."""
+    weight(value, limit, cycles)
+    return value
+
+
+def weight(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> int:
+    """How many items nested lists hold in all.
+
+    A list that holds one list twice, which holds one list twice and so on costs nothing to build
+    and forever to compare or convert; each list is looked at once here. ``cycles``: a list that
+    holds itself may pass. Raises LimitFault (E0605).
+    """
+    known: dict[int, int] = {}
+    work = [value]
+    while work:
+        item = work[-1]
+        key = id(item)
+        if known.get(key, _OPEN) >= 0:
+            work.pop()
+            continue
+        total = _length(item)
+        inner = () if item.__class__ is range else [i for i in item if i.__class__ in _HOLDS]
+        if inner and key not in known:
+            known[key] = _OPEN
+            for i in inner:
+                found = known.get(id(i))
+                if found is None:
+                    work.append(i)
+                elif found == _OPEN and not cycles:
+                    total = limit + 1
+        elif inner:
+            work.pop()
+            total += sum([max(known[id(i)], 0) for i in inner])
+            known[key] = total
+        else:
+            work.pop()
+            known[key] = total
+        if total > limit:
+            raise LimitFault(
+                "E0605", f"nested lists of more than {limit:,} items in all",
+                help="work on tensors instead of nested lists",
+            )  # fmt: skip
+    return max(0, known[id(value)])
+
+
+_OPEN = -1
+_HOLDS = frozenset((list, tuple, range))
+
+
+SHORT = 100_000
+"""The most items of a list that says a shape, an index or dimensions."""
+
+
+def index_of(target: Any, index: Any) -> Any:
+    """An index about to be used: lists in it are short, and what it picks is charged."""
+    parts = index if index.__class__ is tuple else (index,)
+    for part in parts:
+        kind = part.__class__
+        if kind is list or kind is tuple or kind is range:
+            items = weight(part, LIST_LIMIT if index is part else SHORT)
+            if items > SHORT and target.__class__ is Tensor and target.array.ndim:
+                charge(8 * items * (target.array.size // max(1, target.array.shape[0])))
+        elif kind is Tensor and part.array.ndim and target.__class__ is Tensor:
+            row = target.array.size // max(1, target.array.shape[0]) if target.array.ndim else 1
+            charge(8 * part.array.size * (row if len(parts) == 1 else 1))
+    return index
+
+
+def item(target: Any, index: Any) -> Any:
+    """``target[index]`` where the index may be anything."""
+    if index.__class__ is int:
+        return target[index]
+    return target[index_of(target, index)]
+
+
+def _length(items: Any) -> int:
+    try:
+        return len(items)
+    except OverflowError:
+        return 1 << 63
+
+
+def pair(a: Any, b: Any) -> None:
+    """Check two values about to be compared: comparing lists compares all that is in them."""
+    if a.__class__ in _NESTED and b.__class__ in _NESTED:
+        spend(weight(a, COMPARED))
+        weigh(b, COMPARED)
+
+
+def contains(item: Any, box: Any) -> bool:
+    """``item in box``. Raises TypeFault (E0303) for what holds nothing."""
+    kind = box.__class__
+    if kind is range:
+        # Python would walk over the range for anything but a plain whole number.
+        if isinstance(item, Tensor):
+            item = item.item()
+        if isinstance(item, float) and item.is_integer():
+            item = int(item)
+        return isinstance(item, int) and int(item) in box
+    if kind in _NESTED:
+        pair(item, box)
+        spend(len(box))
+        return item in box
+    if kind is Lazy:
+        for found in counted(box):
+            pair(item, found)
+            if found is item or found == item:
+                return True
+        return False
+    if isinstance(box, Tensor):
+        charge(box.array.size)
+        return item in box
+    if isinstance(box, tuple):
+        return item in box
+    if isinstance(box, str) and isinstance(item, str):
+        return item in box
+    raise TypeFault(
+        "E0303", f"`in` looks into lists, tuples, ranges, strings and tensors, not into a "
+        f"{type(box).__name__}" if not isinstance(box, str) else
+        f"`in` a string needs a string, got {a_value(item)}",
+    )  # fmt: skip

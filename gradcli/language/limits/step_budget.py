@@ -1,0 +1,131 @@
+"""The step budget of a run: one token for each turn of a loop and each call.
+
+Tokens come from chained C iterators, so that a turn costs one call of C code; between two portions
+of tokens Python code looks at the memory that the process holds. A portion is small at first, and
+where each turn takes much memory.
+
+The last turns before the budget is spent are watched: an endless loop is explained by the values
+that its condition had.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.limits.sizes import TEXT_LIMIT
+from gradcli.ops.errors import LimitFault
+from gradcli.ops.memory_budget import held, resident, show_bytes
+
+FILE = "<gradcli program>"
+"""What generated code calls its file."""
+PORTION = 8192
+WATCHED = 60
+"""How many turns before the end are watched."""
+
+
+def tokens(steps: int, memory: int | None) -> Iterator[bool]:
+    """``steps`` times True, then LimitFault (E0601); E0602 where the run outgrew ``memory``."""
+    return itertools.chain.from_iterable(_portions(steps, memory))
+
+
+def _portions(steps: int, memory: int | None) -> Iterator[Iterator[bool]]:
+    left = max(0, steps - WATCHED)
+    # The most that the process ever held is quick to ask for, what it holds now is not.
+    base = resident() if memory and peak() > memory / 2 else 0
+    portion = 16
+    before = 0
+    while left:
+        portion = min(portion, left)
+        left -= portion
+        yield itertools.repeat(True, portion)
+        if not memory:
+            portion = PORTION
+            continue
+        used = peak()
+        if used > memory / 2:
+            used = held(base, memory)
+        if used > memory:
+            raise LimitFault(
+                "E0602",
+                f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(memory)}",
+                help="--max-mem SIZE raises the limit: 4G",
+            )
+        grew, before = (used - before) / portion, used
+        portion = min(2 * portion, PORTION)
+        if grew > 0:
+            portion = max(1, min(portion, int((memory - used) / 4 / grew)))
+    seen: list[tuple[Any, dict[str, Any]]] = []
+    for _ in range(min(steps, WATCHED)):
+        yield itertools.repeat(True, 1)
+        seen.append(_look(sys._getframe(1)))
+    raise _spent(steps, seen)
+
+
+def peak() -> int:
+    """The most bytes that this process ever held; 0 where the system does not say."""
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ImportError:
+        return 0
+    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _look(frame: FrameType | None) -> tuple[Any, dict[str, Any]]:
+    """Where the program is, and a word on each of its variables there."""
+    while frame is not None and frame.f_code.co_filename != FILE:
+        frame = frame.f_back
+    if frame is None:
+        return None, {}
+    values = {
+        name[2:]: brief(value) for name, value in frame.f_locals.items() if name.startswith("v_")
+    }
+    return (frame.f_code, frame.f_lineno), values
+
+
+def brief(value: Any) -> str:
+    """A value in a few characters, for a label or a trace."""
+    if isinstance(value, Tensor):
+        if value.array.size == 1:
+            return f"{value.array.item():.6g}"
+        shape = ", ".join(map(str, value.array.shape))
+        if value.array.size > TEXT_LIMIT or not value.array.size or value.dtype.is_complex:
+            return f"{value.dtype.name}[{shape}]"
+        with np.errstate(all="ignore"):
+            norm = float(np.sqrt(np.sum(np.square(value.array, dtype=np.float64))))
+        return f"{value.dtype.name}[{shape}] of norm {norm:.6g}"
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 64 else f"{float(value):.6g}" \
+            if value.bit_length() < 1000 else "a large whole number"  # fmt: skip
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 24 else f"{value[:20]!r}..."
+    if isinstance(value, list | tuple | range):
+        return f"{type(value).__name__} of {len(value):,}" if _sized(value) else "range"
+    return type(value).__name__
+
+
+def _sized(value: Any) -> bool:
+    try:
+        return len(value) >= 0
+    except OverflowError:
+        return False
+
+
+def _spent(steps: int, seen: list[tuple[Any, dict[str, Any]]]) -> LimitFault:
+    fault = LimitFault(
+        "E0601", f"the program passed {steps:,} steps (turns of loops and calls of functions)",
+        help="--max-steps N raises the limit",
+    )  # fmt: skip
+    place = _look(sys._getframe(2))[0]
+    fault.turns = [values for where, values in seen if where == place]  # type: ignore[attr-defined]
+    return fault

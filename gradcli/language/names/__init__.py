@@ -1,0 +1,1 @@
+"""What a program can reach: names, namespaces, attributes; how arguments are checked."""

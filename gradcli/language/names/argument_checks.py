@@ -1,0 +1,405 @@
+"""The gate between a program and the functions of the tables.
+
+Operators compute on whatever array NumPy can make of an argument: of a range of 10**12 numbers, of
+a list that holds itself, of a string. So the arguments of every call are looked at first: lists
+become tensors once their size is known, and what is no number is refused. A call on tensors and
+numbers passes at the cost of a look at its type.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.creation import factories
+from gradcli.engine.record.out import into
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions import methods, overloads, reshaping
+from gradcli.language.diagnostics.articles import a_value
+from gradcli.language.limits.sizes import (
+    LIST_LIMIT,
+    SHORT,
+    TENSOR_BYTES,
+    Lazy,
+    grown,
+    listed,
+    weigh,
+)
+from gradcli.language.names import builtins
+from gradcli.ops.errors import TypeFault, ValueFault
+from gradcli.ops.memory_budget import charge
+from gradcli.ops.operator import OPERATORS, Operator
+
+_PLAIN = frozenset((Tensor, float))
+_HEAVY = frozenset((list, tuple, range, Lazy))
+_COMPOSED = frozenset(module.__name__ for module in methods.COMPOSED)
+_ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
+
+
+def light(value: Any) -> Any:
+    """An argument that is no data: a list among shapes and dimensions is short."""
+    kind = value.__class__
+    if kind in _HEAVY:
+        return weigh(value if kind is not Lazy else listed(value), SHORT)
+    if kind is int and value.bit_length() > 64:
+        return float(value)
+    if kind is FunctionType:  # float, int and bool stand for element types
+        return TYPES.get(value, value)
+    return value
+
+
+TYPES: dict[Any, dtypes.DType] = {
+    builtins.TABLE["float"]: dtypes.float64, builtins.TABLE["int"]: dtypes.int64,
+    builtins.TABLE["bool"]: dtypes.bool_,
+}  # fmt: skip
+"""What Python's own types mean as an element type."""
+
+
+def data(value: Any, name: str) -> Any:
+    """An argument that an operator computes on. Raises TypeFault (E0303) for what is no number."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return value
+    if kind is int:
+        return float(value) if value.bit_length() > 63 else value
+    if kind in _HEAVY:
+        return as_data(value)
+    if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
+        raise TypeFault(
+            "E0303", f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}",
+            help="it takes tensors, numbers and lists of numbers",
+        )  # fmt: skip
+    return value
+
+
+def as_data(value: Any) -> Tensor:
+    """A list of numbers as a tensor, its size known first."""
+    return factories.tensor(solid(value))
+
+
+def solid(value: Any) -> Any:
+    """What may be made a tensor of: nested lists of bounded size, ranges written out."""
+    kind = value.__class__
+    if kind is range or kind is Lazy:
+        return listed(value)
+    if kind in _HEAVY:
+        weigh(value)
+        if any(item.__class__ is range for item in value):
+            value = [listed(item) if item.__class__ is range else item for item in value]
+    return value
+
+
+def _operator(function: Any) -> Operator | None:
+    return function if isinstance(function, Operator) else getattr(function, "operator", None)
+
+
+@functools.cache
+def gated(function: Any, count: int | None = None) -> Any:
+    """``function`` of a table with its arguments looked at; ``count`` where a call has so many.
+
+    Functions that look at their arguments themselves pass unchanged.
+    """
+    special = _SPECIAL.get(function)
+    if special is not None:
+        return special
+    module = getattr(function, "__module__", "") or ""
+    op = None if module in _COMPOSED else _operator(function)
+    if op is not None:
+        return _gated_operator(function, op, count)
+    if (
+        callable(function)
+        and module.startswith("gradcli.")
+        and not module.startswith("gradcli.language")
+        and not isinstance(function, type)
+    ):
+        pass
+
+        return composed(function)
+    return function
+
+
+def _gated_operator(function: Any, op: Operator, count: int | None) -> Callable:
+    name = op.name
+    arity = 1 << 30 if op.variadic else op.arity
+    slow = _any_arguments(function, op, arity)
+    if count == 1 and arity == 1:
+
+        def call(x: Any) -> Any:
+            return function(x) if x.__class__ is Tensor else slow(x)
+
+    elif count == 2:
+
+        def call(x: Any, y: Any) -> Any:
+            if x.__class__ is Tensor and y.__class__ in _PLAIN:
+                return function(x, y)
+            return slow(x, y)
+
+    else:
+        call = slow
+    call.__name__ = name
+    return call
+
+
+def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
+    name = op.name
+    inputs = frozenset((*op.inputs, *op.torch))
+
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is not None:
+            return into(out, call, args, options)
+        args = tuple([data(a, name) if i < arity else light(a) for i, a in enumerate(args)])
+        for key, value in options.items():
+            options[key] = data(value, name) if key in inputs else light(value)
+        for value in (*args[:arity], *(options[k] for k in inputs & options.keys())):
+            if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
+                return function(*args, **options)
+        # Numbers alone: the operator itself, because Tensor's methods need a tensor.
+        result = op(*args, **options)
+        return result.item() if getattr(result, "ndim", 1) == 0 else result
+
+    call.__name__ = name
+    return call
+
+
+_NUMBERS = frozenset((float, int, complex, bool))
+
+
+def _code(function: Any) -> Any:
+    return getattr(function, "__wrapped__", function).__code__
+
+
+def gated_method(name: str, method: Callable, count: int | None) -> Callable:
+    """A method of Tensor with its arguments looked at."""
+    if count == 0:
+        return method
+    special = _SPECIAL.get(method)
+    if special is not None:
+        return special
+    if method.__module__ in _COMPOSED and _code(method).co_varnames[:1] != ("self",):
+        return gated(method)
+    op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
+    inputs = op.arity - 1 if op is not None and not op.variadic else 0
+
+    def call(self: Any, *args: Any, **options: Any) -> Any:
+        if not options and all(a.__class__ in _PLAIN for a in args):
+            return _done(method(self, *args), name, args)
+        args = tuple([data(a, name) if i < inputs else light(a) for i, a in enumerate(args)])
+        for key, value in options.items():
+            options[key] = light(value)
+        return _done(method(self, *args, **options), name, args)
+
+    if count != 1:
+        return call
+
+    def one(self: Any, first: Any) -> Any:
+        if first.__class__ in _PLAIN:
+            return method(self, first)
+        return call(self, first)
+
+    return one
+
+
+def _done(result: Any, name: str, args: tuple) -> Any:
+    if result is NotImplemented:
+        raise TypeFault("E0303", f"{name} cannot take {a_value(args[0])}")
+    return result
+
+
+# ---- Functions whose result is larger than their arguments ---------------------------------------
+
+
+def _tensors(values: Any, name: str) -> Any:
+    if isinstance(values, Tensor):
+        charge(TENSOR_BYTES * grown(len(values)))
+        return values
+    if values.__class__ not in _HEAVY:
+        return values
+    values = listed(values)
+    for value in values:
+        if value.__class__ is not Tensor:
+            data(value, name)
+            if value.__class__ in _HEAVY:
+                weigh(value)
+    charge(sum([v.array.size * 8 if v.__class__ is Tensor else 8 for v in values]))
+    return values
+
+
+def _joining(function: Callable, name: str) -> Callable:
+    def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
+        if dim.__class__ is Tensor and dim.array.ndim:
+            raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
+        return function(_tensors(tensors, name), light(dim if axis is None else axis))
+
+    call.__name__ = name
+    return call
+
+
+def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -> Callable:
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        x = data(x, name)
+        args = tuple(light(a) for a in args)
+        sizes = (v for k, v in options.items() if k != "dim")
+        size = args[0] if args else next(sizes, 1)
+        if isinstance(size, int) and size < 1:
+            raise ValueFault("E0304", f"{name}: the size is {size}", help="give 1 or more")
+        most = max(getattr(x, "shape", ()) or (0,))
+        charge(TENSOR_BYTES * grown(pieces(most, size)))
+        return function(x, *args, **options)
+
+    call.__name__ = name
+    return call
+
+
+def _data_first(function: Callable, name: str) -> Callable:
+    """Functions of one tensor and dimensions."""
+
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        for key, value in options.items():
+            options[key] = light(value)
+        return function(data(x, name), *[light(a) for a in args], **options)
+
+    call.__name__ = name
+    return call
+
+
+def _making(function: Callable, name: str) -> Callable:
+    """Functions that make a tensor of data."""
+
+    def call(data: Any = (), *args: Any, **options: Any) -> Any:
+        data = solid(data)
+        for key, value in options.items():
+            options[key] = light(value)
+        return function(data, *[light(a) for a in args], **options)
+
+    call.__name__ = name
+    return call
+
+
+def _few(most: int, size: Any) -> int:
+    return -(-most // size) if isinstance(size, int) and size > 0 else min(most, LIST_LIMIT)
+
+
+def _sections(most: int, sections: Any) -> int:
+    return sections if isinstance(sections, int) else 1
+
+
+def to_list(x: Tensor) -> Any:
+    """``x.tolist()``, its length known first."""
+    grown(x.array.size)
+    charge(32 * x.array.size)
+    return x.tolist()
+
+
+def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
+    """``gather`` makes as many entries as there are indices."""
+    if indices.__class__ is Tensor:
+        charge(8 * indices.array.size)
+    return OPERATORS["gather"](data(x, "gather"), light(indices), light(dim))
+
+
+_SPECIAL: dict[Any, Callable] = {
+    OPERATORS["gather"]: _gather,
+    overloads.cat: _joining(overloads.cat, "cat"),
+    overloads.stack: _joining(overloads.stack, "stack"),
+    overloads.split: _parting(overloads.split, _few, "split"),
+    overloads.chunk: _parting(overloads.chunk, lambda most, n: min(most, n), "chunk"),
+    overloads.unbind: _parting(overloads.unbind, lambda most, _: most, "unbind"),
+    reshaping.split: _parting(reshaping.split, _few, "split"),
+    reshaping.chunk: _parting(reshaping.chunk, lambda most, n: min(most, n), "chunk"),
+    reshaping.unbind: _parting(reshaping.unbind, lambda most, _: most, "unbind"),
+    reshaping.tensor_split: _parting(reshaping.tensor_split, _sections, "tensor_split"),
+    factories.tensor: _making(factories.tensor, "tensor"),
+    factories.as_tensor: _making(factories.as_tensor, "as_tensor"),
+    overloads.is_tensor: overloads.is_tensor,
+    Tensor: _making(Tensor, "Tensor"),
+    Tensor.abs: _data_first(Tensor.abs, "abs"),
+    **{f: _data_first(f, f.__name__) for f in (
+        overloads.torch_max, overloads.torch_min, overloads.diag, overloads.diag_embed,
+        overloads.flatten, overloads.numel)},
+}  # fmt: skip
+
+
+DATA = frozenset(
+    ("input", "other", "tensor1", "tensor2", "end", "exponent", "mat1", "mat2", "mat",
+     "vec", "vec1", "vec2", "batch1", "batch2", "x", "y", "x1", "x2", "a", "b", "target",
+     "src", "source", "mask", "condition", "real", "imag", "abs", "tensor", "anchor",
+     "positive", "negative", "weight", "bias", "query", "key", "value", "running_mean",
+     "running_var", "A", "B")
+)  # fmt: skip
+SEQUENCES = frozenset(("tensors", "matrices", "operands"))
+_VARIADIC = 0x04
+
+
+def composed(function: Callable) -> Callable:
+    """``function`` with its arguments looked at."""
+    code = getattr(function, "__wrapped__", function).__code__
+    order = code.co_varnames[: code.co_argcount]
+    rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if (
+        code.co_flags & _VARIADIC
+    ) else ""  # fmt: skip
+    name = function.__name__
+    leading = bool(order) and order[0] in DATA
+
+    def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is not None:
+            return into(out, call, args, options)
+        given = [_seen(order[i] if i < len(order) else rest, a, name) for i, a in enumerate(args)]
+        for key, value in options.items():
+            options[key] = _seen(key, value, name)
+        if leading and given and given[0].__class__ in _NUMBERS:
+            return _of_numbers(function, order, given, options)
+        return function(*given, **options)
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call
+
+
+def _seen(name: str, value: Any, function: str) -> Any:
+    if name in SEQUENCES:
+        return _composed_tensors(value, function)
+    if name in DATA and value is not None and not isinstance(value, str):
+        return data(value, function)
+    return light(value)
+
+
+def _composed_tensors(values: Any, function: str) -> Any:
+    """A list of tensors, or one of them where the function takes several."""
+    if values.__class__ not in _HEAVY:
+        return data(values, function)
+    values = listed(values)
+    charge(sum([v.array.size * 8 if v.__class__ is Tensor else 8 for v in values]))
+    for i, value in enumerate(values):
+        if value.__class__ is not Tensor:
+            weigh(value) if value.__class__ in _HEAVY else data(value, function)
+            values[i] = value if getattr(value, "__gradcli_rank__", 0) else factories.tensor(
+                solid(value)
+            )  # fmt: skip
+    return values
+
+
+def _of_numbers(function: Callable, order: tuple, given: list, options: dict) -> Any:
+    """The call with a number first: a tensor of it among tensors, else a number comes out."""
+    others = [v for k, v in [*zip(order, given, strict=False), *options.items()] if k in DATA]
+    if any(getattr(v, "__gradcli_rank__", 0) for v in others):
+        given[0] = factories.tensor(given[0])
+        return function(*given, **options)
+    given = [_exact(v) if k in DATA else v for k, v in zip(order, given, strict=False)]
+    options = {k: _exact(v) if k in DATA else v for k, v in options.items()}
+    result = function(*given, **options)
+    return result.item() if isinstance(result, Tensor) and not result.ndim else result
+
+
+def _exact(value: Any) -> Any:
+    """A number as a 0-d tensor that holds all of it."""
+    if value.__class__ not in _NUMBERS:
+        return value
+    dtype = {float: dtypes.float64, complex: dtypes.complex128}.get(
+        value.__class__, dtypes.number_dtype(value)
+    )
+    return wrap(np.asarray(value, dtype.numpy)[()], dtype)

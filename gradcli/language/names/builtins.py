@@ -1,0 +1,362 @@
+"""Python's own functions as the language has them, bounded.
+
+Nothing here grows without being charged. Each takes Tensors as well as Python values where Python's
+function would. ``TABLE`` is the part of the name table that this file fills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.arithmetic import round as round_to
+from gradcli.language.diagnostics.articles import a_value
+from gradcli.language.limits.sizes import (
+    INT_BITS,
+    Lazy,
+    bounded,
+    counted,
+    grown,
+    index_of,
+    iterate,
+    listed,
+    pair,
+    spend,
+    too_large,
+    weigh,
+)
+from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
+from gradcli.ops.operator import OPERATORS
+
+
+def add(a: Any, b: Any) -> Any:
+    """``a + b`` where neither side is known to be a float: lists and whole numbers are bounded."""
+    kind = a.__class__
+    if kind is Tensor or kind is float:
+        return a + b
+    if b.__class__ is Tensor or b.__class__ is float:
+        return a + b
+    if isinstance(a, list | tuple | str) and isinstance(b, list | tuple | str):
+        grown(len(a) + len(b), "string" if isinstance(a, str) else "list")
+    return bounded(a + b)
+
+
+def add_to(a: Any, b: Any) -> Any:
+    """``a += b``: in place on tensors and lists, as in Python."""
+    if a.__class__ is Tensor or a.__class__ is float:
+        a += b
+        return a
+    if isinstance(a, list):
+        extend(a, b)
+        return a
+    if getattr(a, "__gradcli_rank__", 0):
+        a += b  # another reading of a tensor
+        return a
+    return add(a, b)
+
+
+def multiply(a: Any, b: Any) -> Any:
+    """``a * b`` where neither side is known to be a float."""
+    kind = a.__class__
+    other = b.__class__
+    if kind is Tensor:
+        if other is Tensor or other is float or other is int:
+            return a * b
+    elif kind is int and other is int:
+        return _product(a, b)
+    elif kind is float or other is float:
+        return a * b
+    if (kind is Tensor and other in _SEQUENCES) or (other is Tensor and kind in _SEQUENCES):
+        # Python would take a whole-number tensor as the count of repeats.
+        raise TypeFault(
+            "E0303", f"cannot multiply {a_value(a)} and {a_value(b)}",
+            help="tensor([...]) makes a tensor of a list; n.item() is a number",
+        )  # fmt: skip
+    for many, times in ((a, b), (b, a)):
+        if isinstance(many, list | tuple | str) and isinstance(times, int):
+            grown(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
+    return a * b
+
+
+def _product(a: int, b: int) -> int:
+    bits = a.bit_length() + b.bit_length()
+    if bits > INT_BITS + 1:
+        raise too_large(bits)
+    return a * b
+
+
+_SEQUENCES = frozenset((list, tuple, str))
+
+
+def multiply_by(a: Any, b: Any) -> Any:
+    """``a *= b``: in place on tensors."""
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
+        a *= b
+        return a
+    return multiply(a, b)
+
+
+def power(a: Any, b: Any) -> Any:
+    """``a ** b`` where neither side is known to be a float."""
+    if a.__class__ is int and b.__class__ is int and b > 1:
+        bits = a.bit_length() * b
+        if bits > INT_BITS + b:
+            raise too_large(bits)
+    return a**b
+
+
+def power_by(a: Any, b: Any) -> Any:
+    """``a **= b``: in place on tensors."""
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
+        a **= b
+        return a
+    return power(a, b)
+
+
+def modulo(a: Any, b: Any) -> Any:
+    """``a % b`` for numbers and tensors; never string formatting."""
+    if isinstance(a, str):
+        raise TypeFault("E0303", "% does not format strings here", help='write f"{x:.4f}"')
+    return a % b
+
+
+def set_item(target: Any, index: Any, value: Any) -> None:
+    """``target[a:b] = value``: a slice of a list may grow it."""
+    if index.__class__ is int and target.__class__ is list:
+        target[index] = value
+        return
+    if isinstance(target, list) and isinstance(index, slice):
+        value = listed(value)
+        grown(len(target) + len(value))
+    elif value.__class__ is list:
+        value = weigh(value)
+    target[index_of(target, index)] = value
+
+
+def extend(target: list, more: Any) -> None:
+    """``target.extend(more)``, bounded."""
+    more = more if more.__class__ is list or more.__class__ is tuple else listed(more)
+    grown(len(target) + len(more), copied=False)
+    spend(len(more) >> 6)
+    target.extend(more)
+
+
+def _append(target: list, item: Any) -> None:
+    target.append(item)
+    if not len(target) % 65536:
+        grown(len(target), copied=False)
+
+
+def _join(separator: str, parts: Any) -> str:
+    parts = listed(parts)
+    grown(len(separator) * len(parts) + _sum(len(p) for p in parts if isinstance(p, str)), "string")
+    return separator.join(parts)
+
+
+def _searching(method: Callable) -> Callable:
+    def search(target: Any, value: Any, *bounds: Any) -> Any:
+        pair(target, value)
+        return method(target, value, *bounds)
+
+    return search
+
+
+def _copied(target: list) -> list:
+    grown(len(target))
+    return target.copy()
+
+
+_sum, _max, _min, _abs, _round = sum, max, min, abs, round
+_any, _all = any, all
+
+LIST_METHODS: dict[str, Callable] = {
+    "append": _append, "extend": extend, "pop": list.pop, "insert": list.insert,
+    "reverse": list.reverse, "index": _searching(list.index), "count": _searching(list.count),
+    "clear": list.clear, "copy": _copied, "remove": _searching(list.remove),
+}  # fmt: skip
+TUPLE_METHODS: dict[str, Callable] = {
+    "index": _searching(tuple.index), "count": _searching(tuple.count)
+}  # fmt: skip
+STRING_METHODS: dict[str, Callable] = {
+    "upper": str.upper, "lower": str.lower, "strip": str.strip, "join": _join,
+    "startswith": str.startswith, "endswith": str.endswith, "split": str.split,
+}  # fmt: skip
+
+
+def _length(value: Any) -> int:
+    if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", 0):
+        return len(value)
+    if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
+        return len(value)
+    raise TypeFault("E0303", f"{a_value(value)} has no len()")
+
+
+def _range(*bounds: Any) -> range:
+    made = range(*(b.item() if isinstance(b, Tensor) else b for b in bounds))
+    for bound in (made.start, made.stop, made.step):
+        if bound.bit_length() > 63:  # loops count on it: see Checked.counters
+            raise LimitFault(
+                "E0605", "a range ends at 2**63", help="loop over fewer numbers, or use while"
+            )
+    return made
+
+
+def _list(values: Any = ()) -> list:
+    return listed(values)
+
+
+def _tuple(values: Any = ()) -> tuple:
+    return tuple(listed(values))
+
+
+def _is_data(value: Any) -> bool:
+    return getattr(value, "__gradcli_rank__", 0) > 0 or isinstance(value, np.ndarray)
+
+
+def _total(values: Any, *args: Any, **options: Any) -> Any:
+    """Tensor: its entries summed, as PyTorch. List: its items added, as Python."""
+    if _is_data(values):
+        return OPERATORS["sum"](values, *args, **options)
+    if options.keys() - {"start"} or len(args) + len(options) > 1:
+        raise TypeFault(
+            "E0302", "sum takes a list and a number to begin with", help="write sum([a, b, c])"
+        )
+    if isinstance(values, int | float | complex):
+        return values
+    total: Any = args[0] if args else options.get("start", 0)
+    if values.__class__ is range and total.__class__ is int:
+        if not values:
+            return total
+        count = (values[-1] - values[0]) // values.step + 1
+        return bounded(total + count * (values[0] + values[-1]) // 2)
+    for value in counted(values):
+        total = add(total, value)
+    return total
+
+
+def _extreme(name: str, python: Callable) -> Callable:
+    pairwise, full = OPERATORS[f"{name}imum"], f"a{name}"
+
+    def extreme(*values: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        """The elementwise extreme of several values; of one tensor, over all or along ``dim``."""
+        if len(values) == 1:
+            (only,) = values
+            if _is_data(only):
+                if dim is not None:
+                    return getattr(only, name)(dim, keepdim)
+                return OPERATORS[full](only)
+            values = tuple(listed(only))
+        if not values:
+            raise ValueFault("E0304", f"{name} of nothing", help=f"write {name}(a, b)")
+        if not _any(_is_data(v) for v in values):
+            return python(_comparable(values))
+        found = values[0]
+        for value in values[1:]:
+            found = pairwise(found, value)
+        return found
+
+    extreme.__name__ = name
+    return extreme
+
+
+def _comparable(values: Any) -> Any:
+    """Values about to be compared with each other."""
+    if _any(v.__class__ is list or v.__class__ is tuple for v in values):
+        weigh(values)
+    return values
+
+
+def _absolute(value: Any) -> Any:
+    return _abs(value)
+
+
+def _rounded(value: Any, digits: Any = None) -> Any:
+    if _is_data(value):
+        return OPERATORS["round"](value) if digits is None else round_to(value, decimals=digits)
+    if digits is None:
+        return bounded(_round(value))
+    # Python would compute 10**digits first.
+    if not isinstance(digits, int):
+        raise TypeFault(
+            "E0303", f"the number of digits is a whole number, got {a_value(digits)}",
+            help="write round(x, 2)",
+        )  # fmt: skip
+    return _round(value, _max(-400, _min(400, digits)))
+
+
+def _every(name: str, python: Callable) -> Callable:
+    def test(value: Any, *args: Any, **options: Any) -> Any:
+        if _is_data(value):
+            return OPERATORS[name](value, *args, **options)
+        return python(counted(value))
+
+    test.__name__ = name
+    return test
+
+
+_DIGITS = 1000
+"""The most characters of a text that is read as a number."""
+
+
+def _number_text(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _DIGITS:
+        raise ValueFault("E0304", f"a number of {len(value):,} characters is too long to be read")
+    return value
+
+
+def _float(value: Any = 0.0) -> float:
+    return float(_number_text(value))
+
+
+def _int(value: Any = 0) -> int:
+    return bounded(int(_number_text(value)))
+
+
+def _bool(value: Any = False) -> bool:
+    return bool(value)
+
+
+def _sorted(values: Any, reverse: bool = False) -> list:
+    items = _comparable(listed(values))
+    spend(len(items))
+    return sorted(items, reverse=bool(reverse))
+
+
+def _power(a: Any, b: Any) -> Any:
+    return power(a, b)
+
+
+def _enumerate(values: Any, start: int = 0) -> Lazy:
+    return Lazy("enumerate", enumerate(iterate(values), start), (values,))
+
+
+def _zip(*values: Any, strict: bool = False) -> Lazy:
+    return Lazy("zip", zip(*map(iterate, values), strict=bool(strict)), values)
+
+
+def _reversed(values: Any) -> Lazy:
+    return Lazy("reversed", reversed(values if isinstance(values, range) else listed(values)))
+
+
+TABLE: dict[str, Any] = {
+    "len": _length, "range": _range, "list": _list, "tuple": _tuple, "sum": _total,
+    "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": _absolute, "round": _rounded,
+    "any": _every("any", _any), "all": _every("all", _all), "float": _float, "int": _int,
+    "bool": _bool, "sorted": _sorted, "pow": _power,
+    "enumerate": _enumerate, "zip": _zip, "reversed": _reversed,
+}  # fmt: skip
+PYTHON_ONLY = (
+    "isinstance",
+    "len",
+    "range",
+    "list",
+    "tuple",
+    "sorted",
+    "enumerate",
+    "zip",
+    "reversed",
+)
+"""Names that are Python's and stand under no prefix."""

@@ -1,0 +1,372 @@
+"""What ``import torch``, ``import numpy`` and ``import math`` give under a prefix.
+
+The same functions as the bare names, and PyTorch's meaning where it differs (``max(a, b)`` is
+elementwise, ``torch.max(x)`` PyTorch's). Namespaces inside a module (``torch.linalg``,
+``torch.optim``) are filled when a program first asks for one of their names, so that a program pays
+for what it uses.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gradcli import engine
+from gradcli.engine import dtypes, grad_mode
+from gradcli.engine import dtypes as ranges
+from gradcli.engine.creation import factories, sampling
+from gradcli.engine.creation.generator import Generator
+from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions import methods, overloads, reshaping
+from gradcli.language.diagnostics.articles import a_value
+from gradcli.language.names import argument_checks, builtins
+from gradcli.language.runtime import settings
+from gradcli.ops.errors import LimitFault, TypeFault
+from gradcli.ops.operator import OPERATORS
+
+
+class Namespace(Mapping):
+    """The names of one module; ``inner`` says how the tables of dotted names are made."""
+
+    def __init__(self, table: dict[str, Any], inner: dict[str, Callable[[], dict]]) -> None:
+        self.table = table
+        self.inner = inner
+        self._filled: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.table:
+            self._fill(name)
+        return self.table[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def _fill(self, name: str) -> None:
+        for prefix, make in self.inner.items():
+            if name.startswith(f"{prefix}.") and prefix not in self._filled:
+                self._filled.add(prefix)
+                self.table.update({f"{prefix}.{key}": value for key, value in make().items()})
+
+    def below(self, prefix: str) -> dict[str, Any] | None:
+        """The names under ``prefix``, without it; None where there are none."""
+        for inner in self.inner:
+            if inner == prefix or inner.startswith(f"{prefix}."):
+                self._fill(f"{inner}.")
+        found = {
+            name.removeprefix(f"{prefix}."): value
+            for name, value in self.table.items()
+            if name.startswith(f"{prefix}.")
+        }
+        return found or None
+
+
+def composed() -> dict[str, Any]:
+    """The functions of the Python face that are composed of operators: all are pure."""
+    return {name: f for name, f in methods.functions().items() if not name.startswith("_")}
+
+
+_CREATED = (
+    "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
+    "logspace", "ones_like", "zeros_like", "full_like", "empty_like", "tril_indices",
+    "triu_indices",
+)  # fmt: skip
+_MODES = (
+    "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled",
+    "is_inference_mode_enabled",
+)  # fmt: skip
+
+
+_DRAWN = (
+    "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
+    "multinomial", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
+)  # fmt: skip
+
+
+def created() -> dict[str, Any]:
+    """What makes tensors, and what asks about modes."""
+    table = {name: getattr(factories, name) for name in _CREATED}
+    table.update({name: getattr(sampling, name) for name in _DRAWN})
+    table.update(finfo=ranges.finfo, iinfo=ranges.iinfo)
+    table.update({name: getattr(grad_mode, name) for name in _MODES})
+    return table
+
+
+def _is_floating_point(input: Tensor) -> bool:
+    return input.is_floating_point()
+
+
+def _is_complex(input: Tensor) -> bool:
+    return input.is_complex()
+
+
+def _is_inference(input: Tensor) -> bool:
+    return input.is_inference()
+
+
+def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
+    return dtypes.result_type(
+        (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
+        for v in (tensor1, tensor2)
+    )
+
+
+def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
+    table = dict(names)
+    for name in builtins.PYTHON_ONLY:
+        table.pop(name, None)
+    table.update(composed())
+    table.update(created())
+    table.update(factories.TYPED)
+    table.update(
+        max=overloads.torch_max, min=overloads.torch_min, abs=Tensor.abs, all=OPERATORS["all"],
+        any=OPERATORS["any"], from_numpy=factories.as_tensor, Tensor=Tensor, Size=size,
+        device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
+        is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
+        broadcast_shapes=overloads.broadcast_shapes, set_default_device=_default_device,
+        promote_types=dtypes.promote_types, can_cast=dtypes.can_cast, strided=dtypes.strided,
+        get_default_dtype=dtypes.get_default_dtype, set_default_dtype=settings.set_default_dtype,
+        set_printoptions=settings.set_printoptions, float=dtypes.float32, int=dtypes.int32,
+        bool=dtypes.bool_, long=dtypes.int64, half=dtypes.float16, short=dtypes.int16,
+        cfloat=dtypes.complex64, cdouble=dtypes.complex128, where=reshaping.where, vmap=_vmap,
+        Generator=_generator,
+    )  # fmt: skip
+    table.update({name: _anomaly(name) for name in (
+        "is_anomaly_enabled", "is_anomaly_check_nan_enabled")})  # fmt: skip
+    table.update({"cuda.is_available": _no_cuda, "cuda.device_count": _no_devices})
+    return table
+
+
+def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, **options: Any) -> Any:
+    from gradcli.language.names import transforms
+
+    return transforms.func()["vmap"](func, in_dims, out_dims, **options)
+
+
+_vmap.__name__ = _vmap.__qualname__ = "vmap"
+
+
+def size(sizes: Any = ()) -> Size:
+    """``torch.Size``. Raises TypeFault (E0303) for what is no whole number."""
+    whole = builtins.listed(sizes)
+    for n in whole:
+        if not isinstance(n, int):
+            raise TypeFault(
+                "E0303", f"torch.Size takes whole numbers, got {a_value(n)}",
+                help="write torch.Size([2, 3])",
+            )  # fmt: skip
+    return Size(whole)
+
+
+def _device(name: str) -> dtypes.Device:
+    return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
+
+
+def _generator(device: Any = "cpu") -> Generator:
+    _device(str(device))
+    return Generator()
+
+
+_generator.__qualname__ = "Generator"
+
+
+def _default_device(device: Any = "cpu") -> None:
+    _device(str(device))
+
+
+def _no_cuda() -> bool:
+    return False
+
+
+def _no_devices() -> int:
+    return 0
+
+
+def _public(module: str) -> Callable[[], dict[str, Any]]:
+    """The functions that a namespace of the Python face says it has."""
+
+    def make() -> dict[str, Any]:
+        found = importlib.import_module(f"gradcli.{module}")
+        return {name: getattr(found, name) for name in found.__all__}
+
+    return make
+
+
+def _autograd() -> dict[str, Any]:
+    from gradcli.engine.custom_function.function import Function
+    from gradcli.language.names import context_managers, transforms
+
+    return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
+            **transforms.autograd(), **context_managers.anomaly()}  # fmt: skip
+
+
+def _graph() -> dict[str, Any]:
+    from gradcli.engine.backward import gradient_edges
+    from gradcli.engine.graph.node import Node
+    from gradcli.language.names import context_managers
+
+    return {
+        **context_managers.saving(),
+        "Node": Node, "get_gradient_edge": gradient_edges.get_gradient_edge,
+        "increment_version": gradient_edges.increment_version,
+        "register_multi_grad_hook": gradient_edges.register_multi_grad_hook,
+    }  # fmt: skip
+
+
+def _higher(name: str) -> Callable[[], dict[str, Any]]:
+    def make() -> dict[str, Any]:
+        from gradcli.language.names import transforms
+
+        return getattr(transforms, name)()
+
+    return make
+
+
+def _forward_ad() -> dict[str, Any]:
+    from gradcli.language.names import context_managers
+
+    return context_managers.forward_ad()
+
+
+def _anomaly(name: str) -> Callable[[], bool]:
+    def ask() -> bool:
+        return getattr(importlib.import_module("gradcli.engine.backward.anomaly"), name)()
+
+    ask.__name__ = name
+    return ask
+
+
+def _schedulers() -> dict[str, Any]:
+    from gradcli.language.names import schedulers
+
+    return schedulers.lr_scheduler()
+
+
+def _layers(name: str) -> Callable[[], dict[str, Any]]:
+    def make() -> dict[str, Any]:
+        from gradcli.language.names import modules
+
+        return getattr(modules, name)()
+
+    return make
+
+
+_TORCH = {
+    "nn.functional": _public("nn.functional"), "nn.init": _layers("init"),
+    "nn.utils": _layers("utils"), "nn": _layers("nn"),
+    "utils.checkpoint": _higher("checkpoints"), "linalg": _public("linalg"),
+    "special": _public("special"), "fft": _public("fft"),
+    "autograd.functional": _higher("functional"), "autograd.graph": _graph,
+    "autograd.forward_ad": _forward_ad,
+    "autograd": _autograd, "func": _higher("func"),
+    "optim.lr_scheduler": _schedulers, "optim": _higher("optim"),
+}  # fmt: skip
+
+
+def torch(names: dict[str, Any]) -> Namespace:
+    """``import torch``."""
+    return Namespace(_torch_table(names), dict(_TORCH))
+
+
+def numpy(names: dict[str, Any]) -> Namespace:
+    """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
+    table = dict(names)
+    table.update(composed())
+    for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
+        table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
+            name, name)))  # fmt: skip
+    table.update(max=overloads.torch_max, min=overloads.torch_min, sum=OPERATORS["sum"],
+                 abs=Tensor.abs)  # fmt: skip
+    for dtype in dtypes.ALL:
+        if dtype.name in table:
+            table[dtype.name] = made = _number_of(dtype)
+            argument_checks.TYPES[made] = dtype
+    return Namespace(table, {"linalg": _public("linalg")})
+
+
+def _wide(make: Callable) -> Callable:
+    """A function that makes float64 where nothing else is asked for."""
+    make = argument_checks.gated(make)
+
+    def made(*args: Any, **options: Any) -> Tensor:
+        if options.get("dtype") is not None:
+            return make(*args, **options)
+        before = dtypes.get_default_dtype()
+        dtypes.set_default_dtype(dtypes.float64)
+        try:
+            return make(*args, **options)
+        finally:
+            dtypes.set_default_dtype(before)
+
+    made.__name__ = make.__name__
+    return made
+
+
+def _number_of(dtype: dtypes.DType) -> Callable:
+    """``np.float32``: makes a number of that type, and names the type as ``dtype=np.float32``."""
+
+    def number(value: Any = 0) -> Tensor:
+        return factories.tensor(argument_checks.solid(value), dtype=dtype)
+
+    number.__name__ = dtype.name
+    number.__module__ = __name__
+    return number
+
+
+def math(names: dict[str, Any]) -> Namespace:
+    """``import math``: of numbers what Python computes, of tensors the operators."""
+    import math as python
+
+    wanted = (
+        "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
+        "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "
+        "erf erfc gamma lgamma copysign"
+    )
+    known = {**composed(), **names}
+    table = {name: known[name] for name in wanted.split()}
+    for name in ("floor", "ceil", "trunc"):
+        table[name] = _whole(names[name], getattr(python, name))
+    table.update(tau=python.tau, fabs=known["abs"], degrees=known["rad2deg"],
+                 radians=known["deg2rad"])  # fmt: skip
+    for name in ("gcd", "lcm", "factorial", "comb", "isclose"):
+        table[name] = _counting(getattr(python, name))
+    return Namespace(table, {})
+
+
+def _whole(of_tensors: Any, of_numbers: Callable) -> Callable:
+    """A rounding that makes whole numbers of floats, as Python's do."""
+
+    def call(x: Any) -> Any:
+        return of_numbers(x) if x.__class__ in (float, int) else of_tensors(x)
+
+    call.__name__ = of_numbers.__name__
+    call.__module__ = __name__
+    return call
+
+
+MOST_FACTORS = 500
+"""The largest whole number that factorial and comb take."""
+
+
+def _counting(function: Callable) -> Callable:
+    """A function of whole numbers, which stay small. Raises LimitFault (E0605), TypeFault."""
+    name = function.__name__
+
+    def call(*numbers: Any, **options: Any) -> Any:
+        for number in numbers:
+            if not isinstance(number, int | float):
+                raise TypeFault("E0303", f"math.{name} takes numbers, got {a_value(number)}")
+            if name in ("factorial", "comb") and number > MOST_FACTORS:
+                raise LimitFault(
+                    "E0605", f"math.{name} takes whole numbers up to {MOST_FACTORS}, got {number}",
+                    help="exp(lgamma(n + 1)) is n! as a float",
+                )  # fmt: skip
+        return builtins.bounded(function(*numbers, **options))
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call

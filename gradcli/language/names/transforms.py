@@ -1,0 +1,165 @@
+"""Functions of a program that take functions: transforms, derivatives at a point, optimizers.
+
+``torch.func``, ``torch.autograd.functional`` and ``torch.optim`` as the language has them. What a
+transform gives is a function that looks at its arguments as every other function of the tables
+does, and it is the program's own functions that they call: each call takes steps from the budget.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from gradcli.language.limits.sizes import SHORT, Lazy, counted, listed, weigh
+from gradcli.language.limits.step_budget import FILE
+from gradcli.language.names import table as names
+from gradcli.ops.errors import TypeFault
+
+
+def argument(value: Any) -> Any:
+    """An argument of a transform or of what it gives: tensors, numbers, lists of them."""
+    kind = value.__class__
+    if kind is range or kind is Lazy:
+        return listed(value)
+    if kind is list or kind is tuple:
+        weigh(value, SHORT)
+    elif kind is str:
+        raise TypeFault("E0303", "a transformed function takes tensors and numbers, not a string")
+    return value
+
+
+def _plain(function: Any) -> Callable:
+    """A function of the program as gradcli calls it: its parameters carry generated names."""
+    if not isinstance(function, FunctionType) or function.__code__.co_filename != FILE:
+        return function
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*args, **{f"v_{name}": value for name, value in options.items()})
+
+    return call
+
+
+def _guarded(function: Callable, name: str) -> Callable:
+    """``function``, which gradcli made, with its arguments looked at, and those of its results."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        result = function(
+            *[argument(a) for a in args], **{k: argument(v) for k, v in options.items()}
+        )
+        return _results(result, name)
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call
+
+
+def _results(result: Any, name: str) -> Any:
+    if result.__class__ is tuple:
+        return tuple(_results(part, name) for part in result)
+    if callable(result) and not getattr(result, "__gradcli_rank__", 0):
+        return _guarded(result, name)
+    return result
+
+
+def _of_function(transform: Callable, name: str) -> Callable:
+    """A transform: its first argument is a function, whatever else it takes is looked at."""
+
+    def call(function: Any = None, *args: Any, func: Any = None, **options: Any) -> Any:
+        function = func if function is None else function
+        if not callable(function) or getattr(function, "__gradcli_rank__", 0):
+            raise TypeFault(
+                "E0303", f"{name} takes a function first, got a {type(function).__name__}",
+                help=f"write {name}(f, ...) with a function f, not its value f(x)",
+            )  # fmt: skip
+        options = {k: v if isinstance(v, str) else argument(v) for k, v in options.items()}
+        result = transform(_plain(function), *[argument(a) for a in args], **options)
+        return _results(result, name)
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call
+
+
+@functools.cache
+def func() -> dict[str, Callable]:
+    """``torch.func``."""
+    from gradcli import func as face
+
+    return {name: _of_function(getattr(face, name), name) for name in face.__all__}
+
+
+@functools.cache
+def functional() -> dict[str, Callable]:
+    """``torch.autograd.functional``."""
+    from gradcli.autograd import functional as face
+
+    return {name: _of_function(getattr(face, name), name) for name in face.__all__}
+
+
+@functools.cache
+def autograd() -> dict[str, Callable]:
+    """What ``torch.autograd`` has beside Function, grad and backward."""
+    from gradcli.transforms.check import gradcheck, gradgradcheck
+
+    checks = {"gradcheck": gradcheck, "gradgradcheck": gradgradcheck}
+    return {name: _of_function(check, name) for name, check in checks.items()}
+
+
+@functools.cache
+def checkpoints() -> dict[str, Callable]:
+    """``torch.utils.checkpoint``."""
+    from gradcli.utils.checkpoint import checkpoint
+    from gradcli.utils.checkpoint import checkpoint_sequential as sequential
+
+    def checkpoint_sequential(
+        functions: Any, segments: Any, input: Any, use_reentrant: Any = None
+    ) -> Any:
+        steps = [_plain(f) for f in counted(functions)]
+        for step in steps:
+            if not callable(step) or getattr(step, "__gradcli_rank__", 0):
+                raise TypeFault(
+                    "E0303", "checkpoint_sequential takes a list of functions or layers",
+                    help="write checkpoint_sequential([f, g], 2, x)",
+                )  # fmt: skip
+        if segments.__class__ is not int:
+            raise TypeFault("E0303", "the number of segments is a whole number")
+        return sequential(steps, min(segments, len(steps) or 1), input, use_reentrant=use_reentrant)
+
+    return {
+        "checkpoint": _of_function(checkpoint, "checkpoint"),
+        "checkpoint_sequential": checkpoint_sequential,
+    }
+
+
+@functools.cache
+def optim() -> dict[str, Callable]:
+    """``torch.optim``: optimizers by name; what they give has ``step`` and ``zero_grad``."""
+    from gradcli import optim as face
+
+    made = {}
+    for name in face.__all__:
+        kind = getattr(face, name)
+        if isinstance(kind, type) and issubclass(kind, face.Optimizer) and kind is not (
+            face.Optimizer
+        ):  # fmt: skip
+            names.CALL[kind] = {"step": kind.step, "zero_grad": kind.zero_grad}
+            made[name] = _optimizer(kind, name)
+    return made
+
+
+def _optimizer(kind: Any, name: str) -> Callable:
+    def make(params: Any, *args: Any, **options: Any) -> Any:
+        if params.__class__ is Lazy or params.__class__ is range:
+            params = listed(params)
+        if params.__class__ is list or params.__class__ is tuple:
+            weigh(params, SHORT)
+        return kind(params, *map(argument, args), **{
+            k: v if isinstance(v, str) else argument(v) for k, v in options.items()
+        })  # fmt: skip
+
+    make.__name__ = name
+    make.__module__ = __name__
+    make.__gradcli_kind__ = lambda: kind  # for isinstance
+    return make

@@ -1,0 +1,1 @@
+"""Running a compiled program: its scope, settings, printed text."""

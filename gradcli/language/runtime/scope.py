@@ -1,0 +1,218 @@
+"""What the generated code of one run sees: helpers, constants of the program, nothing of Python's.
+
+Helpers whose names begin with ``h_`` stand for the operators and statements that need looking at;
+``lower`` says where each is emitted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any
+
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.limits.sizes import contains, item, iterate, pair
+from gradcli.language.limits.step_budget import FILE, tokens
+from gradcli.language.names import builtins, isinstance_types
+from gradcli.language.names import table as names
+from gradcli.language.names.argument_checks import gated, gated_method
+from gradcli.language.names.context_managers import context
+from gradcli.language.runtime import text
+from gradcli.ops.errors import LimitFault
+
+
+def nowhere(_text: str) -> None:
+    """Where printed text goes that nobody asked for."""
+
+
+def _too_deep(depth: int) -> Callable:
+    def refuse() -> None:
+        raise LimitFault(
+            "E0606", f"calls nest deeper than {depth}",
+            help="use a loop, or see that the recursion ends; --max-depth N raises the limit",
+        )  # fmt: skip
+
+    return refuse
+
+
+_OF_THE_RUN = ("h_budget", "h_tick", "h_steps", "h_down", "h_up", "h_deep", "g_print")
+
+
+def scope_of(
+    constants: Mapping[str, Any], limits: Any, write: Callable,
+    instead: Callable[[Any, Any], Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The globals of a generated module: helpers, constants, and no builtins at all."""
+    budget = tokens(limits.steps, limits.memory)
+    depth = [False, *[True] * limits.depth]
+    scope: dict[str, Any] = dict(_HELPERS)
+    scope["__builtins__"] = {}
+    scope["h_budget"] = budget
+    scope["h_tick"] = budget.__next__
+    scope["h_steps"] = lambda items: itertools.compress(items, budget)
+    scope["h_down"] = depth.pop
+    scope["h_up"] = depth.append
+    scope["h_deep"] = _too_deep(limits.depth)
+    scope["g_print"] = show = text.printer(write, limits.output)
+    for name, value in constants.items():
+        if value.__class__ is tuple and value and value[0] == "method":
+            value = _caller(value[1], value[2])
+        elif value.__class__ is tuple and value and value[0] == "tensor method":
+            value = names.CALL[names.Tensor][value[1]]
+        elif value.__class__ is tuple and value and value[0] == "function":
+            called = show if value[1] is _PRINT else gated(value[1], value[2])
+            value = called if instead is None else instead(value[1], called)
+        elif value.__class__ not in _NUMBERS:
+            called = show if value is _PRINT else gated(value)
+            value = called if instead is None else instead(value, called)
+        scope[name] = value
+    return scope
+
+
+_NUMBERS = frozenset((float, int, str, bool, complex))
+
+
+def adopted(value: Any, scope: dict[str, Any]) -> Any:
+    """A function that an earlier run defined works within the limits of this one."""
+    if isinstance(value, FunctionType) and value.__code__.co_filename == FILE:
+        value.__globals__.update({name: scope[name] for name in _OF_THE_RUN})
+    return value
+
+
+_methods: dict[tuple[str, int | None], Callable] = {}
+
+
+def _caller(name: str, count: int | None) -> Callable:
+    """``value.name(...)``: the tensor's method straight away, others through the tables."""
+    key = (name, count)
+    if key not in _methods:
+        _methods[key] = _made_caller(name, count)
+    return _methods[key]
+
+
+def _made_caller(name: str, count: int | None) -> Callable:
+    method = names.CALL[names.Tensor].get(name)
+    attribute = names.attribute
+    tensor = names.Tensor if method is not None else None
+    if count == 0:
+
+        def call(value: Any) -> Any:
+            return method(value) if value.__class__ is tensor else attribute(value, name)()
+
+    elif count == 1:
+        checked = method and gated_method(name, method, 1)
+
+        def call(value: Any, first: Any) -> Any:
+            if value.__class__ is tensor:
+                return checked(value, first)
+            return attribute(value, name)(first)
+
+    else:
+        checked = method and gated_method(name, method, None)
+
+        def call(value: Any, /, *args: Any, **options: Any) -> Any:
+            if value.__class__ is tensor:
+                return checked(value, *args, **options)
+            return attribute(value, name)(*args, **options)
+
+    return call
+
+
+def _keywords(function: Any) -> Any:
+    """What to call with keywords that carry generated names, as the program's functions have."""
+    if isinstance(function, FunctionType) and function.__code__.co_filename == FILE:
+        return function
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*args, **{name[2:]: value for name, value in options.items()})
+
+    return call
+
+
+def _cut(value: Any, part: slice) -> Any:
+    if value.__class__ is list or value.__class__ is tuple:
+        builtins.grown(len(value))
+    return value[part]
+
+
+def _comparing(compare: Callable) -> Callable:
+    def compared(a: Any, b: Any) -> Any:
+        if a.__class__ in _LISTS:
+            pair(a, b)
+        return compare(a, b)
+
+    return compared
+
+
+_LISTS = frozenset((list, tuple))
+
+
+def _keep(value: Any) -> Any:
+    if value.__class__ is names.Tensor and not value.is_leaf:
+        value.retain_grad()
+    return value
+
+
+def _fail(message: Any = None) -> None:
+    raise AssertionError("" if message is None else text.show(message))
+
+
+def _concat(*pieces: str) -> str:
+    builtins.grown(sum(map(len, pieces)), "string")
+    return "".join(pieces)
+
+
+_HELPERS: dict[str, Any] = {
+    "h_Tensor": Tensor,
+    "h_add": builtins.add,
+    "h_add_to": builtins.add_to,
+    "h_attribute": names.attribute,
+    "h_concat": _concat,
+    "h_context": context,
+    "h_cut": _cut,
+    "h_divide_by": operator.itruediv,
+    "h_eq": _comparing(operator.eq),
+    "h_fail": _fail,
+    "h_field": text.field,
+    "h_floor_by": operator.ifloordiv,
+    "h_ge": _comparing(operator.ge),
+    "h_gt": _comparing(operator.gt),
+    "h_in": contains,
+    "h_item": item,
+    "h_iterate": iterate,
+    "h_keep": _keep,
+    "h_keywords": _keywords,
+    "h_le": _comparing(operator.le),
+    "h_locals": locals,
+    "h_lt": _comparing(operator.lt),
+    "h_matmul_by": operator.imatmul,
+    "h_modulo": builtins.modulo,
+    "h_modulo_by": builtins.modulo,
+    "h_multiply": builtins.multiply,
+    "h_multiply_by": builtins.multiply_by,
+    "h_ne": _comparing(operator.ne),
+    "h_not_in": lambda item, box: not contains(item, box),
+    "h_put": list.append,
+    "h_power": builtins.power,
+    "h_power_by": builtins.power_by,
+    "h_record": names.function_record,
+    "h_repr": lambda value: text.show(value, True),
+    "h_set_attribute": names.set_attribute,
+    "h_set_item": builtins.set_item,
+    "h_slice": slice,
+    "h_sub_from": operator.isub,
+    "h_type": type,
+}
+
+_PRINT = names.NAMES["print"] = text.printer(nowhere)
+
+
+def _string(value: Any = "") -> str:
+    return text.show(value)
+
+
+_string.__name__ = _string.__qualname__ = "str"
+names.NAMES["str"] = _string
+isinstance_types.KINDS[_string] = str

@@ -1,0 +1,360 @@
+"""Text -> tokens: names, numbers, signs, strings, and the line structure of a program.
+
+Names, numbers, signs and keywords are those that the grammar declares; they come with its tables.
+What the grammar cannot say is done here: indentation, lines joined by brackets or a backslash,
+comments, and strings, whose f-form is taken apart so that the parser sees the expressions in it as
+any others.
+
+The lexer does not raise. At the first thing it cannot read it stops with a token of kind ``ERROR``
+and keeps the fault: whichever mistake stands first in the text is the one that the user is told of.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, LimitFault
+
+ERROR = -1
+"""The kind of the token at which the lexer gave up; no state of the parser accepts it."""
+
+NESTING_LIMIT = 1000
+"""How deep brackets nest."""
+
+INDENT_LIMIT = 100
+"""How deep blocks nest (CPython's own limit)."""
+
+OPENERS = {"(": ")", "[": "]"}
+CLOSERS = {")": "(", "]": "["}
+
+# Words of Python that are no words of the language, and signs that no valid program holds. What to
+# write instead is said in ``lexer_faults``.
+FORBIDDEN_WORDS = frozenset(
+    "async await del except finally global nonlocal raise try yield".split()  # noqa: SIM905
+)
+FORBIDDEN_SIGNS = frozenset((":=", "&&", "||", "<<", ">>", "->", "<>", "=>", "=<", "^="))
+STRING_PREFIXES = frozenset(("r", "u", "b", "f", "br", "rb", "fr", "rf"))
+
+_REST = r"|(\n)|(\#[^\n]*)|(\\\n))?"
+
+
+class Tokens:
+    """The tokens of one source as parallel lists.
+
+    kinds, starts, ends   one entry a token: the number of its terminal, and where it stands
+    values                by index, for strings and f-string parts: what they hold
+    fault                 why the last token is of kind ERROR, or None
+    """
+
+    __slots__ = ("ends", "fault", "kinds", "starts", "values")
+
+    def __init__(self) -> None:
+        self.kinds: list[int] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.values: dict[int, Any] = {}
+        self.fault: Fault | None = None
+
+    def add(self, kind: int, start: int, end: int) -> None:
+        """Appends one token."""
+        self.kinds.append(kind)
+        self.starts.append(start)
+        self.ends.append(end)
+
+
+class Lexer:
+    """Reads sources by one set of tables; keep one and call ``lex`` for each text."""
+
+    def __init__(self, tables: dict[str, Any]) -> None:
+        names = tables["terminals"]
+        self.literals: dict[str, int] = tables["literals"]
+        self.kind = {name: number for number, name in enumerate(names)}
+        self.signs: dict[str, list[str]] = {}  # by their first character, the longest first
+        for sign in sorted({*self.literals, *FORBIDDEN_SIGNS}, key=len, reverse=True):
+            if not sign.isalpha():
+                self.signs.setdefault(sign[0], []).append(sign)
+        patterns = tables["patterns"]
+        self.match = re.compile(
+            rf"[ \t]*(?:({patterns['NAME']})|({patterns['NUMBER']})" + _REST
+        ).match
+
+    def lex(self, source: Source, mode: str = "line") -> Tokens:
+        """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``."""
+        tokens = Tokens()
+        scan = _Scan(self, source, mode, tokens)
+        try:
+            scan.run(0, len(source.text), False)
+            scan.finish()
+        except Fault as fault:
+            tokens.fault = fault
+            start = getattr(fault, "start", len(source.text))
+            tokens.add(ERROR, start, getattr(fault, "end", start))
+        return tokens
+
+
+class _Scan:
+    """The state of one reading: where the brackets and the blocks stand that are still open."""
+
+    def __init__(self, lexer: Lexer, source: Source, mode: str, tokens: Tokens) -> None:
+        self.lexer = lexer
+        self.source = source
+        self.text = source.text
+        self.mode = mode
+        self.tokens = tokens
+        self.brackets: list[int] = []  # offsets of the open ones
+        self.indents: list[tuple[int, int]] = [(0, 0)]  # (columns, characters) of each open block
+
+    def run(self, pos: int, stop: int, field: bool) -> None:
+        """Reads ``pos:stop``; ``field`` where that is the expression in a field of an f-string."""
+        text, tokens, brackets = self.text, self.tokens, self.brackets
+        match, literals = self.lexer.match, self.lexer.literals
+        name_kind, number_kind = self.lexer.kind["NAME"], self.lexer.kind["NUMBER"]
+        newline = self.lexer.kind["_NEWLINE"]
+        layout = (newline, self.lexer.kind["_INDENT"], self.lexer.kind["_DEDENT"])
+        kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
+        line_start = not field
+        while True:
+            if line_start:
+                pos = self.indentation(pos, stop)
+                line_start = False
+            found = match(text, pos, stop)
+            group = found.lastindex
+            pos = found.end()
+            if group == 1:
+                word = found[1]
+                after = text[pos : pos + 1]
+                if after > "\x7f" and (after.isalnum() or after.isidentifier()):
+                    raise self.refuse("character", pos, pos + 1)
+                if after and after in "'\"" and word.lower() in STRING_PREFIXES:
+                    pos = self.string(pos - len(word), pos, stop, field)
+                    continue
+                kind = literals.get(word, name_kind)
+                if kind == name_kind and word in FORBIDDEN_WORDS:
+                    raise self.refuse("word", pos - len(word), pos)
+                kinds.append(kind)
+                starts.append(pos - len(word))
+                ends.append(pos)
+                continue
+            if group == 2:
+                after, next_one = text[pos : pos + 1], text[pos + 1 : pos + 2]
+                if after.isalnum() or after == "_" or (after == "." and next_one.isdigit()):
+                    raise self.refuse("number", found.start(2), pos)
+                kinds.append(number_kind)
+                starts.append(found.start(2))
+                ends.append(pos)
+                continue
+            if group == 3:  # the end of a line
+                if not brackets and not field:
+                    if kinds and kinds[-1] not in layout:
+                        tokens.add(newline, pos - 1, pos)
+                    line_start = True
+                continue
+            if group is not None:  # a comment, or a joined line
+                if field:
+                    raise self.refuse("fstring_inside", pos - len(found[group]), pos)
+                if pos >= stop and found[group][0] == "\\":
+                    raise self.refuse("nothing_joined", pos - len(found[group]), pos - 1)
+                continue
+            if pos >= stop:
+                return
+            if text[pos] in "'\"":
+                pos = self.string(pos, pos, stop, field)
+                continue
+            kind, length = self.sign(pos, stop)
+            kinds.append(kind)
+            starts.append(pos)
+            pos += length
+            ends.append(pos)
+
+    def sign(self, pos: int, stop: int) -> tuple[int, int]:
+        """The kind and the length of the sign at ``pos``; opens and closes brackets."""
+        text, brackets = self.text, self.brackets
+        sign = text[pos]
+        if sign in OPENERS:
+            brackets.append(pos)
+            if len(brackets) > NESTING_LIMIT:
+                raise self.limit(f"brackets nest deeper than {NESTING_LIMIT:,}", pos)
+        elif sign in CLOSERS:
+            if not brackets or text[brackets[-1]] != CLOSERS[sign]:
+                raise self.refuse("closer", pos, pos + 1)
+            brackets.pop()
+        for known in self.lexer.signs.get(sign, ()):
+            if text.startswith(known, pos, stop):
+                break
+        else:
+            raise self.refuse("character", pos, pos + 1)
+        if known in FORBIDDEN_SIGNS:
+            raise self.refuse("sign", pos, pos + 2)
+        if sign == "^" and self.mode == "file":
+            raise self.refuse("caret", pos, pos + 1)
+        return self.lexer.literals[known], len(known)
+
+    def indentation(self, pos: int, stop: int) -> int:
+        """Reads the white space that begins a line, past empty lines; returns where the line's text
+        begins."""
+        text, tokens = self.text, self.tokens
+        while True:
+            begin = pos
+            while pos < stop and text[pos] in " \t":
+                pos += 1
+            if pos >= stop:
+                return pos
+            if text[pos] == "#":
+                pos = text.find("\n", pos)
+                if pos < 0:
+                    return stop
+            if text[pos] != "\n":
+                break
+            pos += 1
+
+        characters = columns = pos - begin
+        if columns and "\t" in text[begin:pos]:
+            columns = len(text[begin:pos].expandtabs(8))
+        indents = self.indents
+        if not tokens.kinds and self.mode == "line":
+            indents[0] = (columns, characters)  # a one-liner may be pushed to the right as a whole
+        top = indents[-1]
+        if (columns, characters) == top:
+            return pos
+        if columns > top[0]:
+            if characters <= top[1]:
+                raise self.refuse("tabs", begin, pos)
+            if len(indents) > INDENT_LIMIT:
+                raise self.limit(f"blocks nest deeper than {INDENT_LIMIT}", pos)
+            indents.append((columns, characters))
+            tokens.add(self.lexer.kind["_INDENT"], begin, pos)
+            return pos
+        while columns < indents[-1][0]:
+            indents.pop()
+            tokens.add(self.lexer.kind["_DEDENT"], pos, pos)
+            if not indents:
+                break
+        if not indents or columns != indents[-1][0]:
+            raise self.refuse("dedent", begin, pos)
+        if characters != indents[-1][1]:
+            raise self.refuse("tabs", begin, pos)
+        return pos
+
+    def finish(self) -> None:
+        """The end of the text: closes the last line and the blocks; refuses an open bracket."""
+        if self.brackets:
+            raise self.refuse("unclosed", self.brackets[-1], self.brackets[-1] + 1)
+        tokens, kind, size = self.tokens, self.lexer.kind, len(self.text)
+        if tokens.kinds and tokens.kinds[-1] not in (kind["_NEWLINE"], kind["_DEDENT"]):
+            tokens.add(kind["_NEWLINE"], size, size)
+        for _ in self.indents[1:]:
+            tokens.add(kind["_DEDENT"], size, size)
+        tokens.add(kind["$END"], size, size)
+
+    # ---- Strings --------------------------------------------------------------------------------
+
+    def string(self, start: int, quote: int, stop: int, field: bool) -> int:
+        """Reads the string whose prefix begins at ``start`` and whose quote stands at ``quote``;
+        returns where it ends."""
+        text = self.text
+        prefix = text[start:quote].lower()
+        mark = text[quote]
+        if text.startswith(mark * 3, quote, stop):
+            mark *= 3
+        if "b" in prefix:
+            raise self.refuse("bytes", start, quote + 1)
+        first = quote + len(mark)
+        close = text.find(mark, first, stop)
+        last, escaped = first, False
+        while close >= 0:  # from backslash to backslash; what follows one closes nothing
+            slash = text.find("\\", last, close)
+            if slash < 0:
+                break
+            last, escaped = slash + 2, True
+            if close < last:
+                close = text.find(mark, last, stop)
+        line_end = text.find("\n", first, stop if close < 0 else close)
+        if len(mark) == 1 and line_end >= 0:
+            close = self._joined_end(first, close, line_end)
+        if close < 0:
+            raise self.refuse("unterminated", start, first)
+        raw = "r" in prefix or not escaped
+        tokens, kind = self.tokens, self.lexer.kind
+        end = close + len(mark)
+        if "f" in prefix:
+            if field:
+                raise self.refuse("fstring_nested", start, end)
+            self.fstring(start, first, close, end, raw)
+            return end
+        tokens.values[len(tokens.kinds)] = self.plain(first, close, raw)
+        tokens.add(kind["STRING"], start, end)
+        return end
+
+    def _joined_end(self, first: int, close: int, line_end: int) -> int:
+        """``close`` where every line end before it is joined by a backslash, else -1."""
+        while line_end >= 0 and (close < 0 or line_end < close):
+            slashes = line_end
+            while slashes > first and self.text[slashes - 1] == "\\":
+                slashes -= 1
+            if (line_end - slashes) % 2 == 0:
+                return -1
+            line_end = self.text.find("\n", line_end + 1)
+        return close
+
+    def plain(self, start: int, end: int, raw: bool) -> str:
+        """The text of ``start:end`` with its escapes replaced, unless it is raw."""
+        if raw or "\\" not in self.text[start:end]:
+            return self.text[start:end]
+        from gradcli.language.syntax.strings import unescape
+
+        return unescape(self.source, start, end)
+
+    def fstring(self, start: int, first: int, close: int, end: int, raw: bool) -> None:
+        """The tokens of an f-string whose text is ``first:close``."""
+        from gradcli.language.syntax.strings import field_end
+
+        text, tokens, kind = self.text, self.tokens, self.lexer.kind
+        tokens.add(kind["FSTRING_START"], start, first)
+        pos = first
+        piece = ""
+        begin = pos
+        while True:
+            brace = pos
+            while brace < close and text[brace] not in "{}":
+                brace += 1
+            piece += self.plain(pos, brace, raw)
+            if brace < close and text[brace : brace + 2] in ("{{", "}}") and brace + 1 < close:
+                piece += text[brace]
+                pos = brace + 2
+                continue
+            if piece:
+                tokens.values[len(tokens.kinds)] = piece
+                tokens.add(kind["FSTRING_TEXT"], begin, brace)
+            if brace >= close:
+                break
+            if text[brace] == "}":
+                raise self.refuse("fstring_brace", brace, brace + 1)
+            stop, spec, shown, pos = field_end(self.source, brace, close)
+            tokens.add(kind["FIELD_START"], brace, brace + 1)
+            outer, self.brackets = self.brackets, []
+            self.run(brace + 1, stop, True)
+            if self.brackets:
+                raise self.refuse("unclosed", self.brackets[-1], self.brackets[-1] + 1)
+            self.brackets = outer
+            tokens.values[len(tokens.kinds)] = (spec, shown)
+            tokens.add(kind["FIELD_END"], stop, pos)
+            piece = ""
+            begin = pos
+        tokens.add(kind["FSTRING_END"], close, end)
+
+    # ---- Refusals -------------------------------------------------------------------------------
+
+    def refuse(self, what: str, start: int, end: int) -> Fault:
+        """The fault for what stands at ``start:end``; the texts load only where one is needed."""
+        from gradcli.language.diagnostics import lexical
+
+        return getattr(lexical, what)(self.source, start, end, self)
+
+    def limit(self, message: str, pos: int) -> Fault:
+        """A limit that the text itself passes, marked in it."""
+        from gradcli.language.diagnostics.render import located
+
+        fault = LimitFault("E0604", message, help="name an inner part and use the name")
+        return located(fault, self.source, pos, pos + 1)

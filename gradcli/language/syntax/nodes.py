@@ -1,0 +1,755 @@
+"""The abstract syntax tree: what a program or an expression says, without how it was spelled.
+
+Nodes are immutable, slotted, and know their place: ``start`` and ``end`` are offsets into the
+``Source``. Sequences are tuples. For each class ``fields`` names the slots that hold child nodes (a
+node, None, or a tuple of nodes), in the order in which the children stand in the text, and ``data``
+names the slots that hold plain values. With these two, ``walk`` and ``same`` need to know nothing
+of the single classes, and both are iterative: a tree may be 100,000 nodes deep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+from collections.abc import Iterator
+
+put = object.__setattr__
+"""How a node's own ``__init__`` sets its slots."""
+
+
+class Node:
+    """What all nodes share: a place in the source, and that nothing can be assigned."""
+
+    __slots__ = ("end", "start")
+    fields: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+
+    start: int
+    end: int
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable: cannot delete {name!r}")
+
+    def __repr__(self) -> str:
+        shown = "".join(f" {getattr(self, name)!r}" for name in self.data)
+        return f"<{type(self).__name__}{shown} {self.start}:{self.end}>"
+
+
+class Statement(Node):
+    """A step of a program."""
+
+    __slots__ = ()
+
+
+class Expr(Node):
+    """Something that has a value."""
+
+    __slots__ = ()
+
+
+class Name(Expr):
+    """A name."""
+
+    __slots__ = ("id",)
+    data = ("id",)
+
+    def __init__(self, id: str, start: int = 0, end: int = 0) -> None:
+        put(self, "id", id)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Number(Expr):
+    """A number: its value (int, float or complex) and how it was written."""
+
+    __slots__ = ("text", "value")
+    data = ("value",)
+
+    def __init__(
+        self, value: int | float | complex, text: str, start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "value", value)
+        put(self, "text", text)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class String(Expr):
+    """A string, or the text between the fields of an f-string."""
+
+    __slots__ = ("value",)
+    data = ("value",)
+
+    def __init__(self, value: str, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Literal(Expr):
+    """``True``, ``False``, ``None`` or ``...``."""
+
+    __slots__ = ("value",)
+    data = ("value",)
+
+    def __init__(self, value: object, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Binary(Expr):
+    """``left op right``; ``op_start`` and ``op_end`` are the place of the operator's sign."""
+
+    __slots__ = ("left", "op", "op_end", "op_start", "right")
+    fields = ("left", "right")
+    data = ("op",)
+
+    def __init__(
+        self,
+        op: str,
+        left: Expr,
+        right: Expr,
+        op_start: int = 0,
+        op_end: int = 0,
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "op", op)
+        put(self, "left", left)
+        put(self, "right", right)
+        put(self, "op_start", op_start)
+        put(self, "op_end", op_end)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Unary(Expr):
+    """``op operand``, where op is ``-``, ``+`` or ``not``."""
+
+    __slots__ = ("op", "operand")
+    fields = ("operand",)
+    data = ("op",)
+
+    def __init__(self, op: str, operand: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "op", op)
+        put(self, "operand", operand)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Compare(Expr):
+    """``left < a <= b``: ``ops`` and ``rights`` are equally long."""
+
+    __slots__ = ("left", "ops", "rights")
+    fields = ("left", "rights")
+    data = ("ops",)
+
+    def __init__(
+        self,
+        left: Expr,
+        ops: tuple[str, ...],
+        rights: tuple[Expr, ...],
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "left", left)
+        put(self, "ops", ops)
+        put(self, "rights", rights)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class BoolOp(Expr):
+    """``a and b and c``, two or more values."""
+
+    __slots__ = ("op", "values")
+    fields = ("values",)
+    data = ("op",)
+
+    def __init__(self, op: str, values: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "op", op)
+        put(self, "values", values)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Conditional(Expr):
+    """``body if test else orelse``."""
+
+    __slots__ = ("body", "orelse", "test")
+    fields = ("body", "test", "orelse")
+
+    def __init__(self, test: Expr, body: Expr, orelse: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "test", test)
+        put(self, "body", body)
+        put(self, "orelse", orelse)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Call(Expr):
+    """``func(args, keywords)``."""
+
+    __slots__ = ("args", "func", "keywords")
+    fields = ("func", "args", "keywords")
+
+    def __init__(
+        self,
+        func: Expr,
+        args: tuple[Expr, ...],
+        keywords: tuple[Keyword, ...],
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "func", func)
+        put(self, "args", args)
+        put(self, "keywords", keywords)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Keyword(Node):
+    """``name=value`` in a call."""
+
+    __slots__ = ("name", "value")
+    fields = ("value",)
+    data = ("name",)
+
+    def __init__(self, name: str, value: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "name", name)
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Attribute(Expr):
+    """``value.name``."""
+
+    __slots__ = ("name", "value")
+    fields = ("value",)
+    data = ("name",)
+
+    def __init__(self, value: Expr, name: str, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "name", name)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Subscript(Expr):
+    """``value[index]``; several indices are a Tuple."""
+
+    __slots__ = ("index", "value")
+    fields = ("value", "index")
+
+    def __init__(self, value: Expr, index: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "index", index)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Slice(Expr):
+    """``lower:upper:step`` inside a subscript; each may be None."""
+
+    __slots__ = ("lower", "step", "upper")
+    fields = ("lower", "upper", "step")
+
+    def __init__(
+        self,
+        lower: Expr | None,
+        upper: Expr | None,
+        step: Expr | None,
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "lower", lower)
+        put(self, "upper", upper)
+        put(self, "step", step)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Tuple(Expr):
+    """``a, b`` or ``(a, b)``."""
+
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "items", items)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class List(Expr):
+    """``[a, b]``."""
+
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "items", items)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Lambda(Expr):
+    """``lambda params: body``."""
+
+    __slots__ = ("body", "params")
+    fields = ("params", "body")
+
+    def __init__(self, params: tuple[Param, ...], body: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "params", params)
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class ListComp(Expr):
+    """``[element for ... in ... if ...]``."""
+
+    __slots__ = ("clauses", "element")
+    fields = ("element", "clauses")
+
+    def __init__(
+        self, element: Expr, clauses: tuple[Clause, ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "element", element)
+        put(self, "clauses", clauses)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Clause(Node):
+    """``for target in iter if condition if condition``."""
+
+    __slots__ = ("conditions", "iter", "target")
+    fields = ("target", "iter", "conditions")
+
+    def __init__(
+        self, target: Expr, iter: Expr, conditions: tuple[Expr, ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "target", target)
+        put(self, "iter", iter)
+        put(self, "conditions", conditions)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class FString(Expr):
+    """An f-string: Strings and FormatParts in order."""
+
+    __slots__ = ("parts",)
+    fields = ("parts",)
+
+    def __init__(
+        self, parts: tuple[String | FormatPart, ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "parts", parts)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class FormatPart(Node):
+    """``{value:spec}``; ``text`` is what ``{value=}`` prints before the value, or None."""
+
+    __slots__ = ("spec", "text", "value")
+    fields = ("value",)
+    data = ("spec", "text")
+
+    def __init__(
+        self, value: Expr, spec: str, text: str | None, start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "value", value)
+        put(self, "spec", spec)
+        put(self, "text", text)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Module(Node):
+    """A program, or one line of input."""
+
+    __slots__ = ("body",)
+    fields = ("body",)
+
+    def __init__(self, body: tuple[Statement, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Def(Statement):
+    """``def name(params): body``."""
+
+    __slots__ = ("body", "name", "params")
+    fields = ("params", "body")
+    data = ("name",)
+
+    def __init__(
+        self,
+        name: str,
+        params: tuple[Param, ...],
+        body: tuple[Statement, ...],
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "name", name)
+        put(self, "params", params)
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Return(Statement):
+    """``return value``; value is None where nothing follows."""
+
+    __slots__ = ("value",)
+    fields = ("value",)
+
+    def __init__(self, value: Expr | None, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class If(Statement):
+    """``if test: body else: orelse``; an ``elif`` is an If that is all of ``orelse``."""
+
+    __slots__ = ("body", "orelse", "test")
+    fields = ("test", "body", "orelse")
+
+    def __init__(
+        self,
+        test: Expr,
+        body: tuple[Statement, ...],
+        orelse: tuple[Statement, ...],
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "test", test)
+        put(self, "body", body)
+        put(self, "orelse", orelse)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class While(Statement):
+    """``while test: body``."""
+
+    __slots__ = ("body", "test")
+    fields = ("test", "body")
+
+    def __init__(
+        self, test: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "test", test)
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class For(Statement):
+    """``for target in iter: body``."""
+
+    __slots__ = ("body", "iter", "target")
+    fields = ("target", "iter", "body")
+
+    def __init__(
+        self, target: Expr, iter: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "target", target)
+        put(self, "iter", iter)
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Break(Statement):
+    """``break``."""
+
+    __slots__ = ()
+
+    def __init__(self, start: int = 0, end: int = 0) -> None:
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Continue(Statement):
+    """``continue``."""
+
+    __slots__ = ()
+
+    def __init__(self, start: int = 0, end: int = 0) -> None:
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Pass(Statement):
+    """``pass``."""
+
+    __slots__ = ()
+
+    def __init__(self, start: int = 0, end: int = 0) -> None:
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Assert(Statement):
+    """``assert test, message``; message may be None."""
+
+    __slots__ = ("message", "test")
+    fields = ("test", "message")
+
+    def __init__(self, test: Expr, message: Expr | None, start: int = 0, end: int = 0) -> None:
+        put(self, "test", test)
+        put(self, "message", message)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class With(Statement):
+    """``with items: body``."""
+
+    __slots__ = ("body", "items")
+    fields = ("items", "body")
+
+    def __init__(
+        self, items: tuple[WithItem, ...], body: tuple[Statement, ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "items", items)
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Assign(Statement):
+    """``a = b = value``: targets from left to right."""
+
+    __slots__ = ("targets", "value")
+    fields = ("targets", "value")
+
+    def __init__(
+        self, targets: tuple[Expr, ...], value: Expr, start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "targets", targets)
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class AugAssign(Statement):
+    """``target op= value``; ``op`` is the operator's sign without the ``=``."""
+
+    __slots__ = ("op", "target", "value")
+    fields = ("target", "value")
+    data = ("op",)
+
+    def __init__(self, target: Expr, op: str, value: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "target", target)
+        put(self, "op", op)
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class ExprStmt(Statement):
+    """An expression that stands alone."""
+
+    __slots__ = ("value",)
+    fields = ("value",)
+
+    def __init__(self, value: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Import(Statement):
+    """``import module as alias``; module is dotted, alias may be None."""
+
+    __slots__ = ("alias", "module")
+    data = ("module", "alias")
+
+    def __init__(self, module: str, alias: str | None, start: int = 0, end: int = 0) -> None:
+        put(self, "module", module)
+        put(self, "alias", alias)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class FromImport(Statement):
+    """``from module import names``: pairs of a name and its alias or None."""
+
+    __slots__ = ("module", "names")
+    data = ("module", "names")
+
+    def __init__(
+        self, module: str, names: tuple[tuple[str, str | None], ...], start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "module", module)
+        put(self, "names", names)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class FunctionClass(Statement):
+    """``class name(base)`` with static methods, in the order of the text; base is dotted text.
+
+    ``rule`` is what ``generate_vmap_rule`` was set to, None where it was not.
+    """
+
+    __slots__ = ("base", "methods", "name", "rule")
+    fields = ("methods",)
+    data = ("name", "base", "rule")
+
+    def __init__(
+        self, name: str, base: str, methods: tuple[Def, ...], rule: bool | None, start: int = 0,
+        end: int = 0,
+    ) -> None:  # fmt: skip
+        put(self, "name", name)
+        put(self, "base", base)
+        put(self, "methods", methods)
+        put(self, "rule", rule)
+        put(self, "start", start)
+        put(self, "end", end)
+
+    def method(self, name: str) -> Def | None:
+        """The method of that name, if there is one."""
+        return next((one for one in self.methods if one.name == name), None)
+
+
+# ---- Parts of statements -------------------------------------------------------------------------
+
+
+class Param(Node):
+    """A parameter; default is None where there is none."""
+
+    __slots__ = ("default", "name")
+    fields = ("default",)
+    data = ("name",)
+
+    def __init__(self, name: str, default: Expr | None, start: int = 0, end: int = 0) -> None:
+        put(self, "name", name)
+        put(self, "default", default)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class WithItem(Node):
+    """``expr as target``; target is a Name or None."""
+
+    __slots__ = ("expr", "target")
+    fields = ("expr", "target")
+
+    def __init__(self, expr: Expr, target: Name | None, start: int = 0, end: int = 0) -> None:
+        put(self, "expr", expr)
+        put(self, "target", target)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+__all__ = [
+    "Assert",
+    "Assign",
+    "Attribute",
+    "AugAssign",
+    "Binary",
+    "BoolOp",
+    "Break",
+    "Call",
+    "Clause",
+    "Compare",
+    "Conditional",
+    "Continue",
+    "Def",
+    "Expr",
+    "ExprStmt",
+    "FString",
+    "For",
+    "FormatPart",
+    "FromImport",
+    "FunctionClass",
+    "If",
+    "Import",
+    "Keyword",
+    "Lambda",
+    "List",
+    "ListComp",
+    "Literal",
+    "Module",
+    "Name",
+    "Node",
+    "Number",
+    "Param",
+    "Pass",
+    "Return",
+    "Slice",
+    "Statement",
+    "String",
+    "Subscript",
+    "Tuple",
+    "Unary",
+    "While",
+    "With",
+    "WithItem",
+    "children",
+    "same",
+    "walk",
+]
+
+
+def children(node: Node) -> list[Node]:
+    """The child nodes of ``node`` in source order."""
+    found: list[Node] = []
+    for name in node.fields:
+        value = getattr(node, name)
+        if type(value) is tuple:
+            found.extend(value)
+        elif value is not None:
+            found.append(value)
+    return found
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """``node`` and all below it, each before its children, in source order."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        below = children(node)
+        below.reverse()
+        waiting.extend(below)
+
+
+def same(left: Node | None, right: Node | None) -> bool:
+    """Whether two trees say the same, wherever and however they were written.
+
+    ``1`` and ``1.0`` differ, since an int and a float do; ``1e3`` and ``1000.0`` do not.
+    """
+    pairs: list[tuple[object, object]] = [(left, right)]
+    while pairs:
+        a, b = pairs.pop()
+        if a is b:
+            continue
+        if type(a) is not type(b):
+            return False
+        if type(a) is tuple:
+            if len(a) != len(b):
+                return False
+            pairs.extend(zip(a, b, strict=True))
+            continue
+        for name in a.data:
+            x, y = getattr(a, name), getattr(b, name)
+            if x != y or type(x) is not type(y):
+                return False
+        pairs.extend((getattr(a, name), getattr(b, name)) for name in a.fields)
+    return True

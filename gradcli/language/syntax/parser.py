@@ -1,0 +1,237 @@
+"""Tokens -> tree: the LALR driver.
+
+The tables say for each state and kind of token whether to shift or by which rule to reduce; a
+reduction calls the function in ``reduce_statements`` or ``reduce_expressions`` that builds the
+node. Everything lies on lists, so a chain of 100,000 terms or signs needs no more of Python's stack
+than one term does.
+
+Most reductions in an expression only rename (a factor is a product is a sum is ...). Where such a
+run ends depends only on the state below, the nonterminal and the next token; it is followed once
+and remembered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.language.syntax import actions
+from gradcli.language.syntax.actions import Work
+from gradcli.language.syntax.grammar import load_tables
+from gradcli.language.syntax.lexer import Lexer, Tokens
+from gradcli.language.syntax.nodes import Expr, ExprStmt, Module
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, LimitFault
+
+MOST_STATEMENTS = 100_000
+"""The most statements of one program."""
+
+
+def parse(source: Source | str, mode: str = "line") -> Module:
+    """The tree of a program or of one line.
+
+    source   a Source, or its text
+    mode     ``"line"`` for one-liners, flag values and the REPL, where ``^`` is power;
+             ``"file"`` for programs, which are valid Python
+
+    Raises ``SyntaxFault`` (E01xx) where the text is not in the language and ``LimitFault`` where it
+    nests too deep.
+
+    >>> parse("2*dot(x, x)").body[0].value
+    <Binary '*' 0:11>
+    """
+    if isinstance(source, str):
+        source = Source(source)
+    return _tools().parse(source, mode)
+
+
+def parse_expression(source: Source | str, mode: str = "line") -> Expr:
+    """The tree of a text that is one expression and nothing else; raises as ``parse`` does."""
+    if isinstance(source, str):
+        source = Source(source)
+    body = parse(source, mode).body
+    if len(body) == 1 and type(body[0]) is ExprStmt:
+        return body[0].value
+    from gradcli.language.diagnostics.checks import not_an_expression
+
+    raise not_an_expression(source, body)
+
+
+_shared: Parser | None = None
+
+
+def _tools() -> Parser:
+    """The parser of the grammar at hand, made on first use."""
+    global _shared
+    if _shared is None:
+        _shared = Parser(load_tables())
+    return _shared
+
+
+class Parser:
+    """A parser for one set of tables; the tables' rows are unpacked when a text first needs
+    them."""
+
+    def __init__(self, tables: dict[str, Any]) -> None:
+        self.tables = tables
+        self.lexer = Lexer(tables)
+        self.rows: list[dict[int, int] | None] = [None] * len(tables["states"])
+        self.gotos: list[dict[int, int] | None] = [None] * len(tables["gotos"])
+        self.rules = [
+            (nonterminal, length, _builder(action, length, kept))
+            for nonterminal, length, action, kept in tables["rules"]
+        ]
+        self.leaps: dict[tuple[int, int, int], int] = {}
+
+    def row(self, state: int) -> dict[int, int]:
+        """What a state does on each kind of token: shift to a state, or reduce by rule -step -
+        1."""
+        row = self.rows[state]
+        if row is None:
+            row = self.rows[state] = {
+                ord(char) - 48: step
+                for step, kinds in self.tables["states"][state]
+                for char in kinds
+            }
+        return row
+
+    def goto(self, state: int, nonterminal: int) -> int:
+        """The state after a nonterminal."""
+        row = self.gotos[state]
+        if row is None:
+            flat = self.tables["gotos"][state]
+            row = self.gotos[state] = dict(zip(flat[::2], flat[1::2], strict=True))
+        return row[nonterminal]
+
+    def leap(self, below: int, nonterminal: int, kind: int) -> int:
+        """The state that stands on ``below`` once all renaming of ``nonterminal`` before a token of
+        this kind is done."""
+        state = self.goto(below, nonterminal)
+        while True:
+            step = self.row(state).get(kind, 0)
+            if step >= 0:
+                break
+            origin, _length, build = self.rules[~step]
+            if build is not None:
+                break
+            state = self.goto(below, origin)
+        self.leaps[below, nonterminal, kind] = state
+        return state
+
+    def parse(self, source: Source, mode: str) -> Module:
+        """As the module's ``parse``, for a Source."""
+        tokens = self.lexer.lex(source, mode)
+        if len(tokens.kinds) > MOST_STATEMENTS:
+            self._count(tokens)
+        work = Work(source, tokens)
+        states = [self.tables["start"]]
+        try:
+            return self._run(tokens, work, states, mode)
+        except Fault as fault:
+            raise _first(fault, tokens) from None
+
+    def _count(self, tokens: Tokens) -> None:
+        kind = self.lexer.kind
+        count = tokens.kinds.count(kind["_NEWLINE"]) + tokens.kinds.count(kind["`;`"])
+        if count > MOST_STATEMENTS:
+            raise LimitFault(
+                "E0603", f"the program has more than {MOST_STATEMENTS:,} statements",
+                help="write a loop, or load numbers from a data file (--x @file.csv)",
+            )  # fmt: skip
+
+    def _run(self, tokens: Tokens, work: Any, states: list[int], mode: str) -> Module:
+        kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
+        rows, rules, leaps = self.rows, self.rules, self.leaps
+        final = self.tables["final"]
+        values: list[Any] = [None]
+        begins: list[int] = [0]
+        stops: list[int] = [0]
+        at = 0
+        kind = kinds[0]
+        state = states[0]
+        while True:
+            row = rows[state] or self.row(state)
+            step = row.get(kind)
+            if step is None:
+                if state == final:
+                    return values[-1]
+                from gradcli.language.diagnostics.syntax import unexpected
+
+                raise tokens.fault if kind < 0 else unexpected(self, work, states, at)
+            if step >= 0:
+                state = step
+                states.append(state)
+                values.append(at)
+                begins.append(starts[at])
+                stops.append(ends[at])
+                at += 1
+                kind = kinds[at]
+                continue
+            nonterminal, length, build = rules[~step]
+            if length == 1:
+                if build is not None:
+                    values[-1] = build(work, begins[-1], stops[-1], values[-1:])
+                states.pop()
+            elif length:
+                value = build(work, begins[-length], stops[-1], values[-length:])
+                cut = 1 - length
+                del values[cut:], begins[cut:], states[-length:]
+                stop = stops[-1]
+                del stops[cut:]
+                values[-1] = value
+                stops[-1] = stop
+            else:
+                begins.append(starts[at])
+                stops.append(starts[at])
+                values.append(build(work, starts[at], starts[at], []))
+            below = states[-1]
+            state = leaps.get((below, nonterminal, kind), -1)
+            if state < 0:
+                state = self.leap(below, nonterminal, kind)
+            states.append(state)
+
+
+def _first(fault: Fault, tokens: Tokens) -> Fault:
+    """The fault to report: an open bracket that was never closed explains what follows it."""
+    late = tokens.fault
+    if late is not None and late.code == "E0105" and getattr(fault, "start", -1) > late.start:
+        return late
+    return fault
+
+
+def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]) -> Any:
+    """The function ``(work, start, end, symbols) -> value`` for one rule."""
+    if action is None:
+        return None
+    places = [place for place, _ in kept]
+    lists = [is_list for _, is_list in kept]
+    if action == "*":  # a repetition: collects one flat list, and goes on with the one it has
+        if lists[:1] == [True]:
+            rest = places[1:]
+
+            def extend(_work: Any, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
+                found = symbols[0]
+                for place in rest:
+                    found.append(symbols[place])
+                return found
+
+            return extend
+        return lambda _work, _start, _end, symbols: [symbols[place] for place in places]
+
+    build = getattr(actions, action)
+    if not any(lists):
+        if len(places) == length:
+            return build
+        return lambda work, start, end, symbols: build(
+            work, start, end, [symbols[place] for place in places]
+        )
+
+    def flatten(work: Any, start: int, end: int, symbols: list[Any]) -> Any:
+        flat: list[Any] = []
+        for place, is_list in kept:
+            if is_list:
+                flat += symbols[place]
+            else:
+                flat.append(symbols[place])
+        return build(work, start, end, flat)
+
+    return flatten

@@ -1,0 +1,360 @@
+"""Tree -> text: as few brackets as the grammar needs, and ``parse(unparse(tree))`` is the same
+tree.
+
+Iterative: what is still to be written lies on a list, as text or as a node with the tightness that
+the place asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.language.syntax import nodes as n
+
+# How tightly each form holds together; a form looser than its place asks for is put in brackets.
+TEST, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM = range(1, 12)
+BARE = 0
+"""A place where even a tuple needs no brackets."""
+
+# operator: (its tightness, what its left and its right side must have, how it is spaced)
+BINARY = {
+    "+": (SUM, SUM, PRODUCT, " + "),
+    "-": (SUM, SUM, PRODUCT, " - "),
+    "*": (PRODUCT, PRODUCT, SIGN, "*"),
+    "/": (PRODUCT, PRODUCT, SIGN, "/"),
+    "//": (PRODUCT, PRODUCT, SIGN, "//"),
+    "%": (PRODUCT, PRODUCT, SIGN, " % "),
+    "@": (PRODUCT, PRODUCT, SIGN, " @ "),
+    "**": (POWER, POSTFIX, SIGN, "**"),
+}
+INDENT = "    "
+
+
+def unparse(node: n.Node) -> str:
+    """The text of a tree.
+
+    node   a Module, a statement, an expression, or a part of one
+
+    Returns the text without a newline at its end. ``^`` is written as ``**``.
+
+    >>> from gradcli.language.syntax.parser import parse
+    >>> unparse(parse("(2*(x^2)) + (y)"))
+    '2*x**2 + y'
+    """
+    if isinstance(node, n.Module):
+        return _write(_block(node.body, 0)).rstrip("\n")
+    if isinstance(node, n.Statement):
+        return _write(_statement(node, 0)).rstrip("\n")
+    return _write([(node, TEST)])
+
+
+def _write(pieces: list[Any], inside_field: bool = False) -> str:
+    """Writes pieces: text, (expression, tightness asked for), or (statement, depth)."""
+    out: list[str] = []
+    waiting = pieces[::-1]
+    while waiting:
+        piece = waiting.pop()
+        if type(piece) is str:
+            out.append(piece)
+            continue
+        node, level = piece
+        if isinstance(node, n.Statement):
+            more = _statement(node, level)
+        elif inside_field and type(node) is n.String:
+            more = [_field_string(node.value)]
+        else:
+            more = _FORMS[type(node)](node, level)
+        waiting.extend(reversed(more))
+    return "".join(out)
+
+
+def _bracketed(own: int, asked: int, pieces: list[Any]) -> list[Any]:
+    return ["(", *pieces, ")"] if own < asked else pieces
+
+
+def _listed(items: tuple[n.Node, ...], level: int = TEST) -> list[Any]:
+    """Items with commas between them."""
+    pieces: list[Any] = []
+    for item in items:
+        if pieces:
+            pieces.append(", ")
+        pieces.append((item, level))
+    return pieces
+
+
+# ---- Expressions ---------------------------------------------------------------------------------
+
+
+def _binary(node: n.Binary, asked: int) -> list[Any]:
+    own, left, right, sign = BINARY[node.op]
+    return _bracketed(own, asked, [(node.left, left), sign, (node.right, right)])
+
+
+def _unary(node: n.Unary, asked: int) -> list[Any]:
+    if node.op == "not":
+        return _bracketed(NOT, asked, ["not ", (node.operand, NOT)])
+    return _bracketed(SIGN, asked, [node.op, (node.operand, SIGN)])
+
+
+def _compare(node: n.Compare, asked: int) -> list[Any]:
+    pieces: list[Any] = [(node.left, SUM)]
+    for op, right in zip(node.ops, node.rights, strict=True):
+        pieces += [f" {op} ", (right, SUM)]
+    return _bracketed(COMPARE, asked, pieces)
+
+
+def _bool_op(node: n.BoolOp, asked: int) -> list[Any]:
+    own = OR if node.op == "or" else AND
+    pieces: list[Any] = []
+    for value in node.values:
+        if pieces:
+            pieces.append(f" {node.op} ")
+        pieces.append((value, own + 1))
+    return _bracketed(own, asked, pieces)
+
+
+def _conditional(node: n.Conditional, asked: int) -> list[Any]:
+    pieces = [(node.body, OR), " if ", (node.test, OR), " else ", (node.orelse, TEST)]
+    return _bracketed(TEST, asked, pieces)
+
+
+def _lambda(node: n.Lambda, asked: int) -> list[Any]:
+    pieces = ["lambda", " " if node.params else "", *_listed(node.params), ": ", (node.body, TEST)]
+    return _bracketed(TEST, asked, pieces)
+
+
+def _param(node: n.Param, _asked: int) -> list[Any]:
+    return [node.name] if node.default is None else [node.name, "=", (node.default, TEST)]
+
+
+def _name(node: n.Name, _asked: int) -> list[Any]:
+    return [node.id]
+
+
+def _number(node: n.Number, asked: int) -> list[Any]:
+    text = node.text or repr(node.value)
+    return _bracketed(SIGN if text.startswith("-") else ATOM, asked, [text])
+
+
+def _string(node: n.String, _asked: int) -> list[Any]:
+    return [repr(node.value)]
+
+
+def _literal(node: n.Literal, _asked: int) -> list[Any]:
+    return ["..." if node.value is ... else repr(node.value)]
+
+
+def _call(node: n.Call, _asked: int) -> list[Any]:
+    return [(node.func, POSTFIX), "(", *_listed((*node.args, *node.keywords)), ")"]
+
+
+def _keyword(node: n.Keyword, _asked: int) -> list[Any]:
+    return [f"{node.name}=", (node.value, TEST)]
+
+
+def _attribute(node: n.Attribute, _asked: int) -> list[Any]:
+    if type(node.value) is n.Number:  # 2.T would be read as the number `2.` and a name
+        return ["(", (node.value, BARE), f").{node.name}"]
+    return [(node.value, POSTFIX), f".{node.name}"]
+
+
+def _subscript(node: n.Subscript, _asked: int) -> list[Any]:
+    return [(node.value, POSTFIX), "[", (node.index, BARE), "]"]
+
+
+def _slice(node: n.Slice, _asked: int) -> list[Any]:
+    pieces: list[Any] = [(node.lower, TEST)] if node.lower is not None else []
+    pieces.append(":")
+    if node.upper is not None:
+        pieces.append((node.upper, TEST))
+    return pieces if node.step is None else [*pieces, ":", (node.step, TEST)]
+
+
+def _tuple(node: n.Tuple, asked: int) -> list[Any]:
+    if not node.items:
+        return ["()"]
+    return _bracketed(BARE, asked, [*_listed(node.items), "," if len(node.items) == 1 else ""])
+
+
+def _list(node: n.List, _asked: int) -> list[Any]:
+    return ["[", *_listed(node.items), "]"]
+
+
+def _list_comp(node: n.ListComp, _asked: int) -> list[Any]:
+    return ["[", (node.element, TEST), *[(clause, BARE) for clause in node.clauses], "]"]
+
+
+def _clause(node: n.Clause, _asked: int) -> list[Any]:
+    pieces: list[Any] = [" for ", (node.target, BARE), " in ", (node.iter, OR)]
+    for condition in node.conditions:
+        pieces += [" if ", (condition, OR)]
+    return pieces
+
+
+def _with_item(node: n.WithItem, _asked: int) -> list[Any]:
+    return (
+        [(node.expr, TEST)] if node.target is None else [(node.expr, TEST), f" as {node.target.id}"]
+    )
+
+
+# ---- F-strings -----------------------------------------------------------------------------------
+
+
+def _fstring(node: n.FString, _asked: int) -> list[Any]:
+    fields = [_field(part) if type(part) is n.FormatPart else None for part in node.parts]
+    inner = "".join(field for field in fields if field)
+    quote = next((one for one in ('"', "'", '"""', "'''") if one not in inner), None)
+    if quote is None:
+        raise ValueError("no kind of quote is left for this f-string")
+    if "\n" in inner and len(quote) == 1:
+        quote *= 3
+    pieces = [
+        field if field is not None else _fixed(part.value, quote)
+        for part, field in zip(node.parts, fields, strict=True)
+    ]
+    return ["f", quote, *pieces, quote]
+
+
+def _field(part: n.FormatPart) -> str:
+    inner = part.text if part.text is not None else _write([(part.value, OR)], inside_field=True)
+    return "{" + inner + (f":{part.spec}" if part.spec else "") + "}"
+
+
+def _fixed(text: str, quote: str) -> str:
+    """The text between fields, with what would end it or open a field escaped."""
+    shown = repr("'\"" + text)[4:-1].replace(
+        "\\'", "'"
+    )  # both quotes in front: repr escapes only '
+    shown = shown.replace("{", "{{").replace("}", "}}")
+    return shown.replace(quote[0], "\\" + quote[0])
+
+
+def _field_string(value: str) -> str:
+    """A string inside a field, where Python 3.11 allows no backslash: a quote that it does not
+    hold."""
+    parts, rest = [], value
+    while rest or not parts:
+        single, double = rest.find("'"), rest.find('"')
+        end = len(rest) if single < 0 or double < 0 else max(single, double)
+        part, rest = rest[:end], rest[end:]
+        quote = '"' if "'" in part else "'"
+        parts.append(quote + part + quote)
+    return " ".join(parts)
+
+
+_FORMS: dict[type, Any] = {
+    n.Binary: _binary,
+    n.Unary: _unary,
+    n.Compare: _compare,
+    n.BoolOp: _bool_op,
+    n.Conditional: _conditional,
+    n.Lambda: _lambda,
+    n.Param: _param,
+    n.Name: _name,
+    n.Number: _number,
+    n.String: _string,
+    n.Literal: _literal,
+    n.Call: _call,
+    n.Keyword: _keyword,
+    n.Attribute: _attribute,
+    n.Subscript: _subscript,
+    n.Slice: _slice,
+    n.Tuple: _tuple,
+    n.List: _list,
+    n.ListComp: _list_comp,
+    n.Clause: _clause,
+    n.WithItem: _with_item,
+    n.FString: _fstring,
+    n.FormatPart: lambda node, _asked: [_field(node)],
+}
+
+
+# ---- Statements ----------------------------------------------------------------------------------
+
+
+def _block(body: tuple[n.Statement, ...], depth: int) -> list[Any]:
+    return [(statement, depth) for statement in body] or (
+        [INDENT * depth + "pass\n"] if depth else []
+    )
+
+
+def _statement(node: n.Statement, depth: int) -> list[Any]:
+    """The pieces of one statement, its indentation and line end included."""
+    margin = INDENT * depth
+    if type(node) is n.FunctionClass:
+        inner = margin + INDENT
+        pieces: list[Any] = [f"{margin}class {node.name}({node.base}):\n"]
+        if node.rule is not None:
+            pieces.append(f"{inner}generate_vmap_rule = {node.rule}\n")
+        for method in node.methods:
+            pieces += [f"{inner}@staticmethod\n", (method, depth + 1)]
+        return pieces
+    parts = _STATEMENTS[type(node)](node)
+    if parts[0][1] is None:
+        return [margin, *parts[0][0], "\n"]
+    pieces = []
+    for head, body in parts:
+        pieces += [margin, *head, ":\n", *_block(body, depth + 1)]
+    return pieces
+
+
+# Each gives a list of (what its line says, the body under it or None).
+
+
+def _if(node: n.If) -> list[Any]:
+    parts: list[Any] = [(["if ", (node.test, TEST)], node.body)]
+    while len(node.orelse) == 1 and type(node.orelse[0]) is n.If:
+        node = node.orelse[0]
+        parts.append((["elif ", (node.test, TEST)], node.body))
+    return [*parts, (["else"], node.orelse)] if node.orelse else parts
+
+
+def _assign(node: n.Assign) -> list[Any]:
+    pieces: list[Any] = []
+    for target in node.targets:
+        pieces += [(target, BARE), " = "]
+    return [([*pieces, (node.value, BARE)], None)]
+
+
+def _def(node: n.Def) -> list[Any]:
+    return [([f"def {node.name}(", *_listed(node.params), ")"], node.body)]
+
+
+def _with(node: n.With) -> list[Any]:
+    held = node.items[0].expr if len(node.items) == 1 and node.items[0].target is None else None
+    if type(held) is n.Tuple and held.items:  # one pair of brackets would be read as several items
+        return [(["with ((", (held, BARE), "))"], node.body)]
+    return [(["with ", *_listed(node.items)], node.body)]
+
+
+def _assert(node: n.Assert) -> list[Any]:
+    message = [", ", (node.message, TEST)] if node.message is not None else []
+    return [(["assert ", (node.test, TEST), *message], None)]
+
+
+def _import(node: n.Import) -> list[Any]:
+    return [([f"import {node.module}" + (f" as {node.alias}" if node.alias else "")], None)]
+
+
+def _from_import(node: n.FromImport) -> list[Any]:
+    names = ", ".join(name if alias is None else f"{name} as {alias}" for name, alias in node.names)
+    return [([f"from {node.module} import {names}"], None)]
+
+
+_STATEMENTS: dict[type, Any] = {
+    n.Def: _def,
+    n.Return: lambda s: [(["return"] if s.value is None else ["return ", (s.value, BARE)], None)],
+    n.If: _if,
+    n.While: lambda s: [(["while ", (s.test, TEST)], s.body)],
+    n.For: lambda s: [(["for ", (s.target, BARE), " in ", (s.iter, BARE)], s.body)],
+    n.Break: lambda _s: [(["break"], None)],
+    n.Continue: lambda _s: [(["continue"], None)],
+    n.Pass: lambda _s: [(["pass"], None)],
+    n.Assert: _assert,
+    n.With: _with,
+    n.Assign: _assign,
+    n.AugAssign: lambda s: [([(s.target, BARE), f" {s.op}= ", (s.value, BARE)], None)],
+    n.ExprStmt: lambda s: [([(s.value, BARE)], None)],
+    n.Import: _import,
+    n.FromImport: _from_import,
+}

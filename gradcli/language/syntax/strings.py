@@ -1,0 +1,136 @@
+"""The inside of strings: escapes, and the fields of f-strings."""
+
+from __future__ import annotations
+
+from gradcli.language.syntax.source import Source
+
+SIMPLE_ESCAPES = {
+    "\n": "", "\\": "\\", "'": "'", '"': '"',
+    "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
+}  # fmt: skip
+HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
+
+WIDTH_LIMIT = 1000
+"""The largest width or precision in a format: a width is how much output one number makes."""
+
+
+def unescape(source: Source, start: int, end: int) -> str:
+    """The string that ``start:end`` of the source stands for; raises SyntaxFault E0120."""
+    text, parts, pos = source.text, [], start
+    while True:
+        slash = text.find("\\", pos, end)
+        if slash < 0:
+            parts.append(text[pos:end])
+            return "".join(parts)
+        parts.append(text[pos:slash])
+        char = text[slash + 1]
+        pos = slash + 2
+        if char in SIMPLE_ESCAPES:
+            parts.append(SIMPLE_ESCAPES[char])
+        elif char in HEX_ESCAPES:
+            pos += HEX_ESCAPES[char]
+            digits = text[slash + 2 : min(pos, end)]
+            code = int(digits, 16) if _all_in(digits, "0123456789abcdefABCDEF") else -1
+            if len(digits) < HEX_ESCAPES[char] or not 0 <= code <= 0x10FFFF:
+                raise _refuse("escape", source, slash, min(pos, end))
+            parts.append(chr(code))
+        elif char in "01234567":
+            while pos < min(end, slash + 4) and text[pos] in "01234567":
+                pos += 1
+            parts.append(chr(int(text[slash + 1 : pos], 8)))
+        else:  # Python keeps the backslash of most others, and warns; here they are refused
+            raise _refuse("escape", source, slash, pos)
+
+
+def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | None, int]:
+    """Splits the field of an f-string that opens at ``brace``, before ``close``.
+
+    Returns where the expression stops, the format, the text to show for ``{x=}`` (else None), and
+    the offset after the closing brace.
+    """
+    text = source.text
+    depth, pos, quote = 0, brace + 1, ""
+    shown: str | None = None
+    while pos < close:
+        char = text[pos]
+        if quote:
+            if char == quote:
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char in "([{":
+            depth += 1
+        elif char in ")]" and depth:
+            depth -= 1
+        elif char == "}" or (char == ":" and not depth):
+            break
+        elif char == "!" and text[pos + 1] != "=" and not depth:
+            raise _refuse("fstring_conversion", source, pos, pos + 2)
+        elif char in "=!<>" and text[pos + 1] == "=":
+            pos += 1
+        elif char == "=" and not depth and text[pos - 1] not in "<>":
+            after = pos + 1
+            while after < close and text[after] in " \t\n":
+                after += 1
+            if after < close and text[after] in ":}!":
+                stop, shown, pos = pos, text[brace + 1 : after], after
+                continue
+        pos += 1
+    else:
+        raise _refuse("fstring_open", source, brace, brace + 1)
+    if shown is None:
+        stop = pos
+    if not text[brace + 1 : stop].strip():
+        raise _refuse("fstring_empty", source, brace, pos + 1)
+    if text[pos] == "}":
+        return stop, "", shown, pos + 1
+    end = text.find("}", pos, close)
+    nested = text.find("{", pos, close)
+    if 0 <= nested < end:
+        raise _refuse("fstring_spec", source, nested, end + 1)
+    if end < 0:
+        raise _refuse("fstring_open", source, brace, brace + 1)
+    spec = text[pos + 1 : end]
+    if not good_spec(spec):
+        raise _refuse("fstring_spec", source, pos + 1, end)
+    return stop, spec, shown, end + 1
+
+
+def good_spec(spec: str) -> bool:
+    """Whether a format is one for numbers and plain text, of a bounded width.
+
+    >>> good_spec(">8.3e"), good_spec("r"), good_spec("99999d")
+    (True, False, False)
+    """
+    rest = spec
+    if len(rest) > 1 and rest[1] in "<>=^" and rest[0].isprintable():
+        rest = rest[2:]
+    elif rest[:1] in ("<", ">", "=", "^"):
+        rest = rest[1:]
+    if rest[:1] in ("+", "-", " "):
+        rest = rest[1:]
+    rest = rest.removeprefix("#")
+    width = len(rest) - len(rest.lstrip("0123456789"))
+    widths = [rest[:width]]
+    rest = rest[width:]
+    if rest[:1] in (",", "_"):
+        rest = rest[1:]
+    if rest[:1] == ".":
+        digits = len(rest) - 1 - len(rest[1:].lstrip("0123456789"))
+        if not digits:
+            return False
+        widths.append(rest[1 : 1 + digits])
+        rest = rest[1 + digits :]
+    if any(len(one) > 5 or int(one or "0") > WIDTH_LIMIT for one in widths):
+        return False
+    return rest in ("", *"bdeEfFgGosxX%")
+
+
+def _all_in(text: str, allowed: str) -> bool:
+    return bool(text) and all(char in allowed for char in text)
+
+
+def _refuse(what: str, source: Source, start: int, end: int) -> Exception:
+    from gradcli.language.diagnostics import lexical
+
+    return getattr(lexical, what)(source, start, end, None)

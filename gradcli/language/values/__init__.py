@@ -1,0 +1,1 @@
+"""Values of flags and files."""

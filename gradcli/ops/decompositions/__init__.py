@@ -1,0 +1,1 @@
+"""Operators that take a matrix apart: eigenvalues, singular values, QR and LU factors."""

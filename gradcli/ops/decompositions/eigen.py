@@ -1,0 +1,181 @@
+"""Eigenvalues and eigenvectors, of symmetric and Hermitian matrices and of any square one.
+
+Formulas: Giles, Collected matrix derivative results (2008); conventions and complex terms as in
+PyTorch's linalg backward functions. How results lie in one array stands in ``parts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.conversion import conj, real
+from gradcli.ops.decompositions.packing import (
+    Together,
+    both_parts,
+    decompose,
+    diagonal_matrix,
+    eye_of,
+    flat,
+    join,
+    mH,
+    one_phase,
+    over_gaps,
+    square_shape,
+)
+from gradcli.ops.joining import cat
+from gradcli.ops.linalg import solve
+from gradcli.ops.operator import general
+from gradcli.ops.products import matmul
+from gradcli.ops.shape import diagonal, unsqueeze
+
+
+def _hermitian(x: Any) -> Any:
+    return 0.5 * (x + np.conj(np.swapaxes(x, -1, -2)))
+
+
+def _eigh(x: Any, checked: bool) -> Any:
+    shape = square_shape("eigh", x)
+    values, vectors = decompose("eigh", lambda a: Together(np.linalg.eigh(a)), _hermitian(x))
+    return join((values, vectors), shape[:-2], x.dtype)
+
+
+def _eigh_both(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
+    values, vectors = both_parts(out, shape)
+    return real(values), vectors
+
+
+def _eigh_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
+    values, vectors = _eigh_both(out, shape)
+    g_values, g_vectors = _eigh_both(conj(g), shape)
+    eye = eye_of(values)
+    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
+    along = matmul(mH(vectors), g_vectors)
+    if checked:
+        one_phase("linalg_eigh", diagonal(along))
+    inside = over_gaps(along, gaps, eye) + diagonal_matrix(g_values)
+    turned = matmul(matmul(vectors, inside), mH(vectors))
+    return conj(0.5 * (turned + mH(turned)))
+
+
+def _eigh_jvp(tx: Any, x: Any, out: Any) -> Any:
+    values, vectors = _eigh_both(out, x.shape)
+    inside = matmul(matmul(mH(vectors), 0.5 * (tx + mH(tx))), vectors)
+    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
+    moved = matmul(vectors, over_gaps(inside, gaps, eye_of(values)))
+    return cat(diagonal(inside), flat(moved), dim=-1)
+
+
+eigh_parts = general(
+    "eigh_parts",
+    _eigh,
+    _eigh_vjp,
+    jvp=_eigh_jvp,
+    params={"checked": False},
+    dtypes="inexact",
+    grad_name="LinalgEighBackward0",
+    doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
+    edges="infinite or NaN for the vectors of repeated eigenvalues",
+)
+
+
+def _eigvalsh(x: Any) -> Any:
+    square_shape("eigvalsh", x)
+    return decompose("eigvalsh", np.linalg.eigvalsh, _hermitian(x))
+
+
+def _eigvalsh_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
+    _, vectors = _eigh_both(eigh_parts(x), shape)
+    return matmul(vectors * unsqueeze(g, -2), mH(vectors))
+
+
+def _eigvalsh_jvp(tx: Any, x: Any) -> Any:
+    _, vectors = _eigh_both(eigh_parts(x), x.shape)
+    inside = matmul(matmul(mH(vectors), 0.5 * (tx + mH(tx))), vectors)
+    return real(diagonal(inside))
+
+
+eigvalsh = general(
+    "eigvalsh",
+    _eigvalsh,
+    _eigvalsh_vjp,
+    jvp=_eigvalsh_jvp,
+    dtypes="inexact",
+    grad_name="LinalgEighBackward0",
+    doc="The eigenvalues of (x + x.mH)/2 in ascending order, for a symmetric or Hermitian x.",
+    edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
+    example='sum(eigvalsh(A)) --A "2,1;1,3"',
+)
+
+# ---- Any square matrix ---------------------------------------------------------------------------
+
+
+def _eig(x: Any, checked: bool) -> Any:
+    shape = square_shape("eig", x)
+    values, vectors = decompose("eig", lambda a: Together(np.linalg.eig(a)), x)
+    return join((values, vectors), shape[:-2], np.result_type(x.dtype, np.complex64))
+
+
+def _eig_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
+    values, vectors = both_parts(out, shape)
+    g_values, g_vectors = both_parts(conj(g), shape)
+    eye = eye_of(values)
+    gaps = conj(unsqueeze(values, -2) - unsqueeze(values, -1))
+    inside = matmul(mH(vectors), g_vectors)
+    if checked:
+        one_phase("linalg_eig", diagonal(inside))
+    inside = inside - matmul(mH(vectors), vectors * unsqueeze(real(diagonal(inside)), -2))
+    middle = over_gaps(inside, gaps, eye) + diagonal_matrix(g_values)
+    return conj(solve(mH(vectors), matmul(middle, mH(vectors))))
+
+
+def _eig_jvp(tx: Any, x: Any, out: Any) -> Any:
+    values, vectors = both_parts(out, x.shape)
+    inside = solve(vectors, matmul(tx + 0.0 * vectors, vectors))
+    gaps = unsqueeze(values, -2) - unsqueeze(values, -1)
+    moved = matmul(vectors, over_gaps(inside, gaps, eye_of(values)))
+    along = real(diagonal(matmul(mH(vectors), moved)))
+    return cat(diagonal(inside), flat(moved - vectors * unsqueeze(along, -2)), dim=-1)
+
+
+eig_parts = general(
+    "eig_parts",
+    _eig,
+    _eig_vjp,
+    jvp=_eig_jvp,
+    params={"checked": False},
+    dtypes="inexact",
+    grad_name="LinalgEigBackward0",
+    doc="Eigenvalues, then eigenvectors of length 1, as complex numbers, of any square matrix.",
+    edges="of vectors up to their phase; infinite or NaN for the vectors of repeated eigenvalues",
+)
+
+
+def _eigvals(x: Any) -> Any:
+    square_shape("eigvals", x)
+    # Not NumPy's eigvals: it may give another order than eig, whose vectors the rule needs.
+    found = decompose("eigvals", lambda a: np.linalg.eig(a)[0], x)
+    return found.astype(np.result_type(x.dtype, np.complex64))
+
+
+def _eigvals_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
+    _, vectors = both_parts(eig_parts(x), shape)
+    return conj(solve(mH(vectors), unsqueeze(conj(g), -1) * mH(vectors)))
+
+
+def _eigvals_jvp(tx: Any, x: Any) -> Any:
+    _, vectors = both_parts(eig_parts(x), x.shape)
+    return diagonal(solve(vectors, matmul(tx + 0.0 * vectors, vectors)))
+
+
+eigvals = general(
+    "eigvals",
+    _eigvals,
+    _eigvals_vjp,
+    jvp=_eigvals_jvp,
+    dtypes="inexact",
+    grad_name="LinalgEigBackward0",
+    doc="The eigenvalues of any square matrix, as complex numbers.",
+)

@@ -1,0 +1,138 @@
+"""What decompositions of matrices share: several results in one array, and their conventions.
+
+A decomposition has several results. Its operator gives them in one array, flattened and joined
+along the last dimension, so that one rule serves them all:
+
+    eigh_parts(x)   [ eigenvalues | eigenvectors, row by row ]     for each matrix of a stack
+
+``gradcli.functions.linalg`` takes the parts out again. Where eigenvalues or singular values repeat,
+the derivative of their vectors does not exist and comes out infinite or NaN.
+
+The engine turns g and what a general rule gives where results are complex (``engine.pulling``),
+which is right for a rule without conjugates. The rules of decompositions have theirs, and turn both
+back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.comparison import ones_like
+from gradcli.ops.conversion import conj
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.indexing import getitem
+from gradcli.ops.linalg import _solved, _square, solve
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.shape import mT, reshape, undiagonal
+
+
+def matrix_shape(name: str, x: Any) -> tuple[int, ...]:
+    """The shape of x. Raises RuntimeFault (E0301) for fewer than two dimensions."""
+    shape = tuple(np.shape(x))
+    if len(shape) < 2:
+        raise RuntimeFault(
+            "E0301",
+            f"linalg.{name}: The input tensor A must have at least 2 dimensions.",
+            operands=((0, f"shape {shape}"),),
+        )
+    charge_shape((*shape[:-2], sum(shape[-2:]), sum(shape[-2:])), 3)
+    return shape
+
+
+def square_shape(name: str, x: Any) -> tuple[int, ...]:
+    """The shape of x. Raises RuntimeFault (E0301) where its last two dimensions differ."""
+    shape = tuple(_square(name, x))
+    charge_shape((*shape, 3))
+    return shape
+
+
+def decompose(name: str, function: Any, x: Any) -> Any:
+    """A NumPy decomposition, in single precision for half. E0304 for what does not converge."""
+    if np.size(x) and not np.all(np.isfinite(x)):
+        raise RuntimeFault(
+            "E0304",
+            f"linalg.{name}: The algorithm failed to converge because the input matrix contained "
+            "non-finite values.",
+        )
+    return _solved(name, function, x)
+
+
+def join(parts: Sequence[Any], lead: Sequence[int], dtype: Any) -> Any:
+    """Results flattened behind the dimensions ``lead`` and joined along the last, in one dtype."""
+    flat = [p.reshape((*lead, int(np.prod(p.shape[len(lead) :])))).astype(dtype) for p in parts]
+    return np.concatenate(flat, axis=-1)
+
+
+def take_part(out: Any, start: int, shape: Sequence[int]) -> Any:
+    """The part of the last dimension that begins at ``start``, in its own shape."""
+    lead = tuple(out.shape)[:-1]
+    size = 1
+    for n in shape:
+        size *= n
+    return reshape(getitem(out, (Ellipsis, slice(start, start + size))), (*lead, *shape))
+
+
+def flat(x: Any) -> Any:
+    """Each matrix of a stack as one row, as results lie in a joined array."""
+    shape = tuple(x.shape)
+    return reshape(x, (*shape[:-2], shape[-2] * shape[-1]))
+
+
+def mH(x: Any) -> Any:
+    """The conjugate transpose of each matrix of a stack."""
+    return conj(mT(x))
+
+
+def eye_of(x: Any) -> Any:
+    """The identity for each vector of ``x``."""
+    shape = tuple(x.shape)
+    return undiagonal(ones_like(x), (*shape, shape[-1]))
+
+
+def diagonal_matrix(x: Any) -> Any:
+    """A square matrix for each vector of ``x``, with it on the diagonal."""
+    shape = tuple(x.shape)
+    return undiagonal(x, (*shape, shape[-1]))
+
+
+def over_gaps(x: Any, gaps: Any, eye: Any) -> Any:
+    """The entries off the diagonal over the gaps, zeros on it."""
+    return x * (1.0 - eye) / (gaps + eye)
+
+
+def one_phase(who: str, turn: Any) -> None:
+    """Raise RuntimeFault (E0304) where a gradient depends on the phases of vectors."""
+    raw = getattr(turn, "array", turn)
+    if not isinstance(raw, np.ndarray) or raw.dtype.kind != "c" or not raw.size:
+        return
+    small = 1e-6 if raw.dtype == np.complex128 else 1e-3
+    if np.abs(raw.imag).max() > 0.01 * np.abs(raw).max() + small:
+        raise RuntimeFault(
+            "E0304",
+            f"{who}_backward: The {'singular vectors' if who == 'svd' else 'eigenvectors'} in the "
+            "complex case are specified up to multiplication by e^{i phi}. The specified loss "
+            "function depends on this quantity, so it is ill-defined.",
+            help="use what does not change with the phase: v.abs(), or v @ v.mH",
+        )
+
+
+class Together(tuple):
+    """Several arrays that are cast together."""
+
+    def astype(self, dtype: Any) -> tuple:
+        """Each array in this dtype, as a plain tuple."""
+        return tuple(a.astype(dtype) for a in self)
+
+
+def both_parts(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
+    """Eigenvalues (..., n) and eigenvectors (..., n, n) out of a joined array."""
+    n = shape[-1]
+    return take_part(out, 0, (n,)), take_part(out, n, (n, n))
+
+
+def over_r(x: Any, r: Any) -> Any:
+    """x @ inv(r).mH"""
+    return mH(solve(r, mH(x)))

@@ -1,0 +1,111 @@
+"""QR and LU factors, as ``parts`` joins them.
+
+Formulas: Roberts and Roberts, QR and LQ decomposition (2020); PyTorch's linalg backward functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.conversion import conj
+from gradcli.ops.decompositions.packing import (
+    Together,
+    decompose,
+    diagonal_matrix,
+    eye_of,
+    flat,
+    join,
+    matrix_shape,
+    mH,
+    over_r,
+    square_shape,
+    take_part,
+)
+from gradcli.ops.joining import cat
+from gradcli.ops.linalg import solve
+from gradcli.ops.operator import general
+from gradcli.ops.products import matmul
+from gradcli.ops.shape import diagonal, tril, triu
+
+
+def _qr(x: Any) -> Any:
+    shape = matrix_shape("qr", x)
+    return join(decompose("qr", lambda a: Together(np.linalg.qr(a)), x), shape[:-2], x.dtype)
+
+
+def _qr_both(out: Any, shape: Sequence[int]) -> tuple[Any, Any]:
+    m, n = shape[-2:]
+    return take_part(out, 0, (m, n)), take_part(out, m * n, (n, n))
+
+
+def _qr_vjp(g: Any, out: Any, shape: Sequence[int]) -> Any:
+    q, r = _qr_both(out, shape)
+    gq, gr = _qr_both(conj(g), shape)
+    upper = triu(matmul(gr, mH(r)) - matmul(mH(q), gq), 0)
+    both = upper + mH(upper)
+    both = both - 0.5 * diagonal_matrix(diagonal(both))
+    return conj(over_r(gq + matmul(q, both), r))
+
+
+def _qr_jvp(tx: Any, x: Any, out: Any) -> Any:
+    q, r = _qr_both(out, x.shape)
+    inside = matmul(mH(q), tx)
+    scaled = mH(solve(mH(r), mH(inside)))
+    below = tril(scaled, -1)
+    own = diagonal(scaled)
+    turn = below - mH(below) + 0.5 * diagonal_matrix(own - conj(own))
+    tq = mH(solve(mH(r), mH(tx - matmul(q, inside)))) + matmul(q, turn)
+    return cat(flat(tq), flat(inside - matmul(turn, r)), dim=-1)
+
+
+qr_parts = general(
+    "qr_parts",
+    _qr,
+    _qr_vjp,
+    jvp=_qr_jvp,
+    dtypes="inexact",
+    grad_name="LinalgQrBackward0",
+    doc="Q with orthonormal columns, then R upper triangular: x = Q R, where x is not wide.",
+)
+
+
+def _lu_compact(x: Any) -> Any:
+    shape = square_shape("lu", x)
+    out, places = x, np.arange(shape[-1], like=x)
+    rows, columns = places[:, None], places[None, :]
+    for k in range(shape[-1] - 1):
+        factors = np.where(rows > k, out[..., :, k : k + 1] / out[..., k : k + 1, k : k + 1], 0.0)
+        out = out - np.where(columns > k, factors * out[..., k : k + 1, :], 0.0)
+        out = np.where((rows > k) & (columns == k), factors, out)
+    return out.astype(x.dtype)
+
+
+def _lu_both(out: Any) -> tuple[Any, Any]:
+    return tril(out, -1) + eye_of(diagonal(out)), triu(out, 0)
+
+
+def _lu_vjp(g: Any, out: Any) -> Any:
+    g = conj(g)
+    low, high = _lu_both(out)
+    inside = tril(matmul(mH(low), tril(g, -1)), -1) + triu(matmul(triu(g, 0), mH(high)), 0)
+    return conj(over_r(solve(mH(low), inside), high))
+
+
+def _lu_jvp(tx: Any, out: Any) -> Any:
+    low, high = _lu_both(out)
+    inside = mH(solve(mH(high), mH(solve(low, tx))))
+    return matmul(low, tril(inside, -1)) + matmul(triu(inside, 0), high)
+
+
+lu_compact = general(
+    "lu_compact",
+    _lu_compact,
+    _lu_vjp,
+    jvp=_lu_jvp,
+    dtypes="inexact",
+    grad_name="LinalgLuFactorExBackward0",
+    doc="L below the diagonal (its own is 1) and U above: x = L U without exchanges of rows.",
+)

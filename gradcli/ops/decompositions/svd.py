@@ -1,0 +1,121 @@
+"""Singular values and vectors, as ``parts`` joins them.
+
+Formulas: Giles, Collected matrix derivative results (2008); complex terms as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.conversion import conj, real
+from gradcli.ops.decompositions.packing import (
+    Together,
+    decompose,
+    diagonal_matrix,
+    eye_of,
+    flat,
+    join,
+    matrix_shape,
+    mH,
+    one_phase,
+    over_gaps,
+    take_part,
+)
+from gradcli.ops.joining import cat
+from gradcli.ops.operator import general
+from gradcli.ops.products import matmul
+from gradcli.ops.shape import diagonal, unsqueeze
+
+
+def _svd(x: Any, checked: bool) -> Any:
+    shape = matrix_shape("svd", x)
+    found = decompose("svd", lambda a: Together(np.linalg.svd(a, full_matrices=False)), x)
+    return join(found, shape[:-2], x.dtype)
+
+
+def _svd_all(out: Any, shape: Sequence[int]) -> tuple[Any, Any, Any]:
+    m, n = shape[-2:]
+    k = min(m, n)
+    s = real(take_part(out, m * k, (k,)))
+    return take_part(out, 0, (m, k)), s, take_part(out, m * k + k, (k, n))
+
+
+def _svd_vjp(g: Any, out: Any, shape: Sequence[int], checked: bool) -> Any:
+    u, s, vh = _svd_all(out, shape)
+    gu, gs, gvh = _svd_all(conj(g), shape)
+    m, n = shape[-2:]
+    row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
+    gaps = row * row - column * column
+    left, right = matmul(mH(u), gu), matmul(vh, mH(gvh))
+    if checked:
+        one_phase("svd", diagonal(left + right))
+    turn = diagonal(left - mH(left)) / (2.0 * s)  # 0 where numbers are real
+    inside = over_gaps((left - mH(left)) * row + column * (right - mH(right)), gaps, eye)
+    found = matmul(matmul(u, inside + diagonal_matrix(gs + turn)), vh)
+    if m > n:
+        found = found + matmul((gu - matmul(u, left)) / row, vh)
+    if n > m:
+        found = found + matmul(u, (gvh - matmul(matmul(gvh, mH(vh)), vh)) / column)
+    return conj(found)
+
+
+def _svd_jvp(tx: Any, x: Any, out: Any) -> Any:
+    u, s, vh = _svd_all(out, x.shape)
+    m, n = x.shape[-2:]
+    row, column, eye = unsqueeze(s, -2), unsqueeze(s, -1), eye_of(s)
+    gaps = row * row - column * column
+    inside = matmul(matmul(mH(u), tx), mH(vh))
+    off = inside - diagonal_matrix(diagonal(inside))
+    turn = diagonal_matrix(diagonal(inside - mH(inside)) / (4.0 * s))
+    tu = matmul(u, over_gaps(off * row + column * mH(off), gaps, eye) + turn)
+    tv = matmul(over_gaps(column * off + mH(off) * row, gaps, eye) - turn, vh)
+    if m > n:
+        tu = tu + (matmul(tx, mH(vh)) - matmul(u, inside)) / row
+    tvh = -tv
+    if n > m:
+        tvh = tvh + (matmul(mH(u), tx) - matmul(inside, vh)) / column
+    ts = 0.5 * diagonal(inside + mH(inside))
+    return cat(flat(tu), ts, flat(tvh), dim=-1)
+
+
+svd_parts = general(
+    "svd_parts",
+    _svd,
+    _svd_vjp,
+    jvp=_svd_jvp,
+    params={"checked": False},
+    dtypes="inexact",
+    grad_name="LinalgSvdBackward0",
+    doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
+    edges="infinite or NaN for the vectors of repeated or zero singular values",
+)
+
+
+def _svdvals(x: Any) -> Any:
+    matrix_shape("svdvals", x)
+    return decompose("svdvals", lambda a: np.linalg.svd(a, compute_uv=False), x)
+
+
+def _svdvals_vjp(g: Any, x: Any, shape: Sequence[int]) -> Any:
+    u, _, vh = _svd_all(svd_parts(x), shape)
+    return matmul(u * unsqueeze(g, -2), vh)
+
+
+def _svdvals_jvp(tx: Any, x: Any) -> Any:
+    u, _, vh = _svd_all(svd_parts(x), x.shape)
+    return real(diagonal(matmul(matmul(mH(u), tx), mH(vh))))
+
+
+svdvals = general(
+    "svdvals",
+    _svdvals,
+    _svdvals_vjp,
+    jvp=_svdvals_jvp,
+    dtypes="inexact",
+    grad_name="LinalgSvdBackward0",
+    doc="The singular values of a matrix in descending order.",
+    example='sum(svdvals(A)) --A "2,1;1,3"',
+)

@@ -1,0 +1,406 @@
+"""Operators, and the kinds that turn one derivative rule into every reading of it.
+
+An operator is a computation on arrays plus one rule per input. The *kind* says how a rule is read:
+
+    kind         what the rule gives               reverse (vjp)            forward (jvp)
+    elementwise  the partial, or t times it        g * conj(partial)        sum of t * partial
+    linear       the transpose                     T(g)                     op(t, ...)
+    bilinear     the transpose by each input       T_i(g, the other)        op(t, y) + op(x, t)
+    constant     nothing, or zeros (``step``)      no edge, or zeros        zero
+    general      its own vjp and jvp               vjp_i(g, ...)            jvp(t..., ...)
+
+A rule is an ordinary function. Its parameter names say what it needs, and therefore what is kept
+alive until backward:
+
+    g or t      the cotangent or tangent it is linear in (first, where present)
+    x, y, ...   an input, by the name in ``Operator.inputs``: that input is saved
+    out         the result: saved
+    shape       the shape of the input the rule belongs to (never saves the input)
+    shapes      the shapes of all inputs, and ``index`` which one this is (joins only)
+    dim, ...    any parameter of the call
+
+Rules are written with Python's operators and with other operators. Both dispatch on what they are
+given, so one rule runs on NumPy arrays (first order), Tensors (any order), tangents and symbols.
+A type that is not an array takes part by two attributes, see ``Operator.__call__``.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.errors import TypeFault
+from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
+
+OPERATORS: dict[str, Operator] = {}
+"""Every operator by name, in order of declaration."""
+
+_NAMES = ("x", "y", "z")
+# Types that compute at once. Anything else is asked for its rank; 0 means "an array after all".
+_PLAIN = frozenset(
+    (np.ndarray, float, int, bool, complex, np.float64, np.float32, np.bool_, np.int64)
+)
+
+
+class Operator:
+    """A differentiable operation: callable on arrays, Tensors, tangents and symbols alike.
+
+    Example:
+        >>> from gradcli.ops import OPERATORS
+        >>> float(OPERATORS["square"](3.0))
+        9.0
+    """
+
+    __slots__ = (
+        "aliases",
+        "arity",
+        "compute",
+        "doc",
+        "domain",
+        "dtypes",
+        "edges",
+        "entrywise",
+        "example",
+        "family",
+        "grad_name",
+        "inputs",
+        "jvp",
+        "kind",
+        "name",
+        "params",
+        "reads",
+        "recorded",
+        "rules",
+        "saves",
+        "scaled",
+        "torch",
+        "variadic",
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        compute: Callable[..., Any],
+        rules: Sequence[Callable[..., Any] | None],
+        *,
+        inputs: tuple[str, ...] | None = None,
+        params: Mapping[str, Any] | None = None,
+        jvp: Callable[..., Any] | None = None,
+        variadic: bool = False,
+        entrywise: bool | None = None,
+        dtypes: str = "float",
+        grad_name: str | None = None,
+        aliases: tuple[str, ...] = (),
+        torch: tuple[str, ...] = (),
+        doc: str = "",
+        domain: str = "all x",
+        edges: str = "",
+        example: str = "",
+        family: str = "",
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.compute = compute
+        self.inputs = inputs or _NAMES[: max(1, len(rules))]
+        self.arity = len(self.inputs)
+        self.variadic = variadic
+        self.params = dict(params or {})
+        # An entry of the result hangs on one entry of each input, after broadcasting.
+        if entrywise is None:
+            steps = kind == "constant" and "dim" not in self.params
+            entrywise = kind == "elementwise" or steps
+        self.entrywise = entrywise
+        self.jvp = jvp
+        self.rules = tuple(rules) or (None,) * self.arity
+        if not variadic and len(self.rules) != self.arity:
+            raise TypeError(f"{name}: {len(self.rules)} rules for {self.arity} inputs")
+        self.reads = tuple(_parameters(rule) for rule in self.rules)
+        self.recorded = any(rule is not None for rule in self.rules)
+        # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
+        self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
+        self.saves = tuple(
+            tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
+        )
+        self.dtypes = dtypes
+        self.grad_name = grad_name or _backward_name(name)
+        self.aliases = aliases
+        self.torch = torch or _TORCH_NAMES
+        self.doc = doc
+        self.domain = domain
+        self.edges = edges
+        self.example = example
+        self.family = family
+        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
+        for names in self.reads:
+            for n in names:
+                if n not in known:
+                    raise TypeError(f"{name}: its rule asks for {n!r}: no input or parameter")
+        if self.params and not variadic:
+            code = compute.__code__
+            order = code.co_varnames[self.arity : code.co_argcount]
+            if order != tuple(self.params):
+                raise TypeError(
+                    f"{name}: parameters {order} computed, {tuple(self.params)} declared"
+                )
+        if name in OPERATORS:
+            raise TypeError(f"operator {name} is declared twice")
+        OPERATORS[name] = self
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}>"
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        """Apply to values of any reading.
+
+        A value whose type is not an array takes over when its type has ``__gradcli_rank__`` (a
+        positive number on the type or the instance) and ``__gradcli_apply__(op, args, params)``.
+        The highest rank wins, so that a tangent of a Tensor is handled by the tangent first.
+        """
+        if params or (len(args) != self.arity and not self.variadic):
+            args, params = self.bind(args, params)
+        if self.params:
+            params = {**self.params, **params}
+        top = 0
+        chosen = None
+        for value in args:
+            if value.__class__ not in _PLAIN:
+                rank = getattr(value, "__gradcli_rank__", 0)
+                if rank > top:
+                    top = rank
+                    chosen = value
+        if chosen is not None:
+            return chosen.__gradcli_apply__(self, args, params)
+        return self.compute(*args, **params)
+
+    def bind(self, args: tuple, params: dict) -> tuple[tuple, dict]:
+        """Sort a call's positional and keyword arguments into inputs and parameters.
+
+        Raises TypeFault (E0302) where an input is missing, a name is unknown or given twice.
+        """
+        if self.variadic:
+            return args, self._known(params)
+        if len(args) < self.arity and params:
+            args = list(args)
+            while len(args) < self.arity:
+                for name in (self.inputs[len(args)], *self.torch[len(args) : len(args) + 1]):
+                    if name in params and name not in self.params:
+                        args.append(params.pop(name))
+                        break
+                else:
+                    break
+            args = tuple(args)
+        if len(args) < self.arity:
+            missing = ", ".join(self.inputs[len(args) :])
+            raise TypeFault(
+                "E0302",
+                f"{self.name} needs {self.arity} argument{'s' * (self.arity > 1)}, got {len(args)}",
+                help=f"write {self.signature()} (missing: {missing})",
+            )
+        extra = args[self.arity :]
+        if len(extra) > len(self.params):
+            most = self.arity + len(self.params)
+            raise TypeFault(
+                "E0302",
+                f"{self.name} takes at most {most} argument{'s' * (most > 1)}, got {len(args)}",
+                help=f"write {self.signature()}",
+            )
+        for name, value in zip(self.params, extra, strict=False):
+            if name in params:
+                raise TypeFault("E0302", f"{self.name} got {name!r} twice")
+            params[name] = value
+        return args[: self.arity], self._known(params) if params else params
+
+    def _known(self, params: dict) -> dict:
+        if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
+            raise TypeFault(
+                "E0302",
+                f"{self.name}: keepdim is True or False, not {params['keepdim']!r}",
+                help="several dimensions go into one tuple: dim=(0, 1)",
+            )
+        for place, value in enumerate(params.values()):
+            if getattr(value, "requires_grad", False):
+                raise not_a(
+                    "Number", self.name, list(params)[place], self.arity + place + 1, value,
+                    NO_DERIVATIVE,
+                )  # fmt: skip
+        if params.keys() <= self.params.keys():
+            return params
+        for name in list(params):
+            if name in self.params:
+                continue
+            alias = _PARAM_ALIASES.get(name)
+            if alias in self.params:
+                params[alias] = params.pop(name)
+                continue
+            given = ", ".join(self.params) or "none"
+            raise TypeFault(
+                "E0302",
+                f"{self.name} has no parameter {name!r}",
+                help=f"its parameters: {given}; write {self.signature()}",
+            )
+        return params
+
+    def signature(self) -> str:
+        """The call as a reader writes it, for example ``sum(x, dim=None, keepdim=False)``."""
+        parts = [f"*{self.inputs[0]}"] if self.variadic else list(self.inputs)
+        parts += [f"{k}={v!r}" for k, v in self.params.items()]
+        return f"{self.name}({', '.join(parts)})"
+
+
+_TORCH_NAMES = ("input", "other", "value")
+_PARAM_ALIASES = {
+    "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
+}  # fmt: skip
+
+
+def _parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
+    return () if rule is None else rule.__code__.co_varnames[: rule.__code__.co_argcount]
+
+
+def _backward_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+
+
+def elementwise(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
+    """Declare an operator that works entry by entry, with broadcasting; one rule per input.
+
+    A rule is the partial derivative, ``lambda x: cos(x)``, or, where that is cheaper or more exact,
+    the tangent's image, ``lambda t, y: t / y``. None marks an input with no derivative.
+    """
+    return Operator("elementwise", name, compute, rules, **info)
+
+
+def linear(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
+    """Declare an operator that is linear in its inputs together; rules are the transposes."""
+    return Operator("linear", name, compute, rules, **info)
+
+
+def bilinear(name: str, compute: Callable, *rules: Callable, **info: Any) -> Operator:
+    """Declare an operator linear in each of two inputs; rules are the transposes by each."""
+    return Operator("bilinear", name, compute, rules, **info)
+
+
+def constant(name: str, compute: Callable, **info: Any) -> Operator:
+    """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
+    return Operator("constant", name, compute, (None,) * len(info.get("inputs", "x")), **info)
+
+
+def step(name: str, compute: Callable, **info: Any) -> Operator:
+    """Declare a constant that has a node in the graph all the same, as in PyTorch.
+
+    Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
+    """
+    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
+    return Operator("constant", name, compute, rules, **info)
+
+
+def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
+    """Declare an operator with its own vjp per input and its own jvp (``jvp=``)."""
+    return Operator("general", name, compute, rules, **info)
+
+
+def is_number(value: Any) -> bool:
+    """Whether ``value`` is a plain Python number (a NumPy float64 scalar counts as data)."""
+    return value.__class__ in (int, float, complex, bool)
+
+
+def is_complex(value: Any) -> bool:
+    """Whether ``value`` (a number, an array, a Tensor ...) holds complex numbers."""
+    dtype = getattr(value, "dtype", None)
+    return isinstance(value, complex) if dtype is None else dtype.kind in ("c", 3)
+
+
+def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
+    """The partial derivative of an elementwise operator by input ``index``, from its rule."""
+    rule = op.rules[index]
+    if op.scaled[index]:
+        given = {**given, "t": 1.0}
+    return rule(*(given[name] for name in op.reads[index]))
+
+
+def push_forward(
+    op: Operator, args: Sequence[Any], tangents: Sequence[Any], out: Any, params: Mapping[str, Any]
+) -> Any:
+    """The tangent of ``out = op(*args, **params)``: forward mode, read off the operator's kind.
+
+    ``tangents`` holds one tangent or None (zero) per input. Returns a tangent, or None for zero.
+    Every value may be of any reading: the arithmetic here dispatches like a rule's.
+    """
+    if op.kind == "constant" or all(t is None for t in tangents):
+        return None
+    zeros = OPERATORS["zeros_like"]
+    if op.kind == "linear":
+        if any(t is None for t in tangents):
+            tangents = [zeros(a) if t is None else t for t, a in zip(tangents, args, strict=True)]
+        return op(*tangents, **params)
+    given = dict(op.params, **params)
+    given.update(zip(op.inputs, args, strict=False))
+    given["out"] = out
+    if op.kind == "general":
+        for name, tangent, arg in zip(op.inputs, tangents, args, strict=True):
+            given["t" + name] = zeros(arg) if tangent is None else tangent
+        return op.jvp(*(given[name] for name in _parameters(op.jvp)))
+    total = None
+    for i, tangent in enumerate(tangents):
+        if tangent is None or op.rules[i] is None:
+            continue
+        if op.kind == "bilinear":
+            term = op(*(tangent if j == i else a for j, a in enumerate(args)), **params)
+        else:
+            # Of a real result of complex numbers (abs) the rule says where it grows.
+            grows = is_complex(tangent) and not is_complex(out)
+            along = OPERATORS["conj"](tangent) if grows else tangent
+            if op.scaled[i]:
+                given["t"] = along
+                term = op.rules[i](*(given[name] for name in op.reads[i]))
+            else:
+                term = along * partial(op, i, given)
+            term = OPERATORS["real"](term) if grows else term
+        total = term if total is None else total + term
+    return total
+
+
+_array_scopes: dict[int, dict[str, Any]] = {}
+
+
+def on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The same rule for arrays alone: in its globals each operator is the bare computation.
+
+    The code is shared, so there is still one rule; only the names it looks up differ. A rule that
+    says ``cos(x)`` then calls NumPy's function without asking what ``x`` is, which on small arrays
+    costs as much as the cosine.
+    """
+    scope = _array_scope(rule.__globals__)
+    return types.FunctionType(
+        rule.__code__, scope, rule.__name__, rule.__defaults__, rule.__closure__
+    )
+
+
+def _array_scope(names: dict[str, Any]) -> dict[str, Any]:
+    scope = _array_scopes.get(id(names))
+    if scope is None:
+        scope = _array_scopes[id(names)] = dict(names)  # before filling: modules name each other
+        for name, value in names.items():
+            if isinstance(value, Operator):
+                scope[name] = _computation(value)
+            elif isinstance(value, types.FunctionType) and value.__module__.startswith(__package__):
+                scope[name] = on_arrays(value)
+    return scope
+
+
+def _computation(op: Operator) -> Callable[..., Any]:
+    """What an operator computes, callable as the operator is: parameters have their defaults."""
+    compute = op.compute
+    if not op.params:
+        return compute
+    defaults = tuple(op.params.values())
+    made = types.FunctionType(
+        compute.__code__, compute.__globals__, op.name, defaults, compute.__closure__
+    )
+    if op.variadic:
+        made.__defaults__, made.__kwdefaults__ = None, op.params
+    return made

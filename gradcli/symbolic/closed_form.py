@@ -1,0 +1,359 @@
+"""diff: the closed form of a derivative, checked before it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations_with_replacement
+from typing import Any
+
+from gradcli.language.compile.resolve import Checked
+from gradcli.language.diagnostics.render import closest
+from gradcli.language.runtime.run import Program, prepare
+from gradcli.language.syntax.printer import unparse
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import no_collection
+from gradcli.symbolic.emit.slices import size_text
+from gradcli.symbolic.emit.sums import Text, called, numeral
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.base import decimals
+from gradcli.symbolic.expr.sizes import known_from
+from gradcli.symbolic.expr.sizes import names as names_of
+from gradcli.symbolic.kinks import kinks
+from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
+from gradcli.symbolic.shapes.inference import Declaration, Shapes, infer, parse_declaration
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.symmetry import together, told_apart
+from gradcli.symbolic.trace.trace import derivative
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
+from gradcli.symbolic.verify import TOLERANCE, Points, evaluate, worst
+
+MOST_ORDER = 8
+
+
+class Result:
+    """Closed forms, and how they were checked.
+
+    derivatives  variable (or "x,y" for a mixed one) -> one whole expression of the language
+    assumed      shapes that were not declared in full, by variable
+    checked      {"points": 3, "max_rel_error": ...}, or None where the check was turned off
+    costs        the number of operations of each expression
+    program      what was differentiated, and how often (``order``)
+    declared     the shape of every variable
+    conditions   for a traced program: what has to hold on the way (see ``path``)
+    constants    its arrays that have no short formula, by the names that stand for them
+    kinks        where what was differentiated has no derivative, and what was chosen there
+    """
+
+    __slots__ = (
+        "_sizes", "assumed", "checked", "conditions", "constants", "costs", "declared",
+        "derivatives", "kinks", "order", "program",
+    )  # fmt: skip
+
+    def __init__(
+        self, derivatives: dict[str, str], costs: dict[str, int], assumed: dict[str, str],
+        checked: dict[str, Any] | None, declared: Mapping[str, Declaration], program: Program,
+        order: int,
+    ) -> None:  # fmt: skip
+        self.derivatives = derivatives
+        self.costs = costs
+        self.assumed = assumed
+        self.checked = checked
+        self.declared = dict(declared)
+        self.program = program
+        self.order = order
+        self.conditions: list[Any] = []
+        self.constants: dict[str, Any] = {}
+        self.kinks: list[str] = []
+        self._sizes = {k: d.dims for k, d in declared.items()}
+
+    @property
+    def text(self) -> str:
+        """The expression where there is one derivative; else a line ``d/dx  ...`` for each."""
+        if len(self.derivatives) == 1:
+            return next(iter(self.derivatives.values()))
+        width = max(map(len, self.derivatives))
+        return "\n".join(f"d/d{k:<{width}}  {t}" for k, t in self.derivatives.items())
+
+    @property
+    def sizes(self) -> set[str]:
+        """The names that stand for sizes of dimensions in the formulas."""
+        return {name for dims in self._sizes.values() for d in dims for name in names_of(d)}
+
+    def evaluate(self, **values: Any) -> Any:
+        """The derivative at values of the variables, as an array; a dict where there are several.
+
+        Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
+        """
+        import numpy as np
+
+        values = {**self.constants, **values}
+        sizes: dict[str, int] = {}
+        for name, dims in self._sizes.items():
+            if name in values:
+                sizes.update(zip(dims, np.shape(values[name]), strict=False))
+        sizes = known_from(sizes)
+        sizes.update(
+            {k: int(x) for k, x in values.items() if k not in self._sizes and np.ndim(x) == 0}
+        )
+        given = {k: np.asarray(x, dtype=np.float64) for k, x in values.items() if k in self._sizes}
+        found = {k: evaluate(prepare(t), given, sizes) for k, t in self.derivatives.items()}
+        return next(iter(found.values())) if len(found) == 1 else found
+
+    @property
+    def latex(self) -> str:
+        """The formula in LaTeX, without dollar signs; several as lines of an aligned block."""
+        from gradcli.symbolic.printers.latex.writer import result_latex
+
+        return result_latex(self)
+
+    def code(self, target: str = "numpy") -> str:
+        """A module for "numpy", "torch" or "jax": one function that gives value and derivative."""
+        from gradcli.symbolic.printers.code import function_text
+
+        by = " and ".join(self.derivatives)
+        last = unparse(self.program.checked.module.body[-1])
+        last = last if len(last) < 80 else f"{last[:76]} ..."
+        what = "its derivative" if self.order == 1 else f"its derivative of order {self.order}"
+        return function_text(
+            target, self.program, self.derivatives, self.order, self.declared,
+            f"{last} and {what} by {by}.",
+        )  # fmt: skip
+
+    def diff(self, wrt: str | Sequence[str] | None = None, *, order: int = 1) -> Result:
+        """The derivative of this (single) derivative."""
+        if len(self.derivatives) != 1:
+            raise ValueFault(
+                "E0907", "there are several derivatives to differentiate", help="choose with wrt"
+            )
+        return diff(self.text, wrt, order=order, declared=self.declared)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex}$"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return "".join(
+            f"<div><code>{escape(label(k, self.order))} = {escape(t)}</code></div>"
+            for k, t in self.derivatives.items()
+        )
+
+    def __repr__(self) -> str:
+        return f"Result({self.derivatives!r})"
+
+
+def diff(
+    expression: str | Source | Checked | Program,
+    wrt: str | Sequence[str] | None = None,
+    *,
+    order: int = 1,
+    declared: Mapping[str, str | Declaration] | None = None,
+    check: bool = True,
+) -> Result:
+    """The closed form of the derivative of an expression by variables, by all without ``wrt``.
+
+    expression  a one-line text (assignments before it are traced through), or a checked Program
+    wrt         a name, "x,y", or a sequence of names
+    order       1, 2, ...: with several variables the mixed ones too, under keys such as "x,y";
+                as many names as the order are one mixed derivative, in sequence
+    declared    shapes by name, "matrix:n,n spd"; what is missing is inferred, see ``assumed``. By
+                what is declared in full and not in the expression the derivative is zero
+    check       compare every answer with the numeric gradient at three random points
+
+    Shape of a derivative: the result's, then the variable's. Raises RuntimeFault E0701 where there
+    is no closed form yet, E0702 where the check failed, E0301 where shapes contradict each other.
+
+    Example:
+        >>> diff("x.T @ A @ x", "x").text
+        '(A + A.T) @ x'
+    """
+    if not 1 <= order <= MOST_ORDER:
+        raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+    if isinstance(expression, Checked):
+        expression = Program(expression)
+    program = expression if isinstance(expression, Program) else prepare(expression)
+    shaped = {
+        k: d if isinstance(d, Declaration) else parse_declaration(d)
+        for k, d in (declared or {}).items()
+    }
+    v.reset()
+    steps = steps_of(program.checked)
+    shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
+    absent = {
+        k: d for k, d in shaped.items() if k not in shapes.declarations and d.rank == len(d.dims)
+    }
+    names = _names(wrt, shapes, absent)
+    points = Points(program, shapes)
+    answers: dict[str, Text] = {}
+    error = 0.0
+    with decimals(writes_decimals(program.checked)), no_collection():
+        for path in _paths(names, order, wrt is not None):
+            if absent.keys() & set(path):
+                by = [absent[k] if k in absent else shapes.declarations[k] for k in path]
+                text, off = _nothing(shapes, by), 0.0
+            else:
+                text, off = _along(path, program, steps, shapes, points, check)
+            answers[_key(path)] = text
+            error = max(error, off)
+    v.reset()
+    result = Result(
+        {k: t.key for k, t in answers.items()},
+        {k: t.cost for k, t in answers.items()},
+        shapes.assumed,
+        {"points": 3, "max_rel_error": error} if check else None,
+        shapes.declarations | absent,
+        program,
+        order,
+    )
+    result.kinks = kinks(steps, names, result.derivatives.values())
+    return result
+
+
+def label(name: str, order: int) -> str:
+    """``d/dx``, ``d2/dx2``, ``d2/dxdy``."""
+    if order == 1:
+        return f"d/d{name}"
+    names = name.split(",")
+    below = f"d{name}{order}" if len(names) == 1 else "".join(f"d{n}" for n in names)
+    return f"d{order}/{below}"
+
+
+def _paths(names: Sequence[str], order: int, chosen: bool) -> list[tuple[str, ...]]:
+    """By what to differentiate in turn: as many names as the order are taken in sequence."""
+    if chosen and order > 1 and len(names) == order:
+        return [tuple(names)]
+    return list(combinations_with_replacement(names, order))
+
+
+def _key(path: Sequence[str]) -> str:
+    return path[0] if len(set(path)) == 1 else ",".join(path)
+
+
+def _nothing(shapes: Shapes, by: Sequence[Declaration]) -> Text:
+    """The derivative by variables of which one is not there: zeros of the shape that it has."""
+    dims = [d or "1" for d in (*shapes.of[-1], *(x for d in by for x in d.dims))]
+    return called("zeros", *map(size_text, dims)) if dims else numeral(0)
+
+
+def _names(
+    wrt: str | Sequence[str] | None, shapes: Shapes, absent: Collection[str] = ()
+) -> list[str]:
+    """The variables to differentiate by. Raises ValueFault (E0902) for one that is not known.
+
+    ``absent`` are declared variables that do not stand in the expression.
+    """
+    known = list(shapes.declarations)
+    if wrt is None:
+        if not known:
+            raise ValueFault("E0902", "there is no variable to differentiate by")
+        return known
+    names = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
+    for name in names:
+        if name not in known and name not in absent:
+            near = closest(name, known)
+            raise ValueFault(
+                "E0902", f"`{name}` is not a variable of this expression",
+                help=f"did you mean `{near}`?" if near else f"its variables: {', '.join(known)}",
+            )  # fmt: skip
+    return names
+
+
+def _along(
+    path: Sequence[str], program: Program, steps: list[Step], shapes: Shapes, points: Points,
+    check: bool,
+) -> tuple[Text, float]:  # fmt: skip
+    """The derivative by one variable after the other, each time of the simplest form."""
+    text = Text(program.checked.module, 0)  # type: ignore[arg-type]
+    error = 0.0
+    given, shapes = shapes, told_apart(shapes, path)
+    here, known = program, shapes
+    for depth, name in enumerate(path, 1):
+        v.reset()
+        if depth > 1:
+            here = prepare(text.key)
+            steps = steps_of(here.checked)
+            known = infer(steps, shapes.declarations, here.source, shapes.sizes)
+            known.declarations = shapes.declarations | known.declarations
+        tensor, dims = derivative(steps, known, name, here.source)
+        options = forms(tensor, dims)
+        if not check:
+            text = options[0]
+            continue
+        small = forms(tensor, dims, points.shrunk) if points.shrunk else options
+        text, error = _confirmed(options, small, points, tuple(path[:depth]))
+    if shapes is not given:
+        return _rewritten(text, error, given, points if check else None, path)
+    return text, error
+
+
+def _rewritten(
+    text: Text, error: float, shapes: Shapes, points: Points | None, path: Sequence[str]
+) -> tuple[Text, float]:
+    """A text in its simplest form with all that was declared; as it is where it has none."""
+    try:
+        tensor, dims = together(text, shapes)
+        options = forms(tensor, dims)
+        again, off = options[0], error
+        if points is not None:
+            small = forms(tensor, dims, points.shrunk) if points.shrunk else options
+            again, off = _confirmed(options, small, points, tuple(path))
+    except Fault:
+        return text, error
+    return (again, off) if again.cost <= text.cost else (text, error)
+
+
+def _confirmed(
+    options: Sequence[Text], small: Sequence[Text], points: Points, path: tuple[str, ...]
+) -> tuple[Text, float]:
+    """The shortest text that agrees with the engine at all points. Raises E0702 if none does."""
+    known = points.at(path)
+    if not known:
+        raise no_closed_form("an expression for which no point of its domain was found to check at")
+    found = _agreeing(options, small, known, points)
+    if found[1][0] > TOLERANCE:
+        steady = points.steady(path)
+        if not steady:
+            raise no_closed_form(
+                "an expression whose derivative is all rounding where it was checked"
+            )
+        found = _agreeing(options, small, steady, points)
+    if found[1][0] <= TOLERANCE:
+        return found[0], found[1][0]
+    first = found
+    if first[1][1] is None:
+        raise no_closed_form("an expression whose formula has no value where it could be checked")
+    raise withheld(*first, path)
+
+
+def _agreeing(
+    options: Sequence[Text], small: Sequence[Text], known: Sequence[tuple], points: Points
+) -> tuple[Text, tuple]:
+    """The first text that agrees at these points, and by how much; if none does, the first."""
+    first: tuple | None = None
+    for text, checkable in zip(options, small, strict=True):
+        off = worst(prepare(checkable.key), known, points.sizes)
+        if off[0] <= TOLERANCE:
+            return text, off
+        first = first or (text, off)
+    assert first is not None
+    return first
+
+
+def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:
+    """The fault (E0702) for a formula that is wrong, with both values (see ``check.worst``)."""
+    where = ",".join(path)
+    return RuntimeFault(
+        WITHHELD,
+        f"the closed form by {where} disagrees with the numeric gradient and is withheld: "
+        f"{_shown(off[1])} by the formula, {_shown(off[2])} by the engine",
+        help="gradcli grad gives the gradient at numbers; please report this expression",
+        notes=(f"the formula was {text.key}",),
+    )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else f"a value of shape {value.shape}"
+
+
+__all__ = ["NO_CLOSED_FORM", "WITHHELD", "Result", "diff"]

@@ -1,0 +1,268 @@
+"""Two other derivatives: in a direction, and by a symmetric matrix as such.
+
+Both are made of the ordinary derivative before it is simplified, and are checked like it: against
+the engine's derivative, contracted with a direction or folded as the formula was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from gradcli.language.runtime.run import Program, prepare
+from gradcli.ops.errors import ValueFault
+from gradcli.symbolic.closed_form import MOST_ORDER, Result, _names, withheld
+from gradcli.symbolic.emit.sums import Text, total
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.base import decimals
+from gradcli.symbolic.kinks import kinks
+from gradcli.symbolic.program.steps import steps_of, writes_decimals
+from gradcli.symbolic.shapes.inference import Declaration, infer, parse_declaration
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.symmetry import together, told_apart
+from gradcli.symbolic.trace.trace import derivative
+from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.verify import TOLERANCE, Draws, Points, worst
+
+
+class _Job:
+    """What both need: steps, shapes, points."""
+
+    def __init__(
+        self, expression: str | Program, declared: Mapping[str, str | Declaration] | None,
+        order: int = 1,
+    ) -> None:  # fmt: skip
+        if not 1 <= order <= MOST_ORDER:
+            raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+        self.order = order
+        v.reset()
+        self.program = prepare(expression) if isinstance(expression, str) else expression
+        given = {
+            k: d if isinstance(d, Declaration) else parse_declaration(d)
+            for k, d in (declared or {}).items()
+        }
+        self.source = self.program.source
+        self.steps = steps_of(self.program.checked)
+        known = {k: d for k, d in given.items() if self.program.takes(k)}
+        self.shapes = infer(self.steps, known, self.source)
+        self.points = Points(self.program, self.shapes)
+        self.now: Any = (self.steps, self.shapes, self.source)
+
+    def start(
+        self, text: Text | None = None, more: Mapping[str, Declaration] | None = None
+    ) -> None:
+        """Begin with a formula, the derivative so far; without one, with the expression itself."""
+        v.reset()
+        self.now = (self.steps, self.shapes, self.source)
+        if text is not None:
+            here = prepare(text.key)
+            steps = steps_of(here.checked)
+            known = {**self.shapes.declarations, **(more or {})}
+            shapes = infer(steps, known, here.source, self.shapes.sizes)
+            shapes.declarations = known | shapes.declarations
+            self.now = (steps, shapes, here.source)
+
+    def derivative(self, name: str) -> tuple[v.Tensor, tuple]:
+        """The derivative by a variable, not simplified."""
+        steps, shapes, source = self.now
+        return derivative(steps, shapes, name, source)
+
+    def confirmed(
+        self, t: v.Tensor, dims: Sequence[str], known: Sequence[tuple[dict, np.ndarray]], name: str
+    ) -> tuple[Text, float]:
+        """The shortest text that agrees at all points. Raises E0702, E0701 where there is none."""
+        if not known:
+            raise no_closed_form("an expression for which no point of its domain was found")
+        with decimals(writes_decimals(self.program.checked)):
+            options = forms(t, dims)
+            small = forms(t, dims, self.points.shrunk) if self.points.shrunk else options
+        first: tuple | None = None
+        for text, checkable in zip(options, small, strict=True):
+            off = worst(prepare(checkable.key), known, self.points.sizes)
+            if off[0] <= TOLERANCE:
+                return text, off[0]
+            first = first or (text, off)
+        assert first is not None
+        raise withheld(*first, (name,))
+
+    def textbook(
+        self, twice: v.Tensor, on_diagonal: v.Tensor, dims: Sequence[str],
+        known: Sequence[tuple[dict, np.ndarray]], name: str,
+    ) -> tuple[Text, float]:  # fmt: skip
+        """``2*G - eye(n)*G`` as it stands in books, unless another form is much shorter."""
+        best, error = self.confirmed(v.add(twice, v.scale(on_diagonal, -1)), dims, known, name)
+        if self.points.shrunk:
+            return best, error
+        front = forms(twice, dims)[0]
+        ends = [(k, forms(v.scale(on_diagonal, -k), dims)[0]) for k in (-1, 1)]
+        known_form = min((total([(1, front), end]) for end in ends), key=lambda t: t.cost)
+        off = worst(prepare(known_form.key), known, self.points.sizes)[0]
+        if known_form.cost <= best.cost + 2 and off <= TOLERANCE:
+            return known_form, off
+        return best, error
+
+    def result(
+        self, texts: Mapping[str, Text], error: float, more: Mapping[str, Declaration]
+    ) -> Result:
+        """The answer as ``diff`` gives it."""
+        v.reset()
+        result = Result(
+            {k: t.key for k, t in texts.items()}, {k: t.cost for k, t in texts.items()},
+            self.shapes.assumed, {"points": 3, "max_rel_error": error},
+            {**self.shapes.declarations, **more}, self.program, self.order,
+        )  # fmt: skip
+        by = {k for key in texts for k in key.split(",")}
+        result.kinks = kinks(self.steps, by, result.derivatives.values())
+        return result
+
+
+def directional(
+    expression: str | Program, along: Mapping[str, str],
+    declared: Mapping[str, str | Declaration] | None = None, order: int = 1,
+) -> Result:  # fmt: skip
+    """The derivative in a direction; ``along`` names the direction of each variable that moves.
+
+    ``order`` 2 is the second derivative along the same straight line, v.T @ H @ v, and so on. The
+    result's only key lists the variables. Raises as ``diff`` does.
+
+    Example:
+        >>> directional("x.T @ A @ x", {"x": "v"}, {"A": "matrix symmetric"}).text
+        '2*dot(v, A @ x)'
+    """
+    job = _Job(expression, declared, order)
+    names = _names(list(along), job.shapes)
+    more = {
+        along[k]: Declaration(len(d.dims), d.dims)
+        for k, d in job.shapes.declarations.items() if k in names
+    }  # fmt: skip
+    text: Text | None = None
+    error = 0.0
+    given = job.shapes
+    job.shapes = told_apart(given, names * order)
+    for depth in range(1, order + 1):
+        job.start(text, more)
+        moved, out = v.ZERO, ()
+        for name in names:
+            whole, dims = job.derivative(name)
+            own = job.shapes.declarations[name].dims
+            out = dims[: len(dims) - len(own)]
+            labels = tuple((d, len(out) + i) for i, d in enumerate(own))
+            direction = v.factor(v.base("name", along[name], (), own), labels)
+            moved = v.add(moved, v.contract(v.mul(whole, direction), labels))
+        known = _contracted(job.points, names, along, depth)
+        text, error = job.confirmed(moved, out, known, ",".join(names))
+    assert text is not None
+    if job.shapes is not given:
+        job.shapes = copy(given)
+        job.shapes.declarations = {**given.declarations, **more}
+        moved, out = together(text, job.shapes)
+        again, off = job.confirmed(moved, out, known, ",".join(names))
+        text, error = (again, off) if again.cost <= text.cost else (text, error)
+        job.shapes = given
+    return job.result({",".join(names): text}, error, more)
+
+
+def _contracted(
+    points: Points, names: Sequence[str], along: Mapping[str, str], order: int
+) -> list[tuple[dict, np.ndarray]]:
+    """Points with random directions, and the engine's derivatives contracted with them."""
+    rng = Draws(7)
+    known: list[tuple[dict, Any]] | None = None
+    for path in product(names, repeat=order):
+        found = points.at(path)
+        if known is None:
+            known = [
+                ({**p, **{along[k]: rng.uniform(-1, 1, np.shape(p[k])) for k in names}}, 0.0)
+                for p, _ in found
+            ]
+        kept = []
+        for point, sofar in known:
+            exact = next((e for q, e in found if _equal(point, q)), None)
+            if exact is not None:
+                for name in reversed(path):
+                    exact = np.tensordot(exact, point[along[name]], np.ndim(point[along[name]]))
+                kept.append((point, sofar + exact))
+        known = kept
+    return known or []
+
+
+def _equal(point: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(np.array_equal(point[k], x) for k, x in other.items())
+
+
+def structured(
+    expression: str | Program, wrt: str | Sequence[str] | None = None,
+    declared: Mapping[str, str | Declaration] | None = None, order: int = 1,
+) -> Result:  # fmt: skip
+    """The derivative of a scalar by symmetric matrices as such: G + G.T - diag(G).
+
+    An entry off the diagonal stands for two that move together. Variables that are not declared
+    symmetric get their ordinary derivative. With ``order`` 2 each of them twice. Raises as ``diff``
+    does; E0907 where none is symmetric.
+
+    Example:
+        >>> structured("logdet(S)", "S", {"S": "matrix:n,n spd"}).text
+        '2*inv(S) - eye(n)*inv(S)'
+    """
+    job = _Job(expression, declared, order)
+    names = _names(wrt, job.shapes)
+    declarations = job.shapes.declarations
+    if not any("symmetric" in declarations[k].traits for k in names):
+        raise ValueFault(
+            "E0907", "--structured: no variable is declared symmetric",
+            help=f'declare it: --{names[0]} "matrix:n,n symmetric"',
+        )  # fmt: skip
+    texts: dict[str, Text] = {}
+    error = 0.0
+    for name in names:
+        own = len(declarations[name].dims)
+        symmetric = "symmetric" in declarations[name].traits
+        job.start()
+        for depth in range(1, order + 1):
+            if depth > 1:
+                job.start(texts[name])
+            t, dims = job.derivative(name)
+            known = job.points.at((name,) * depth)
+            if symmetric:
+                if len(dims) != own * depth:
+                    raise no_closed_form("a structured derivative of more than a scalar")
+                known = [(p, _folded(g, depth)) for p, g in known]
+                texts[name], off = _both(job, t, dims, known, name)
+            else:
+                texts[name], off = job.confirmed(t, dims, known, name)
+        error = max(error, off)
+    return job.result(texts, error, {})
+
+
+def _both(
+    job: _Job, t: v.Tensor, dims: Sequence[str], known: Sequence[tuple[dict, np.ndarray]], name: str
+) -> tuple[Text, float]:
+    """A derivative by a symmetric matrix, its last two labels, as of a symmetric one."""
+    k = len(dims) - 2
+    a, b = (dims[k], k), (dims[k + 1], k + 1)
+    turned = v.relabel(t, {a: b, b: a})
+    if not t.terms:
+        return job.confirmed(t, dims, known, name)
+    on_diagonal = v.distribute(v.delta(a, b), t if k else v.as_factor(t))
+    if k:
+        return job.confirmed(
+            v.add(t, turned, v.scale(on_diagonal, -1)), dims, known, name
+        )  # fmt: skip
+    even = all(np.allclose(g, g.T, 1e-12, 1e-12) for _, g in job.points.at((name,)))
+    twice = v.scale(t, 2) if even or t == turned else v.add(t, turned)
+    return job.textbook(twice, on_diagonal, dims, known, name)
+
+
+def _folded(g: np.ndarray, depth: int) -> np.ndarray:
+    """A derivative with both entries of every pair added, for each pair of its axes."""
+    eye = np.eye(g.shape[-1])
+    for i in range(depth):
+        pair = (2 * i, 2 * i + 1)
+        moved = np.moveaxis(g, pair, (-2, -1))
+        moved = moved + np.swapaxes(moved, -1, -2) - moved * eye
+        g = np.moveaxis(moved, (-2, -1), pair)
+    return g

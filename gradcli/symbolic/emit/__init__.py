@@ -1,0 +1,1 @@
+"""From index notation back to the language."""

@@ -1,0 +1,230 @@
+"""Sums of matrix products: equal scalars, first factors and last factors are taken out.
+
+``A.T @ x + A @ x`` is ``(A + A.T) @ x``. A step is taken only where the text gets shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit.like_terms import (
+    Piece,
+    content,
+    in_all,
+    like_terms,
+    shared,
+    total,
+    without,
+)
+from gradcli.symbolic.emit.sums import Text
+
+
+def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
+    """The sum as one term, where all its terms have a factor in common entry by entry."""
+    if any(len(p.chain) != 1 for p in pieces):
+        return None
+    if sum(_is_product(p.chain[0].node) for p in pieces) < len(pieces) - 1:
+        return None  # at most one of them is the factor itself
+    split = [_entries(p.chain[0]) for p in pieces]
+    tops = in_all([above for above, _ in split])
+    below = in_all([under for _, under in split])
+    if not tops:
+        return None
+    rest = []
+    for p, (above, under) in zip(pieces, split, strict=True):
+        left, right = without(above, tops), without(under, below)
+        chain: tuple[Text, ...] = ()
+        if left or right:
+            whole = w.joined(left) if left else w.numeral(1)
+            chain = (w.binary("/", whole, w.joined(right)) if right else whole,)
+        rest.append(Piece(p.c, p.tops, p.below, chain, 2))
+    rest = _numbers_added(like_terms(rest))
+    c, over, under, rest = shared(rest)
+    found = w.joined([*tops, total(rest)])
+    if below:
+        found = w.binary("/", found, w.joined(below))
+    cover = max(p.cover for p in pieces)
+    return [Piece(c, over, under, (found,), cover)]
+
+
+def _is_product(node: w.n.Expr) -> bool:
+    return isinstance(node, w.n.Binary) and node.op in ("*", "/")
+
+
+def _numbers_added(pieces: list[Piece]) -> list[Piece]:
+    """The terms with plain numbers added to one that stands in a sum: 1 + (1 - u) as 2 - u."""
+    plain = [p for p in pieces if not (p.tops or p.below or p.chain)]
+    for p in pieces if plain else ():
+        if p.tops or p.below or len(p.chain) != 1:
+            continue
+        terms: list[tuple[int, w.n.Expr]] = []
+        node = p.chain[0].node
+        while isinstance(node, w.n.Binary) and node.op in ("+", "-"):
+            terms.insert(0, (1 if node.op == "+" else -1, node.right))
+            node = node.left
+        terms.insert(0, (1, node))
+        numbers = [x for x in terms if isinstance(x[1], w.n.Number)]
+        if len(terms) < 2 or len(numbers) != 1 or numbers[0][1].value.__class__ is not int:
+            continue
+        own = p.c * numbers[0][0] * numbers[0][1].value
+        rest = [
+            Piece(p.c * sign, [], [], (Text(x, w.operations(x)),), 2)
+            for sign, x in terms if not isinstance(x, w.n.Number)
+        ]  # fmt: skip
+        whole = own + sum(q.c for q in plain)
+        found = [q for q in pieces if q is not p and q not in plain]
+        return [*found, *rest, *([Piece(whole, [], [], (), 2)] if whole else [])]
+    return [*(p for p in pieces if p not in plain), *plain]
+
+
+def outers_merged(
+    pieces: Sequence[Piece], gathered: Callable[[Sequence[Piece]], Text]
+) -> list[Piece] | None:
+    """The terms with outer products of one side as one; None where there are no two such."""
+    if sum(_sides(p) is not None for p in pieces) < 2:
+        return None
+    changed = False
+    found = list(pieces)
+    for side in (1, 0):
+        groups: dict[str, list[tuple[Piece, tuple[Text, Text]]]] = {}
+        for p in found:
+            both = _sides(p)
+            if both is not None:
+                groups.setdefault(both[side].key, []).append((p, both))
+        for group in groups.values():
+            if len(group) < 2:
+                continue
+            changed = True
+            members = [p for p, _ in group]
+            inner = [Piece(p.c, p.tops, p.below, (both[1 - side],), 2) for p, both in group]
+            c, tops, below, inner = shared(inner)
+            ends = [group[0][1][side], gathered(inner)]
+            whole = w.called("outer", *(ends if side == 0 else ends[::-1]))
+            place = found.index(members[0])
+            found = [p for p in found if p not in members]
+            found.insert(place, Piece(c, tops, below, (whole,), members[0].cover))
+    return found if changed else None
+
+
+def _sides(p: Piece) -> tuple[Text, Text] | None:
+    """u and v where a term is outer(u, v)."""
+    node = p.chain[0].node if len(p.chain) == 1 else None
+    if not isinstance(node, w.n.Call) or not isinstance(node.func, w.n.Name):
+        return None
+    if node.func.id != "outer":
+        return None
+    left, right = node.args
+    cost = w.operations(left)
+    return Text(left, cost), Text(right, p.chain[0].cost - cost - 1)
+
+
+def _entries(x: Text) -> tuple[list[Text], list[Text]]:
+    """The factors of a product entry by entry, above and below the line."""
+    above: list[w.n.Expr] = []
+    under: list[w.n.Expr] = []
+    node = x.node
+    while isinstance(node, w.n.Binary) and node.op in ("*", "/"):
+        (above if node.op == "*" else under).append(node.right)
+        node = node.left
+    if not w.n.same(node, w.n.Number(1, "1")):
+        above.append(node)
+    return [[Text(one, w.operations(one)) for one in reversed(part)] for part in (above, under)]
+
+
+def gathered(pieces: Sequence[Piece]) -> Text:
+    """The sum, as short as taking out common factors makes it."""
+    pieces = like_terms(pieces)
+    plain = total(pieces)
+    if len(pieces) < 2 or len(pieces) > 40:
+        return plain
+    best = plain
+    others = (_merged(pieces), outers_merged(pieces, gathered), entries_shared(pieces))
+    for terms in (pieces, *(x for x in others if x is not None)):
+        for unfolded in (False, True) if any(p.apart for p in terms) else (False,):
+            known = plain if terms is pieces and not unfolded else None
+            candidate = _factored([_copy(p, unfolded) for p in terms], known)
+            if candidate.cost < best.cost:
+                best = candidate
+    return best
+
+
+def _merged(pieces: Sequence[Piece]) -> list[Piece] | None:
+    """The terms with those of one matrix as one: ``(1 - a/b)*eye(n)``. None where all differ."""
+    if len({tuple(t.cost for t in p.chain) for p in pieces}) == len(pieces):
+        return None
+    groups: dict[tuple, list[Piece]] = {}
+    for p in pieces:
+        groups.setdefault((p.cover, *(t.key for t in p.chain)), []).append(p)
+    if len(groups) == len(pieces):
+        return None
+    found = []
+    for group in groups.values():
+        if len(group) < 2 or not group[0].chain:
+            found += group
+            continue
+        c, tops, below, rest = shared(group)
+        for p in rest:
+            p.chain = ()
+        whole = Piece(c, [*tops, total(rest)], below, group[0].chain, group[0].cover)
+        whole.apart = group[0].apart
+        found.append(whole)
+    return found
+
+
+def _copy(p: Piece, unfolded: bool) -> Piece:
+    chain = p.apart if unfolded and p.apart else p.chain
+    return Piece(p.c, p.tops, p.below, chain, p.cover)
+
+
+def _factored(pieces: list[Piece], plain: Text | None = None) -> Text:
+    """Join groups of terms with a common last or first factor until there is none.
+
+    ``plain`` is the sum as it stands, where that is known.
+    """
+    while sum(len(p.chain) > 1 for p in pieces) > 1:
+        for last in (True, False):
+            groups: dict[tuple, list[Piece]] = {}
+            for p in pieces:
+                if len(p.chain) > 1:
+                    end = p.chain[-1] if last else p.chain[0]
+                    groups.setdefault((end.key, p.scalars()), []).append(p)
+            group = next((g for g in groups.values() if len(g) > 1), None)
+            if group is not None:
+                joined = _joined(group, last)
+                place = pieces.index(group[0])
+                pieces = [p for p in pieces if p not in group]
+                pieces.insert(place, joined)
+                plain = None
+                break
+        else:
+            break
+    plain = plain or total(pieces)
+    shared = _scalars_shared(pieces) if len(pieces) > 1 else None
+    return plain if shared is None or shared.cost >= plain.cost else shared
+
+
+def _scalars_shared(pieces: Sequence[Piece]) -> Text | None:
+    """The sum with the number and the scalars that all terms share taken out."""
+    c, tops, below, rest = shared(pieces)
+    if not tops and not below and c.denominator == 1 and abs(c.numerator) == 1:
+        return None
+    return w.scaled(c, [*tops, total(rest)], below)
+
+
+def _joined(group: list[Piece], last: bool) -> Piece:
+    """Terms with one last (or first) factor as one: their other factors summed."""
+    end: list[Text] = []
+    chains = [p.chain for p in group]
+    while all(len(c) > 1 for c in chains):
+        keys = {(c[-1] if last else c[0]).key for c in chains}
+        if len(keys) > 1:
+            break
+        end.append(chains[0][-1] if last else chains[0][0])
+        chains = [c[:-1] if last else c[1:] for c in chains]
+    c = content([p.c for p in group])
+    inner = [Piece(p.c / c, (), (), chain, 2) for p, chain in zip(group, chains, strict=True)]
+    inner.sort(key=lambda p: (p.c.numerator < 0, p.text().cost))
+    whole = gathered(inner)
+    chain = (whole, *reversed(end)) if last else (*end, whole)
+    return Piece(c, group[0].tops, group[0].below, chain, 2)

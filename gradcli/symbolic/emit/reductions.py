@@ -1,0 +1,172 @@
+"""Reductions as they are written: extremes, norms and spreads by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit.like_terms import Piece
+from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.unsupported import no_closed_form
+
+
+def reached(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text | None:
+    """``u == amax(u)``, with one text for u: only so are both the same to the last bit."""
+    for whole, most in (b.args, b.args[::-1]):
+        terms = list(most.terms.items())
+        if len(terms) != 1 or len(terms[0][0]) != 1 or terms[0][1] != 1:
+            continue
+        r, idx, _ = terms[0][0][0]
+        gone = [x for x in labels if x not in idx]
+        if r.kind != "reduce" or not gone:
+            continue
+        own = [x for x in r.args[0].free() if x[1] >= len(r.dims)]
+        names = {(d, i): x for (i, d), x in zip(enumerate(r.dims), idx, strict=True)}
+        if len(own) != len(gone) or v.relabel(
+            r.args[0], names | dict(zip(own, gone, strict=True))
+        ) != v.add(whole):
+            continue
+        u = writer.sum(whole, labels, True)
+        if len(gone) == len(labels):
+            size = w.inside(u, "abs") if r.name == "amax" else None
+            most_text = (
+                w.called(r.name, u) if size is None
+                else w.called("norm", size, w.name("inf"))
+            )  # fmt: skip
+        else:
+            axis = w.numeral(labels.index(gone[0]))
+            keep = [Text(w.n.Literal(True), 0)] if axis.key == "1" else []
+            most_text = w.called(r.name, u, axis, *keep)
+        return w.compared("==", u, most_text)
+    return None
+
+
+def reduction(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+    """``amax(A, 1)``; of sizes alone, a norm."""
+    (body,) = b.args
+    gone = tuple(x for x in body.free() if x[1] >= len(labels))
+    if labels and len(gone) > 1:
+        raise no_closed_form("a reduction over several dimensions, with one that stays")
+    options = []
+    for front in (True, False):
+        order = (*labels, *gone) if front else (*gone, *labels)
+        if not labels:
+            order = gone if front else gone[::-1]
+        inner = writer.sum(body, order, True)
+        last = w.numeral(len(labels) if front else 0)
+        size = w.inside(inner, "abs") if b.name == "amax" else None
+        if size is not None and not labels:
+            options.append(w.called("norm", size, w.name("inf")))
+        else:
+            options.append(w.called(b.name, inner, *([last] if labels else [])))
+    return min(options, key=lambda t: t.cost)
+
+
+def row_length(writer: Any, b: v.Base, e: Fraction) -> Text | None:
+    """``norm(A, 2, 1)`` for the root of ``sum(A**2, 1)``, ``std(A, 1)`` of ``var(A, 1)``."""
+    node = writer.written[b.serial].node
+    if e.denominator != 2 or len(b.dims) != 1 or not isinstance(node, w.n.Call):
+        return None
+    if w.n.same(node.func, w.n.Name("var")) and len(node.args) == 2:
+        return Text(w.n.Call(w.n.Name("std"), node.args, ()), writer.written[b.serial].cost)
+    if not w.n.same(node.func, w.n.Name("sum")) or len(node.args) != 2:
+        return None
+    inner = node.args[0]
+    if not isinstance(inner, w.n.Binary) or inner.op != "**":
+        return None
+    if not w.n.same(inner.right, w.numeral(2).node):
+        return None
+    call = w.n.Call(w.n.Name("norm"), (inner.left, w.numeral(2).node, node.args[1]), ())
+    return Text(call, writer.written[b.serial].cost - 1)
+
+
+def row_spread(writer: Any, p: Piece) -> Piece:
+    """``sum((A - mean(A, 0))**2, 0)/(n - 1)`` as ``var(A, 0)``; what else it is stays."""
+    node = p.chain[0].node if len(p.chain) == 1 else None
+    if not isinstance(node, w.n.Call) or not w.n.same(node.func, w.n.Name("sum")):
+        return p
+    dims = writer.sums.get(p.chain[0].key)
+    inner = node.args[0]
+    if dims is None or len(dims) != 1 or len(node.args) != 2 or node.keywords:
+        return p
+    if not isinstance(inner, w.n.Binary) or not w.n.same(inner.right, w.numeral(2).node):
+        return p
+    less, count, below, c = inner.left, writer.dimension(dims[0]), list(p.below), p.c
+    one = w.numeral(1).node
+    if isinstance(count.node, w.n.Number):
+        c *= count.node.value - 1
+        if c.denominator == p.c.denominator:
+            return p
+    else:
+        fewer = w.n.Binary("-", count.node, one)
+        place = next((i for i, t in enumerate(below) if w.n.same(t.node, fewer)), None)
+        if place is None:
+            return p
+        del below[place]
+    if inner.op != "**" or not isinstance(less, w.n.Binary) or less.op != "-":
+        return p
+    keep = (w.n.Literal(True),) if w.n.same(node.args[1], one) else ()
+    mean = w.n.Call(w.n.Name("mean"), (less.left, node.args[1], *keep), ())
+    if not w.n.same(less.right, mean):
+        return p
+    own = (p.chain[0].cost - 4) // 2  # sum, minus, mean and a square; A stands twice
+    named = w.n.Call(w.n.Name("var"), (less.left, node.args[1]), ())
+    return Piece(c, p.tops, below, (Text(named, own + 1),), p.cover)
+
+
+def spread(writer: Any, m: Sequence[Any]) -> list[tuple[Any, tuple, Fraction]]:
+    """The factors, the length of ``x - mean(x)`` over the root of n - 1 as ``std(x)``."""
+    factors = list(m)
+    for f in m:
+        b, idx, e = f
+        square = None if isinstance(b, Text) or idx else writer.squares.get(b.serial)
+        x = None if square is None else w.less_its_mean(square)
+        if x is None:
+            continue
+        ((inner, _),) = b.args[0].terms.items()
+        count = v.UNIT
+        for label in v.bound_of(inner):
+            count = v.mul(count, v.size(label[0]))
+        ((less, c),) = v.as_factor(v.add(count, v.number(-1))).terms.items()
+        if len(less) == 1 and c == 1:
+            one = less[0][0]
+        elif not less and c > 1:
+            one = v.base("number", int(c))
+        else:
+            continue
+        have = next((g for g in factors if g[0] is one), (one, (), Fraction(0)))
+        left = have[2] + e
+        if left and (left.denominator != 1 or e.denominator == 1):
+            continue
+        factors = [g for g in factors if g is not f and g is not have]
+        if one.serial not in writer.written:
+            writer.written[one.serial] = writer.base(one)
+        word, power = ("var", e) if e.denominator == 1 else ("std", 2 * e)
+        factors += [(w.called(word, x), (), power), *([(one, (), left)] if left else [])]
+    return factors
+
+
+def logsumexp(writer: Any, t: v.Tensor, labels: tuple[v.Label, ...]) -> Text | None:
+    """``logsumexp(u)`` where t is a sum over exponentials."""
+    if len(t.terms) != 1:
+        return None
+    ((m, c),) = t.terms.items()
+    if len(m) == 1 and m[0][0].kind == "sum" and not labels:
+        ((m, d),) = list(m[0][0].args[0].terms.items())[:1]
+        if len(t.terms) != 1 or d != 1:
+            return None
+    if len(m) != 1 or c != 1 or m[0][2] != 1:
+        return None
+    b, idx, _ = m[0]
+    if b.kind != "call" or b.name != "exp" or len(set(idx)) != len(idx):
+        return None
+    gone = [i for i, x in enumerate(idx) if x[1] < 0]
+    if [x for x in idx if x[1] >= 0] != list(labels) or not gone:
+        return None
+    inner = writer.sum(b.args[0], tuple((d, i) for i, d in enumerate(b.dims)), True)
+    if not labels:
+        return w.called("logsumexp", inner)
+    return w.called("logsumexp", inner, w.numeral(gone[0])) if len(gone) == 1 else None

@@ -1,0 +1,418 @@
+"""From index notation back to the language: every base once, in the order in which they came.
+
+A base is written when all that it is made of has been written, so no recursion is needed however
+deep the expression is. A term becomes scalars in front of a matrix product (``contraction``), a sum
+of terms is factored where that is shorter (``collect``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from gradcli.ops.errors import Fault
+from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit.collect import gathered
+from gradcli.symbolic.emit.comparisons import SIGNS, choice, comparison, outer_first, smaller
+from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
+from gradcli.symbolic.emit.joined_axes import unjoined
+from gradcli.symbolic.emit.like_terms import Piece
+from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
+from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
+from gradcli.symbolic.emit.stacks import stacked
+from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.terms import (
+    above_and_below,
+    averaged,
+    column,
+    diagonal_piece,
+    lettered,
+    multiplied,
+    on_diagonal,
+    outer_piece,
+    powers_merged,
+    vector_piece,
+)
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.unsupported import no_closed_form
+
+_PLAIN = (None, Fraction(1))
+_SHARES = {
+    "softmax": ("softmax", False), "softmax0": ("softmax", True),
+    "log_softmax": ("log_softmax", False), "log_softmax0": ("log_softmax", True),
+}  # fmt: skip
+"""Bases over a row or a column (True), and how they are called."""
+
+
+def write(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> Text:
+    """The text of a tensor over labels 0, 1, ... of these dimensions.
+
+    ``sizes`` replaces dimensions by numbers. Raises a fault (E0701) for what cannot be said.
+    """
+    return Writer(sizes or {}).tensor(t, tuple((d, i) for i, d in enumerate(dims)), True)
+
+
+class Writer:
+    """Writes tensors; remembers the bases that it has written."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.sizes = sizes
+        self.sums_written: dict[tuple, Text] = {}
+        self.written: dict[int, Text] = {}
+        self.inside = 0  # in how many bases: what stands in them is used further
+        self.sums: dict[str, tuple[str, ...]] = {}  # texts that are sums: over which dimensions
+        self.squares: dict[int, Text] = {}  # of sums over squares u**2: u
+        self.positive: set[str] = set()  # variables that are declared positive
+        self.symmetric: set[str] = set()  # texts that are symmetric matrices
+        self.powers: dict[int, tuple[Text, Fraction]] = {}  # of sums over u**p: u and p
+
+    def tensor(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """A tensor over these labels; ``full`` where it must have their shape by itself."""
+        self.bases(t)
+        found = self.sum(t, labels, full)
+        if len(labels) == 2:
+            try:
+                other = w.transposed(self.sum(t, labels[::-1], True))
+            except Exception:  # only the other way round can be said
+                return found
+            if other.cost < found.cost:
+                return other
+        return found
+
+    def bases(self, t: v.Tensor) -> None:
+        """Write the bases that a tensor is made of."""
+        for b in needed(t):
+            if b.serial not in self.written:
+                self.inside += 1
+                self.written[b.serial] = self.base(b)
+                self.inside -= 1
+
+    def dimension(self, d: str) -> Text:
+        """A dimension as a number or a name."""
+        return size_text(self.resized(d))
+
+    def resized(self, d: str) -> str:
+        """A dimension with the numbers that replace it."""
+        return str(self.sizes[d]) if d in self.sizes else d
+
+    # -- bases -----------------------------------------------------------------------------------
+
+    def base(self, b: v.Base) -> Text:
+        """A base on its own axes."""
+        if b.kind in ("name", "constant"):
+            if "positive" in b.traits:
+                self.positive.add(b.name)
+            return w.name(b.name)
+        if b.kind == "number":
+            return w.numeral(b.name)
+        if b.kind == "size":
+            return self.dimension(b.name)
+        if b.kind == "delta":
+            return w.called("eye", self.dimension(b.dims[0]))
+        if b.kind in KINDS:
+            return alone(b, self.resized)
+        labels = tuple((d, i) for i, d in enumerate(b.dims))
+        if b.kind == "sum":
+            return self.sum_base(b, labels)
+        if b.kind == "reduce":
+            return reduction(self, b, labels)
+        if b.kind == "matrix":
+            inner = self.sum(b.args[0], tuple(b.args[0].free()), True)
+            if b.name == "logabsdet":
+                return w.called("log", w.called("abs", w.called("det", inner)))
+            return w.called(b.name, inner) if b.name != "detsign" else w.called(
+                "sign", w.called("det", inner)
+            )  # fmt: skip
+        if b.name in SIGNS:
+            return comparison(self, b, labels)
+        args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
+        if b.name in _SHARES:
+            name, first = _SHARES[b.name]
+            dim = 0 if first else len(labels) - 1
+            return w.called(name, *args, *([w.numeral(dim)] if len(labels) > 1 else []))
+        if b.name == "pow":
+            return w.binary("**", *args)
+        if b.name == "where":
+            return w.called("where", args[0], args[1], w.numeral(0 if b.args[1].number() else 1))
+        if b.name == "log":
+            found = logsumexp(self, b.args[0], labels)
+            if found is not None:
+                return found
+        if b.name == "minimum":
+            return smaller(args)
+        return w.called("max" if b.name == "maximum" else b.name, *args)
+
+    def argument(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """An argument of a call; ``full`` where it may not be shorter than the labels."""
+        return self.sum(t, labels, full or (len(labels) > 2 and bool(t.free())))
+
+    def sum_base(self, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
+        """A sum that is a base: a matrix product where its only term is one, else term by term."""
+        body = b.args[0]
+        if not labels and len(body.terms) == 1:
+            ((m, c),) = body.terms.items()
+            if any(idx for _, idx, _ in m) and c == 1:
+                try:
+                    graph, number, tops, below = self.graph(m)
+                    found = graph.fold() if number == 1 else None
+                except Fault:  # no matrix product: by letters
+                    return self.tensor(body, (), True)
+                if found is not None and not tops and not below:
+                    if graph.square is not None:
+                        self.squares[b.serial] = graph.square
+                    elif graph.power is not None:
+                        self.powers[b.serial] = graph.power
+                    return found
+        return self.tensor(body, labels, True)
+
+    # -- factors ---------------------------------------------------------------------------------
+
+    def raised(self, b: v.Base, e: Fraction) -> tuple[Text, Fraction]:
+        """A base to a power as (text, exponent left): exp takes it inside, a root is a norm."""
+        if b.kind == "call" and b.name == "exp" and e != 1:
+            labels = tuple((d, i) for i, d in enumerate(b.dims))
+            return w.called("exp", self.sum(v.scale(b.args[0], e), labels, True)), Fraction(1)
+        u, p = self.powers.get(b.serial, _PLAIN)
+        if u is not None and e.denominator > 1 and (e * p).denominator == 1:
+            inner = w.inside(u, "abs")
+            signless = isinstance(u.node, w.n.Name) and u.node.id in self.positive
+            if inner is not None or signless or (p.denominator == 1 and not p.numerator % 2):
+                size = w.numeral(p.numerator if p.denominator == 1 else float(p))
+                return w.called("norm", inner or u, size), e * p
+        rows = row_length(self, b, e)
+        if rows is not None:
+            return rows, 2 * e
+        square = self.squares.get(b.serial)
+        if square is not None and (e.denominator == 2 or (e.denominator == 1 and square.cost)):
+            length = w.called("norm", square)
+            if e == 1:
+                ((m, _),) = b.args[0].terms.items()
+                dims = tuple(x[0] for x in sorted(v.bound_of(m)))
+                self.sums[w.raised(length, Fraction(2)).key] = dims
+            return length, 2 * e
+        return self.written[b.serial], e
+
+    def operands(self, factors: Sequence[tuple]) -> list[Operand]:
+        """The factors of a product as texts, entries and slices written into what they meet."""
+        found = []
+        for b, idx, e in factors:
+            if (
+                not isinstance(b, Text)
+                and b.kind == "entry"
+                and b.dims == ("1",)
+                and idx[0][1] >= 0
+            ):
+                continue  # there is no other entry
+            text, exponent = (b, e) if isinstance(b, Text) else self.raised(b, e)
+            found.append(Operand(text, exponent, idx, None if isinstance(b, Text) else b))
+        if any(f.kind in ("entry", "slice") for f in found):
+            return absorbed(found, self.resized)
+        return found
+
+    def graph(
+        self, m: v.Monomial, ends: tuple[v.Label, ...] = ()
+    ) -> tuple[Graph, Fraction, list[Text], list[Text]]:
+        """The indexed factors of a product as a graph, a number, scalars above and below the line.
+
+        ``ends`` are the labels of a delta that the product stands beside.
+        """
+        graph = Graph(self.sums)
+        scalars: list[tuple[Text, Fraction]] = []
+        factors, number = self.prepared(m)
+        for f in self.operands(on_diagonal(self, factors, ends) if ends else factors):
+            idx, exponent = f.idx, f.exponent
+            if not idx:
+                scalars.append((f.text, exponent))
+            elif len(idx) == 1:
+                graph.hang(idx[0], Vector((f.text,), exponent))
+            elif len(idx) == 2:
+                if isinstance(f.text, Acting):
+                    both = (f.text, Acting(f.text.b, True, self.resized))
+                else:
+                    symmetric = (
+                        f.text.key in self.symmetric if f.base is None
+                        else "symmetric" in f.base.traits
+                    )  # fmt: skip
+                    both = atom(f.text, symmetric, exponent)
+                    if symmetric:
+                        self.symmetric.add(both[0].key)
+                graph.matrices.append(Matrix(idx[0], idx[1], (both,)))
+            else:
+                raise no_closed_form("a tensor of more than two dimensions")
+        return graph, number, *above_and_below(scalars)
+
+    def prepared(self, m: v.Monomial) -> tuple[list[tuple[Any, tuple, Fraction]], Fraction]:
+        """The factors, with those taken together that are written as one, and a number."""
+        factors = list(m)
+        if any(b.kind == "join" for b, _, _ in m):
+            factors = unjoined(self, factors)
+        merged, number = powers_merged(self, factors)
+        return spread(self, merged), number
+
+    # -- terms -----------------------------------------------------------------------------------
+
+    def piece(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
+        """A term as scalars and a matrix product, and which of the labels it covers."""
+        if len(labels) > 2:
+            return lettered(self, m, c, labels)
+        try:
+            found = averaged(self, self.folded(m, c, labels))
+            return row_spread(self, found) if len(labels) == 1 else found
+        except Fault:
+            return lettered(self, m, c, labels)
+
+    def folded(self, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...]) -> Piece:
+        """A term as scalars and a matrix product. Raises a fault where it is none."""
+        deltas = [f for f in m if f[0].kind == "delta"]
+        ends = deltas[0][1] if deltas else ()
+        rest = tuple(f for f in m if f[0].kind != "delta")
+        graph, number, tops, below = self.graph(rest, ends)
+        c *= number
+        if not labels:
+            if graph.matrices or graph.vectors:
+                raise no_closed_form("a sum over products that is no matrix product")
+            return Piece(c, tops, below, (), 0)
+        graph.fold()
+        vectors = [graph.vectors.get(x, []) for x in labels]
+        if len(labels) == 1:
+            return vector_piece(self, c, tops, below, vectors[0])
+        if deltas:
+            return diagonal_piece(self, c, tops, below, vectors, graph, labels)
+        matrix = graph.matrices[0].towards(labels[0]) if graph.matrices else None
+        left, right = vectors
+        columns = [Vector((column(self, x.text()),), x.exponent) for x in left]
+        if matrix is None:
+            if left and not right:
+                ones = Vector((w.called("ones", self.dimension(labels[1][0])),))
+                if labels[1][0] == "1":
+                    return Piece(c, tops, below, (elementwise(columns),), 2)
+                found = Piece(c, tops, below, (elementwise(columns),), 1)
+                found.whole = outer_piece(self, c, tops, below, left, [ones])
+                return found
+            if not left:
+                return Piece(c, tops, below, (elementwise(right),), 1) if right else Piece(
+                    c, tops, below, (), 0
+                )  # fmt: skip
+            return outer_piece(self, c, tops, below, left, right)
+        chain = matrix.texts()
+        if left and right and len(chain) == 1 and isinstance(chain[0], Acting):
+            masked = chain[0].mask(w.called("outer", elementwise(left), elementwise(right)))
+            if masked is not None:
+                return Piece(c, tops, below, (masked,), 2)
+        entries = reciprocal(chain)
+        if left:
+            every = elementwise([entries, *columns, *right])
+            if right:
+                outer = w.called("outer", elementwise(left), elementwise(right))
+                every = min(elementwise([entries, Vector((outer,))]), every, key=lambda x: x.cost)
+            ends = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
+            plain = w.joined([x for x in (ends[0], *chain, ends[1]) if x is not None], "@")
+            if every.cost < plain.cost or (right and len(chain) == 1):
+                found = Piece(c, tops, below, (every,), 2)
+                if len(chain) > 1 and not right:
+                    found.apart = (elementwise([Vector(chain[:1]), *columns]), *chain[1:])
+                return found
+        if left:
+            chain = (w.called("diag", elementwise(left)), *chain)
+        if right and not left:
+            if entries.exponent < 0:
+                return Piece(c, tops, below, (elementwise([*right, entries]),), 2)
+            whole = w.joined(chain, "@")
+            if all(x.exponent < 0 for x in right):  # over a row: entry by entry, as over a number
+                rows = [w.raised(x.text(), -x.exponent) for x in right]
+                return Piece(c, tops, [*below, *rows], chain, 2)
+            found = Piece(c, tops, below, (w.binary("*", whole, elementwise(right)),), 2)
+            if len(chain) > 1:
+                found.apart = (*chain[:-1], elementwise([Vector(chain[-1:]), *right]))
+            return found
+        if right:
+            chain = (*chain, w.called("diag", elementwise(right)))
+        return Piece(c, tops, below, chain, 2)
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    def sum(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """A sum of terms, choices of one condition joined, common factors of products taken out."""
+        key = (t.key, labels, full, bool(self.inside))
+        found = self.sums_written.get(key)
+        if found is None:
+            found = self.sums_written[key] = self.summed(t, labels, full)
+        return found
+
+    def summed(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """``sum``, worked out: zeros, entries side by side as a stack, or term by term."""
+        if not t.terms:
+            if not labels or not full:
+                return w.numeral(0)
+            return w.called("zeros", *(self.dimension(x[0]) for x in labels))
+        if labels and any(f[0].kind == "entry" for m in t.terms for f in m):
+            entries = stacked(self, t, labels)
+            if entries is not None:
+                return entries
+        return self.plainly(t, labels, full)
+
+    def plainly(self, t: v.Tensor, labels: tuple[v.Label, ...], full: bool) -> Text:
+        """A sum of terms, term by term."""
+        plain: dict[v.Monomial, Fraction] = {}
+        choices: dict[Any, list[dict]] = {}
+        ordered = t.sorted()
+        first = outer_first([
+            [f for f in m if self.chooses(f, labels, m)] for m, _ in ordered
+        ])  # fmt: skip
+        for (m, c), found in zip(ordered, first, strict=True):
+            if found is None:
+                plain[m] = c
+                continue
+            rest = tuple(f for f in m if f is not found)
+            sides = choices.setdefault((found[0].args[0], found[1]), [{}, {}])
+            sides[0 if found[0].args[1].number() else 1][rest] = c
+        pieces = [self.piece(m, c, labels) for m, c in plain.items()]
+        inside = {}
+        for p, (m, c) in zip(pieces, plain.items(), strict=True):
+            inside[p] = multiplied(self, p, m, c)
+        if len(plain) == 1 and not choices:
+            pieces = [*inside.values()]
+        for (condition, idx), sides in choices.items():
+            own = tuple((d, i) for i, d in enumerate(x[0] for x in idx))
+            test = self.sum(condition, own, True)
+            whole = full and not idx and bool(labels)
+            texts = [self.sum(v.Tensor(s), labels, whole and bool(s)) for s in sides]
+            chosen = choice(test, *texts, self.positive)
+            pieces.append(
+                Piece(Fraction(1), [], [], (chosen,), 2 if whole or len(idx) == len(labels) else 0)
+            )
+        if pieces and () in plain and any(p.c > 0 for p in pieces[1:]):
+            pieces.append(pieces.pop(0))  # x**2 + 1
+        if full and labels and not any(p.cover == 2 for p in pieces):
+            sides = {p.whole is None for p in pieces if p.cover == 1}
+            if len(sides) < 2:  # a row and a column have the whole shape together
+                best = max(pieces, key=lambda p: p.cover)
+                if best.whole is not None:
+                    pieces[pieces.index(best)] = best.whole
+                else:
+                    self.fill(best, labels)
+        found = gathered(pieces)
+        others = [inside.get(p, p) for p in pieces]
+        if others != pieces:
+            found = min(found, gathered(others), key=lambda x: x.cost)
+        return found
+
+    def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
+        """Whether a factor is a condition's indicator that a where can take over."""
+        return f[0].kind == "call" and f[0].name == "where" and f[1] in ((), labels)
+
+    def fill(self, p: Piece, labels: tuple[v.Label, ...]) -> None:
+        """Give a term the whole shape by ones."""
+        if p.cover == 1:
+            ones = w.called("ones", self.dimension(labels[0][0]))
+            p.chain = (w.called("outer", ones, w.joined(p.chain, "@")),)
+        else:
+            p.tops = [*p.tops, *([w.joined(p.chain, "@")] if p.chain else [])]
+            p.chain = (w.called("ones", *(self.dimension(x[0]) for x in labels)),)
+        p.cover = 2
+
+
+def needed(t: v.Tensor) -> list[v.Base]:
+    """All bases that a tensor is made of, each after those it is made of itself."""
+    return v.bases_of(t)

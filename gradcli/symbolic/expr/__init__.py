@@ -1,0 +1,1 @@
+"""The normal form: symbolic tensors as sums of products in index notation."""

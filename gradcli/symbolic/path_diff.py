@@ -1,0 +1,279 @@
+"""The derivative of a program along the path that values take, checked at them and near them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.language.runtime.run import Limits, Program, prepare
+from gradcli.ops.errors import Fault, ValueFault
+from gradcli.symbolic.closed_form import Result, withheld
+from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.base import decimals
+from gradcli.symbolic.kinks import kinks
+from gradcli.symbolic.program.conditions import Condition
+from gradcli.symbolic.program.path import Tape
+from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
+from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
+from gradcli.symbolic.shapes.inference import Declaration, infer, parse_declaration
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.symmetry import told_apart
+from gradcli.symbolic.trace.trace import derivative, primal
+from gradcli.symbolic.unsupported import no_closed_form
+from gradcli.symbolic.verify import TOLERANCE, double, draw, worst
+
+_SIZES = (3, 4, 2, 5, 6, 7)
+
+
+def diff_program(
+    program: str | Program, wrt: str | Sequence[str] | None = None, *, order: int = 1,
+    declared: Mapping[str, str | Declaration] | None = None,
+    values: Mapping[str, Any] | None = None, of: str | None = None, limits: Limits | None = None,
+) -> Result:  # fmt: skip
+    """The closed form of a program's derivative on the path that ``values`` take.
+
+    program    a text with loops, branches and functions, or a checked Program
+    values     numbers or arrays by variable; without values a variable is as ``declared``, or a
+               scalar, and then the path must not depend on it
+    of         the variable that is the result; else the last expression
+
+    The result's ``conditions`` say for which values it holds. Raises RuntimeFault: E0701 where
+    there is no closed form, E0702 where the check failed, E0703 where values are needed.
+
+    Example:
+        >>> found = diff_program("b = a*2\\nwhile b < 1000:\\n    b = b*2\\nb", values={"a": 1.0})
+        >>> found.text, [str(c) for c in found.conditions]
+        ('1024', ['b < 1000 held 9 times'])
+    """
+    program = prepare(program, "file") if isinstance(program, str) else program
+    work = _Path(program, declared or {}, values or {}, of, limits)
+    return work.run(wrt, order)
+
+
+class _Path:
+    def __init__(
+        self, program: Program, declared: Mapping[str, str | Declaration],
+        values: Mapping[str, Any], of: str | None, limits: Limits | None,
+    ) -> None:  # fmt: skip
+        self.program = up_to_backward(program) if of is None else program
+        self.of = of
+        self.limits = limits
+        self.values = {k: np.asarray(x) for k, x in values.items()}
+        self.declared = {
+            k: d if isinstance(d, Declaration) else parse_declaration(d)
+            for k, d in declared.items()
+        }
+        self.open = [k for k in program.free if k not in self.values]
+        for k in self.open:
+            self.declared.setdefault(k, Declaration(0))
+        for k, x in self.values.items():
+            self.declared[k] = Declaration.of_shape(x.shape)
+        self.fixed = [k for k, x in self.values.items() if x.dtype.kind != "f"]
+        self.rng = np.random.default_rng(20240229)
+        self.unsized = [k for k in self.open if len(self.declared[k].dims) < self.declared[k].rank]
+        self.sizes = self._sizes()
+
+    def _sizes(self, one: bool = False) -> dict[str, int]:
+        """A size for every dimension that has a name; ``one`` for all that have none of their own.
+
+        A symmetric matrix is square.
+        """
+        found: dict[str, int] = {}
+        alone = next(x for x in ("n", "m", "k", "n_") if not self.program.takes(x))
+        for k in self.open:
+            d = self.declared[k]
+            if k in self.unsized:
+                square = "symmetric" in d.traits
+                dims = tuple(alone if one else f"{k}{0 if square else i}" for i in range(d.rank))
+                self.declared[k] = d = Declaration(d.rank, dims, tuple(d.traits))
+            for x in d.dims:
+                size = int(x) if x.isdigit() else _SIZES[len(found) % len(_SIZES)]
+                found.setdefault(x, size)
+        return found
+
+    def point(self, first: bool) -> dict[str, np.ndarray]:
+        """Values for all variables: those given, or near them, and random ones for the others."""
+        near = {}
+        for k, x in self.values.items():
+            if first or k in self.fixed:
+                near[k] = x
+            else:
+                near[k] = x * (1 + 1e-4 * self.rng.uniform(-1, 1, x.shape))
+        return near | draw({k: self.declared[k] for k in self.open}, self.sizes, self.rng)
+
+    def follow(self, point: Mapping[str, Any]) -> tuple[Tape, list[Condition]]:
+        """The path of a point."""
+        with double():
+            return follow(self.program, point, self.of, self.limits, self.fixed)
+
+    def start(self) -> tuple[dict[str, np.ndarray], Tape, list[Condition]]:
+        """The first point and its path; where sizes that nobody gave do not fit, all are one."""
+        point = self.point(True)
+        try:
+            return point, *self.follow(point)
+        except Fault as fault:
+            if fault.code != "E0301" or not self.unsized:
+                raise
+            differing = fault
+        self.sizes = self._sizes(True)
+        point = self.point(True)
+        try:
+            return point, *self.follow(point)
+        except Fault as fault:
+            raise differing if fault.code == "E0301" else fault from None
+
+    def run(self, wrt: str | Sequence[str] | None, order: int) -> Result:
+        """Trace, differentiate, check."""
+        from gradcli.symbolic.closed_form import MOST_ORDER, _key, _paths
+
+        if not 1 <= order <= MOST_ORDER:
+            raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
+        start, tape, conditions = self.start()
+        if conditions and self.open:
+            raise needs_values(self.program, conditions, self.open[0])
+        assert tape.result is not None
+        if not np.all(np.isfinite(np.asarray(as_tensor(tape.result.value).detach().array))):
+            raise no_closed_form("a program whose value is not finite at these values")
+        steps = tape.steps[: tape.result.index + 1]
+        points = [(start, tape), *self._others(conditions)]
+        known = {k: self.declared[k] for k in start if k not in self.fixed}
+        known |= {k: _declared([t.constants[k] for _, t in points]) for k in tape.constants}
+        by = self._names(wrt, [k for k in start if k not in self.fixed])
+        answers: dict[str, Text] = {}
+        error = 0.0
+        with decimals(writes_decimals(self.program.checked)):
+            for path in _paths(by, order, wrt is not None):
+                text, off = self.along(path, steps, tape, known, points)
+                answers[_key(path)] = text
+                error = max(error, off)
+            value = self._value(steps, tape, known)
+        v.reset()
+        result = Result(
+            {k: t.key for k, t in answers.items()}, {k: t.cost for k, t in answers.items()},
+            {k: str(self.declared[k]) for k in self.open},
+            {"points": len(points), "max_rel_error": error}, known, value or self.program, order,
+        )  # fmt: skip
+        result.kinks = kinks(steps, by, result.derivatives.values())
+        result.conditions = list(conditions)
+        result.constants = dict(tape.constants)
+        return result
+
+    def _others(self, conditions: Sequence[Condition]) -> list[tuple[dict, Tape]]:
+        """Two further points that take the same path, where some are found."""
+        want = [(c.text, c.answers) for c in conditions]
+        found = []
+        for _ in range(8):
+            point = self.point(False)
+            try:
+                tape, other = self.follow(point)
+            except Fault:
+                continue
+            if [(c.text, c.answers) for c in other] == want:
+                found.append((point, tape))
+                if len(found) == 2:
+                    break
+        return found
+
+    def _names(self, wrt: str | Sequence[str] | None, known: Sequence[str]) -> list[str]:
+        if wrt is None:
+            chosen = list(known)
+        else:
+            chosen = [x.strip() for x in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
+        if not chosen:
+            raise ValueFault(
+                "E0902", "there is no variable to differentiate by",
+                help="a variable is a name that the program does not set: give it with --a VALUE",
+            )  # fmt: skip
+        for name in chosen:
+            if name not in known:
+                raise ValueFault(
+                    "E0902", f"`{name}` is not a variable of this program",
+                    help=f"its variables: {', '.join(known) or 'none'}",
+                )  # fmt: skip
+        return chosen
+
+    def along(
+        self, path: tuple[str, ...], steps: Sequence[Step], tape: Tape,
+        known: Mapping[str, Declaration], points: Sequence[tuple[dict, Tape]],
+    ) -> tuple[Text, float]:  # fmt: skip
+        """The derivative by one variable after the other."""
+        source = self.program.source
+        text: Text | None = None
+        for depth, name in enumerate(path, 1):
+            v.reset()
+            detached: set[int] = tape.detached
+            if text is not None:
+                again = prepare(text.key)
+                steps, detached, source = steps_of(again.checked), set(), again.source
+            shapes = infer(steps, known, source)
+            shapes.declarations = dict(known) | shapes.declarations
+            shapes = told_apart(shapes, path)
+            options = forms(*derivative(steps, shapes, name, source, detached))
+            exact = [self._exact(point, path[:depth]) for point, _ in points]
+            text, error = self._confirmed(options, points, exact, path[:depth])
+        assert text is not None
+        return text, error
+
+    def _exact(self, point: Mapping[str, Any], path: tuple[str, ...]) -> np.ndarray:
+        """The engine's derivative at a point."""
+        from gradcli import transforms
+
+        given = {k: as_tensor(x) for k, x in point.items()}
+
+        def level(depth: int, values: dict) -> Any:
+            if not depth:
+                done = self.program.run(values, limits=self.limits)
+                return as_tensor(result_of(self.program, done, self.of))
+            name = path[depth - 1]
+            return transforms.jacobian(
+                lambda x: level(depth - 1, {**values, name: x}), values[name], depth < len(path)
+            )
+
+        with double():
+            return np.asarray(level(len(path), given).detach().array)
+
+    def _confirmed(
+        self, options: Sequence[Text], points: Sequence[tuple[dict, Tape]],
+        exact: Sequence[np.ndarray], path: tuple[str, ...],
+    ) -> tuple[Text, float]:  # fmt: skip
+        """The shortest text that agrees with the engine at every point. Raises E0702, E0701."""
+        first: tuple | None = None
+        pairs = [
+            ({**point, **tape.constants}, value)
+            for (point, tape), value in zip(points, exact, strict=True)
+        ]
+        if not all(np.all(np.isfinite(x)) for x in exact):
+            raise no_closed_form("a program whose derivative is not finite at these values")
+        for text in options:
+            off = worst(prepare(text.key), pairs, self.sizes)
+            if off[0] <= TOLERANCE:
+                return text, off[0]
+            first = first or (text, off)
+        assert first is not None
+        raise withheld(first[0], first[1], path)
+
+    def _value(
+        self, steps: Sequence[Step], tape: Tape, known: Mapping[str, Declaration]
+    ) -> Program | None:
+        """The path's value as a program of one line, for printers; None where it is too long."""
+        v.reset()
+        source = self.program.source
+        try:
+            shapes = infer(steps, known, source)
+            shapes.declarations = dict(known) | shapes.declarations
+            return prepare(forms(*primal(steps, shapes))[0].key)
+        except Fault:
+            return None
+
+
+def _declared(arrays: Sequence[np.ndarray]) -> Declaration:
+    """What one constant of a path is at several points: its shape, and whether it is symmetric."""
+    shape = arrays[0].shape
+    found = Declaration.of_shape(shape)
+    if len(shape) == 2 and shape[0] == shape[1] and all(np.array_equal(a, a.T) for a in arrays):
+        return Declaration(found.rank, found.dims, ("symmetric",))
+    return found

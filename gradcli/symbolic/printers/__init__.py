@@ -1,0 +1,1 @@
+"""A closed form for other readers: LaTeX, NumPy, PyTorch, JAX."""

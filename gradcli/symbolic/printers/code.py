@@ -1,0 +1,307 @@
+"""Closed forms as complete functions for NumPy, PyTorch and JAX: value and derivative in one.
+
+Parts that both use are computed once. What a library has no function for becomes a small function
+above; its name begins with an underscore, which no variable of the language does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradcli.language.runtime.run import Program
+from gradcli.language.syntax import printer as p
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.symbolic.emit.slices import size_text
+from gradcli.symbolic.expr.sizes import is_plain, solved
+from gradcli.symbolic.printers.library_names import (
+    HELPERS,
+    INFIX,
+    JAX,
+    MATH,
+    NUMPY,
+    TORCH,
+    Entry,
+    index_text,
+)
+from gradcli.symbolic.program.formula import FREE, Formula
+from gradcli.symbolic.program.steps import Step
+from gradcli.symbolic.shapes.inference import Declaration
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM
+
+TARGETS = {"numpy": ("numpy", "np"), "torch": ("torch", "torch"), "jax": ("jax.numpy", "jnp")}
+SPECIAL = {
+    "numpy": "from scipy import special", "torch": "from torch import special",
+    "jax": "from jax.scipy import special",
+}  # fmt: skip
+TABLES: dict[str, Mapping[str, Entry]] = {"numpy": NUMPY, "torch": TORCH, "jax": JAX}
+LIGHT = frozenset(INFIX) - {"matmul", "dot"} | {"neg", "getitem", "reverse_dims", "mT"}
+"""Operators that may well be written twice."""
+Piece = tuple[str, int]
+
+
+def function_text(
+    target: str, program: Program, derivatives: Mapping[str, str], order: int,
+    declared: Mapping[str, Declaration], title: str,
+) -> str:  # fmt: skip
+    """The source of a module with one function ``f`` of all variables.
+
+    target        "numpy", "torch" or "jax"
+    derivatives   expressions by variable, as ``Result.derivatives`` has them
+
+    Raises ValueFault (E0907) for another target, E0701 for an operator that has no counterpart.
+    """
+    if target not in TARGETS:
+        raise ValueFault(
+            "E0907", f"--code {target}: no such target", help=f"one of {', '.join(TARGETS)}"
+        )
+    formula = Formula([program, *derivatives.values()], declared, light=LIGHT)
+    return _Writer(target, formula, list(derivatives), order, declared, title).text()
+
+
+class _Writer:
+    def __init__(
+        self, target: str, formula: Formula, wrt: Sequence[str], order: int,
+        declared: Mapping[str, Declaration], title: str,
+    ) -> None:  # fmt: skip
+        self.formula = formula
+        self.declared = declared
+        self.title = title
+        self.params = list(declared)
+        self.torch = target == "torch"
+        self.target = target
+        self.table = TABLES[target]
+        taken = {*self.params, *formula.names()}
+        module, alias = TARGETS[target]
+        while alias in taken:
+            alias += "_"
+        self.alias = alias
+        self.imports = [f"import {module}" if alias == module else f"import {module} as {alias}"]
+        self.math = "math"
+        while self.math in taken:
+            self.math += "_"
+        self.uses_math = False
+        self.special = "special"
+        while self.special in taken:
+            self.special += "_"
+        self.uses_special = False
+        self.helpers: dict[str, None] = {}
+        self.pieces: list[Piece] = []
+        self.plain: list[bool] = []
+        taken |= {self.alias, self.math, self.special, "f"}
+        self.results = ["value", *self._result_names(wrt, order)]
+        for i, name in enumerate(self.results):
+            while name in taken:
+                name += "_"
+            self.results[i] = name
+            taken.add(name)
+        self.locals = formula.letters(taken)
+        self.computed: dict[int, str] = {}  # the first result of each step, as a name for it
+        for name, root in zip(self.results, formula.roots, strict=True):
+            if formula.steps[root].op not in FREE:
+                self.computed.setdefault(root, name)
+
+    @staticmethod
+    def _result_names(wrt: Sequence[str], order: int) -> list[str]:
+        if len(wrt) == 1 and order == 1:
+            return ["gradient"]
+        head = "d" if order == 1 else f"d{order}"
+        return [f"{head}_{k.replace(',', '_')}" for k in wrt]
+
+    # -- the module ------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The whole source."""
+        body = self.body()
+        imports = [f"import math as {self.math}".removesuffix(" as math")] if self.uses_math else []
+        lines = [*imports, *([""] if imports else []), *self.imports]
+        if self.uses_special:
+            known_as = "" if self.special == "special" else f" as {self.special}"
+            lines.append(SPECIAL[self.target] + known_as)
+        lines.append("")
+        for name in self.helpers:
+            source = HELPERS["torch" if self.torch else "numpy"][name]
+            lines += ["", *source.replace("NP.", f"{self.alias}.").splitlines(), ""]
+        lines += ["", f"def f({', '.join(self.params)}):", *(f"    {x}".rstrip() for x in body)]
+        return "\n".join(lines) + "\n"
+
+    def body(self) -> list[str]:
+        """The docstring and the statements."""
+        formula = self.formula
+        lines: list[str] = []
+        for i, step in enumerate(formula.steps):
+            piece, plain = self.step(i, step)
+            name = self.locals.get(i) or (None if plain else self.computed.get(i))
+            if name is not None:
+                lines.append(f"{name} = {piece[0]}")
+                piece = (name, p.ATOM)
+            self.pieces.append(piece)
+            self.plain.append(plain)
+        for name, root in zip(self.results, formula.roots, strict=True):
+            if self.pieces[root][0] != name:
+                lines.append(f"{name} = {self.full(root)}")
+        sizes = [f"{d} = {where}" for d, where in self.sizes() if self.mentions(d)]
+        return [*self.docstring(), *sizes, *lines, f"return {', '.join(self.results)}"]
+
+    def full(self, root: int) -> str:
+        """A result. A plain number becomes what the library returns."""
+        text = self.pieces[root][0]
+        if self.plain[root]:
+            make = "as_tensor" if self.torch else "asarray"
+            dtype = f", dtype={self.params[0]}.dtype" if self.torch and self.params else ""
+            return f"{self.alias}.{make}(float({text}){dtype})"
+        return text
+
+    def docstring(self) -> list[str]:
+        """What goes in and out, with shapes."""
+        width = max((len(k) for k in self.params), default=0)
+        said = [f"{k:<{width}}   {_kind(d)}" for k, d in self.declared.items()]
+        results = ", ".join(
+            f"{name}: {_shape(self.formula.dims[r])}"
+            for name, r in zip(self.results, self.formula.roots, strict=True)
+        )
+        title = self.title.replace("\\", "\\\\").replace('"""', "'''")
+        return [f'"""{title}', "", *said, "", f"Returns {results}.", '"""']
+
+    def sizes(self) -> list[tuple[str, str]]:
+        """Where each named dimension is read from."""
+        found: dict[str, str] = {}
+        for name, d in self.declared.items():
+            for axis, size in enumerate(d.dims):
+                if size.isidentifier() and size not in self.declared:
+                    found.setdefault(size, f"{name}.shape[{axis}]")
+        for name, d in self.declared.items():
+            for axis, size in enumerate(d.dims):
+                solution = None if is_plain(size) else solved(size, 0)
+                if solution is not None and solution[0] not in self.declared:
+                    more = -solution[1]
+                    found.setdefault(
+                        solution[0], f"{name}.shape[{axis}] {'-' if more > 0 else '+'} {abs(more)}"
+                    )
+        return list(found.items())
+
+    def mentions(self, size: str) -> bool:
+        """Whether the function's body reads the size of a dimension."""
+        return size in self.formula.names()
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def step(self, i: int, s: Step) -> tuple[Piece, bool]:
+        """The text of a step with its tightness, and whether it is a plain Python number."""
+        if s.op == "name":
+            return (s.value, p.ATOM), s.value not in self.declared
+        if s.op == "number":
+            value = s.node.value  # type: ignore[attr-defined]
+            return (repr(value), p.SIGN if value < 0 else p.ATOM), True
+        if s.op == "size":
+            return (f"({size_text(str(s.value)).key})", p.ATOM), True
+        if s.op == "constant":
+            return (self.constant(s.value), p.POSTFIX), True
+        if s.op in ("eye", "ones", "zeros"):
+            return (self.made(s), p.POSTFIX), False
+        if s.op == "getitem":
+            inner = self.at(s.inputs[0], p.POSTFIX)
+            return (f"{inner}[{index_text(s.params['index'])}]", p.POSTFIX), False
+        plain = all(self.plain[k] for k in s.inputs)
+        rank = max((self.formula.rank(k) for k in s.inputs), default=0)
+        if s.op in ("reverse_dims", "mT") and rank < 2:
+            return self.pieces[s.inputs[0]], plain
+        if s.op in ("reverse_dims", "mT") and rank == 2:
+            return (f"{self.at(s.inputs[0], p.POSTFIX)}.T", p.POSTFIX), plain
+        if s.op in INFIX:
+            return self.infix(INFIX[s.op], s.inputs), plain
+        if s.op in ("add_scaled", "addcmul"):
+            return self.scaled_sum(s), plain
+        if s.op == "neg":
+            return ("-" + self.at(s.inputs[0], p.SIGN), p.SIGN), plain
+        if plain and s.op in MATH:
+            self.uses_math = True
+            return (f"{self.math}.{MATH[s.op]}({self.at(s.inputs[0])})", p.POSTFIX), True
+        entry = self.table.get(s.op)
+        if entry is None:
+            raise self.missing(s)
+        return self.said(entry, s, rank), False
+
+    def said(self, entry: Entry, s: Step, rank: int) -> Piece:
+        """A step by its entry in the library's table."""
+        places = [f"{{{i}}}" for i in range(len(s.inputs))]
+        found = entry(places, dict(s.params), rank) if callable(entry) else entry
+        if found is None:
+            raise self.missing(s, " with these parameters")
+        if "{" not in found:
+            found = f"{found}({', '.join(places)})"
+        head = found.partition("(")[0]
+        if head.startswith("_"):
+            self.helpers[head] = None
+        self.uses_special = self.uses_special or "SP." in found
+        found = found.replace("NP.", f"{self.alias}.").replace("SP.", f"{self.special}.")
+        return found.format(*[self.argument(k) for k in s.inputs]), p.POSTFIX
+
+    def missing(self, s: Step, how: str = "") -> Exception:
+        """The fault (E0701) for a function that the library does not have."""
+        others = [t for t in TARGETS if t != self.target and s.op in TABLES[t]]
+        return RuntimeFault(
+            NO_CLOSED_FORM, f"`{s.op}`{how} has no counterpart in {self.target}",
+            help=f"--code {others[0]} has one" if others else None,
+        )  # fmt: skip
+
+    def argument(self, k: int) -> str:
+        """An argument; PyTorch's functions take no plain numbers."""
+        text = self.at(k)
+        if self.torch and self.plain[k]:
+            dtype = f", dtype={self.params[0]}.dtype" if self.params else ""
+            return f"{self.alias}.as_tensor({text}{dtype})"
+        return text
+
+    def at(self, k: int, asked: int = p.TEST) -> str:
+        """The text of a step, in brackets where its place asks for them."""
+        return _tight(*self.pieces[k], asked)
+
+    def infix(self, op: str, inputs: Sequence[int]) -> Piece:
+        """``a op b``."""
+        if op in ("<", "<=", ">", ">=", "==", "!="):
+            a, b = (self.at(k, p.SUM) for k in inputs)
+            return f"({a} {op} {b})", p.ATOM
+        own, left, right, sign = p.BINARY[op]
+        return f"{self.at(inputs[0], left)}{sign}{self.at(inputs[1], right)}", own
+
+    def scaled_sum(self, s: Step) -> Piece:
+        """``a + k*b`` or ``a + k*b*c``."""
+        scale = s.params["alpha" if s.op == "add_scaled" else "value"]
+        own, left, right, plus = p.BINARY["+"]
+        inner, _, other, times = p.BINARY["*"]
+        factors = [self.at(k, other) for k in s.inputs[1:]]
+        if scale != 1:
+            factors.insert(0, f"({scale!r})" if scale < 0 else repr(scale))
+        elif len(factors) == 1:
+            inner, factors = self.pieces[s.inputs[1]][1], [self.pieces[s.inputs[1]][0]]
+        product = times.join(factors)
+        return f"{self.at(s.inputs[0], left)}{plus}{_tight(product, inner, right)}", own
+
+    def constant(self, name: str) -> str:
+        """pi and e."""
+        return f"{self.alias}.{name}"
+
+    def made(self, s: Step) -> str:
+        """``eye(n)`` and kin, of the variables' type in PyTorch."""
+        sizes = ", ".join(s.value)
+        if s.op != "eye" and len(s.value) > 1:
+            sizes = f"({sizes})"
+        first = self.params[0] if self.params else None
+        like = f", dtype={first}.dtype, device={first}.device" if self.torch and first else ""
+        return f"{self.alias}.{s.op}({sizes}{like})"
+
+
+def _tight(text: str, own: int, asked: int) -> str:
+    return f"({text})" if own < asked else text
+
+
+def _kind(d: Declaration) -> str:
+    kind = ("scalar", "vector", "matrix")[d.rank] if d.rank < 3 else "tensor"
+    words = [t for t in ("spd", "symmetric", "positive") if t in d.traits]
+    if "spd" in words and "symmetric" in words:
+        words.remove("symmetric")
+    return " ".join([kind, *([_shape(d.dims)] if d.dims else []), *words])
+
+
+def _shape(dims: Sequence[str | None]) -> str:
+    return f"({', '.join(d or '1' for d in dims)}{',' if len(dims) == 1 else ''})"

@@ -1,0 +1,324 @@
+"""LaTeX notation: names, numbers, factors and products, and how mathematics writes each operator.
+
+A product is a list of factors, so that a scalar in it can move to the front, a sign out of it, and
+equal matrices side by side become a power. An operator with neither a head here nor a method of the
+writer has no notation (E0701).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from gradcli.ops import OPERATORS
+from gradcli.ops.errors import RuntimeFault
+from gradcli.symbolic.expr import sizes
+from gradcli.symbolic.unsupported import NO_CLOSED_FORM
+
+ROW, SUM, SIGN, ENTRIES, PRODUCT, POWER, ATOM = range(7)
+"""How tightly a text holds together: an argument, a sum, a signed term, ``a \\odot b``, ..."""
+NUMBER, CONSTANT, SCALAR, OPEN, TENSOR = range(5)
+"""What a factor is; one that is OPEN is a scalar that takes what follows it for a part of it."""
+
+_GREEK = frozenset((
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa",
+    "lambda", "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi",
+    "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi",
+    "Omega",
+))  # fmt: skip
+_ALSO = {"lam": "lambda", "lamb": "lambda", "eps": "varepsilon", "epsilon": "varepsilon"}
+_MARKS = {(False, False): "", (True, False): "^{-1}", (False, True): r"^{\top}"}
+_BOTH = r"^{-\top}"
+
+
+class Factor:
+    """A factor of a product: its text and tightness, its kind, and how it turns.
+
+    base        for a power of a matrix the text below the exponent
+    inverse     whether the exponent is -1
+    turned      whether it is a transpose
+    symmetric   whether it is its own transpose
+    merges      whether a neighbour equal to it makes it a square
+    """
+
+    __slots__ = ("base", "inverse", "kind", "level", "merges", "symmetric", "text", "turned")
+
+    def __init__(
+        self, text: str, kind: int, level: int = ATOM, *, base: str | None = None,
+        inverse: bool = False, turned: bool = False, symmetric: bool = False,
+        merges: bool = False,
+    ) -> None:  # fmt: skip
+        self.text = text
+        self.kind = kind
+        self.level = level
+        self.base = base if base is not None else text if level >= ATOM else grouped(text)
+        self.inverse = inverse
+        self.turned = turned
+        self.symmetric = symmetric
+        self.merges = merges
+
+    def marked(self, inverse: bool, turned: bool) -> Factor:
+        """The same base as it is, inverted, transposed or both."""
+        mark = _MARKS.get((inverse, turned), _BOTH)
+        return Factor(
+            self.base + mark, self.kind, POWER if mark else ATOM, base=self.base, inverse=inverse,
+            turned=turned, symmetric=self.symmetric, merges=self.merges,
+        )  # fmt: skip
+
+    def transposed(self) -> Factor:
+        """The transpose, without a double one."""
+        return self if self.symmetric else self.marked(self.inverse, not self.turned)
+
+    def inverted(self) -> Factor:
+        """The inverse."""
+        return self.marked(not self.inverse, self.turned)
+
+
+def joined(factors: Iterable[Factor]) -> tuple[str, int]:
+    """A product's text and tightness: numbers first, then scalars, then the others in order."""
+    ordered = sorted(factors, key=lambda f: min(f.kind, SCALAR) + (f.kind == TENSOR))
+    parts: list[Factor] = []
+    for _, run in groupby(ordered, key=lambda f: (f.text, f.merges)):
+        same = list(run)
+        if len(same) > 1 and same[0].merges and not same[0].turned:
+            power = f"{'-' if same[0].inverse else ''}{len(same)}"
+            same = [Factor(f"{same[0].base}^{{{power}}}", same[0].kind, POWER)]
+        parts += same
+    if len(parts) == 1 and parts[0].kind != OPEN:
+        return parts[0].text, parts[0].level
+    if len(parts) > 1 and parts[0].kind == NUMBER and parts[0].text == "1":
+        del parts[0]
+    said = ""
+    for place, f in enumerate(parts):
+        last = place == len(parts) - 1
+        text = grouped(f.text) if f.level < PRODUCT or (f.kind == OPEN and not last) else f.text
+        said = beside(said, text) if said else text
+    return said, parts[0].level if len(parts) == 1 and parts[0].level > PRODUCT else PRODUCT
+
+
+class Piece:
+    """The text of a step without its sign, how tightly it holds, its sign, and its factors."""
+
+    __slots__ = ("factors", "level", "negative", "text")
+
+    def __init__(
+        self, text: str, level: int, negative: bool = False,
+        factors: Sequence[Factor] | None = None,
+    ) -> None:  # fmt: skip
+        self.text = text
+        self.level = level
+        self.negative = negative
+        self.factors = factors
+
+    @classmethod
+    def product(cls, factors: Sequence[Factor], negative: bool = False) -> Piece:
+        """The piece that a list of factors makes."""
+        return cls(*joined(factors), negative, factors)
+
+    def shown(self, asked: int) -> str:
+        """The text with its sign, in brackets where it is looser than asked."""
+        text = f"-{self.text}" if self.negative else self.text
+        level = min(SIGN, self.level) if self.negative else self.level
+        return grouped(text) if level < asked else text
+
+    def body(self, asked: int) -> str:
+        """The text without its sign."""
+        return grouped(self.text) if self.level < asked else self.text
+
+
+def grouped(text: str) -> str:
+    """A text in brackets that grow with it."""
+    return rf"\left({text}\right)"
+
+
+def beside(left: str, right: str) -> str:
+    """Two factors; a dot where figures would run together."""
+    figures = right[:1].isdigit() or (left[-1:].isdigit() and right.startswith(r"\frac{"))
+    return f"{left} \\cdot {right}" if figures else f"{left} {right}"
+
+
+def below(text: str, index: str) -> str:
+    """A text with an index; one that has an index already goes into a group first."""
+    return f"{{{text}}}_{{{index}}}" if "_" in text else f"{text}_{{{index}}}"
+
+
+def symbol(name: str, rank: int) -> str:
+    """A variable: bold where it is a vector or a matrix, Greek letters by their names.
+
+    Example:
+        >>> symbol("mu_1", 0), symbol("x", 1)
+        ('\\\\mu_{1}', '\\\\mathbf{x}')
+    """
+    head, _, under = name.partition("_")
+    if not under and head[-1:].isdigit() and head.rstrip("0123456789"):
+        stem = head.rstrip("0123456789")
+        head, under = stem, head[len(stem) :]
+    greek = _ALSO.get(head, head) if head in _ALSO or head in _GREEK else None
+    if greek is not None:
+        shown = rf"\boldsymbol{{\{greek}}}" if rank else rf"\{greek}"
+    elif len(head) == 1:
+        shown = rf"\mathbf{{{head}}}" if rank else head
+    else:
+        shown = rf"\mathbf{{{head}}}" if rank else rf"\mathit{{{head}}}"
+    under = under.strip("_").replace("_", r"\_")
+    return f"{shown}_{{{under}}}" if under else shown
+
+
+def size(text: str) -> str:
+    """A size: a name, a number, or sums and products of them."""
+    said = ""
+    for names, number in sizes.terms(text).items():
+        parts = [symbol(k, 0) if k.isidentifier() else _halved(k) for k in names]
+        front = [] if abs(number) == 1 and parts else [str(abs(number))]
+        sign = (" - " if number < 0 else " + ") if said else "-" if number < 0 else ""
+        said += sign + " ".join([*front, *parts])
+    return said or "0"
+
+
+def _halved(name: str) -> str:
+    inner, _, step = name[2:-1].rpartition(")//")
+    return rf"\left\lfloor ({inner})/{step} \right\rfloor"
+
+
+def numeral(value: Any) -> str:
+    """A number as a person writes it."""
+    if value == float("inf"):
+        return r"\infty"
+    if value == -float("inf"):
+        return r"-\infty"
+    text = repr(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        text = text.removesuffix(".0")
+    mantissa, e, exponent = text.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e else text
+
+
+def listed(values: Any) -> str:
+    """One or several whole numbers, with commas."""
+    return ",".join(map(str, values if isinstance(values, tuple | list) else (values,)))
+
+
+Head = str | Callable[[Mapping[str, Any], int], str | None]
+
+
+def word(name: str) -> str:
+    """A name in upright letters."""
+    return rf"\operatorname{{{name}}}"
+
+
+def parameters(op: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a step, those that were not given as the operator has them."""
+    known = OPERATORS[op].params if op in OPERATORS else {}
+    return {**known, **given}
+
+
+def _along(head: str) -> Head:
+    """A function along a dimension; of a vector there is only one."""
+
+    def entry(params: Mapping[str, Any], rank: int) -> str:
+        dim = params.get("dim")
+        return head if dim is None or rank < 2 else rf"{head}_{{\mathrm{{dim}}\,{listed(dim)}}}"
+
+    return entry
+
+
+def _spread(head: str) -> Head:
+    """A variance, with its correction where that is not 1."""
+
+    def entry(params: Mapping[str, Any], rank: int) -> str:
+        marks = []
+        if params.get("dim") is not None and rank > 1:
+            marks.append(rf"\mathrm{{dim}}\,{listed(params['dim'])}")
+        if params.get("correction", 1) != 1:
+            marks.append(rf"\mathrm{{correction}}\,{numeral(params['correction'])}")
+        return head + (f"_{{{', '.join(marks)}}}" if marks else "")
+
+    return entry
+
+
+def _rolled(params: Mapping[str, Any], rank: int) -> str:
+    mark = listed(params["shifts"])
+    if params["dims"] is not None and rank > 1:
+        mark += rf", \mathrm{{dim}}\,{listed(params['dims'])}"
+    return rf"\operatorname{{roll}}_{{{mark}}}"
+
+
+def _flipped(params: Mapping[str, Any], rank: int) -> str:
+    if params["dims"] is None or rank < 2:
+        return word("flip")
+    return rf"\operatorname{{flip}}_{{\mathrm{{dim}}\,{listed(params['dims'])}}}"
+
+
+def _slope(params: Mapping[str, Any], rank: int) -> str:
+    n = params["n"]
+    return word("sinc") + ("'" if n == 1 else f"^{{({n})}}")
+
+
+def _pinv(params: Mapping[str, Any], rank: int) -> str | None:
+    return word("pinv") if params["rtol"] is None and not params["atol"] else None
+
+
+def _triangle(name: str) -> Head:
+    return lambda p, rank: word(name) + (f"_{{{p['diagonal']}}}" if p["diagonal"] else "")
+
+
+HEADS: dict[str, Head] = {
+    "sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "sinh": r"\sinh", "cosh": r"\cosh",
+    "tanh": r"\tanh", "asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan",
+    "asinh": word("arsinh"), "acosh": word("arcosh"), "atanh": word("artanh"), "log": r"\log",
+    "log2": r"\log_{2}", "log10": r"\log_{10}", "sigmoid": r"\sigma", "logsigmoid": r"\log\sigma",
+    "maximum": r"\max", "minimum": r"\min", "fmax": r"\max", "fmin": r"\min",
+    "det": r"\det", "logdet": r"\log\det", "trace": word("tr"), "adjugate": word("adj"),
+    "detsign": r"\operatorname{sign}\det", "matrix_exp": word("expm"), "cholesky": word("chol"),
+    "eigvalsh": r"\boldsymbol{\lambda}", "svdvals": r"\boldsymbol{\sigma}", "pinv": _pinv,
+    "gamma": r"\Gamma", "lgamma": r"\log\Gamma", "digamma": r"\psi", "zeta": r"\zeta",
+    "polygamma": lambda p, rank: rf"\psi^{{({p['n']})}}",
+    "gammainc": "P", "gammaincc": "Q", "erf": word("erf"), "erfc": word("erfc"),
+    "erfcx": word("erfcx"), "erfinv": r"\operatorname{erf}^{-1}", "ndtr": r"\Phi",
+    "ndtri": r"\Phi^{-1}", "log_ndtr": r"\log\Phi", "i0": "I_{0}", "i1": "I_{1}",
+    "bessel_j0": "J_{0}", "bessel_j1": "J_{1}", "bessel_i": lambda p, rank: f"I_{{{p['n']}}}",
+    "bessel_j": lambda p, rank: f"J_{{{p['n']}}}", "sinc": word("sinc"), "sinc_slope": _slope,
+    "i0e": word("i0e"), "i1e": word("i1e"),
+    "bessel_ie": lambda p, rank: rf"\operatorname{{ie}}_{{{p['n']}}}",
+    "sign": word("sign"), "round": word("round"), "trunc": word("trunc"), "frac": word("frac"),
+    "entr": word("entr"), "logit": word("logit"), "softplus": word("softplus"),
+    "softsign": word("softsign"), "relu": word("relu"), "atan2": word("atan2"),
+    "heaviside": word("heaviside"), "logaddexp": word("logaddexp"), "imag": r"\operatorname{Im}",
+    "real": r"\operatorname{Re}", "signbit": word("signbit"), "isnan": word("isnan"),
+    "isinf": word("isinf"), "isfinite": word("isfinite"),
+    "leaky_relu": lambda p, rank: (
+        rf"\operatorname{{LeakyReLU}}_{{{numeral(p['negative_slope'])}}}"
+    ),
+    "elu": lambda p, rank: rf"\operatorname{{ELU}}_{{{numeral(p['alpha'])}}}",
+    "softmax": _along(word("softmax")), "log_softmax": _along(r"\log\operatorname{softmax}"),
+    "logsumexp": _along(word("logsumexp")), "mean": _along(word("mean")),
+    "prod": _along(word("prod")), "amax": _along(r"\max"), "amin": _along(r"\min"),
+    "all": _along(word("all")), "any": _along(word("any")), "argmax": _along(r"\arg\max"),
+    "argmin": _along(r"\arg\min"), "count_nonzero": _along(word("nnz")),
+    "cumsum": _along(word("cumsum")), "sum": _along(word("sum")),
+    "var": _spread(word("var")), "std": _spread(word("std")),
+    "roll": _rolled, "flip": _flipped, "tril": _triangle("tril"), "triu": _triangle("triu"),
+    "diag": word("diag"), "diagonal": word("diag"),
+}  # fmt: skip
+
+ENTRYWISE = frozenset((
+    "maximum", "minimum", "fmax", "fmin", "atan2", "heaviside", "logaddexp", "zeta", "gammainc",
+    "gammaincc",
+))  # fmt: skip
+"""Functions of several arguments, entry by entry: vectors among matrices are spread."""
+SQUARED = frozenset(("sin", "cos", "tan", "sinh", "cosh", "tanh", "log"))
+"""Functions whose powers stand before the argument."""
+COMPARED = {"lt": "<", "le": r"\le", "gt": ">", "ge": r"\ge", "eq": "=", "ne": r"\ne"}
+BRACKETS = {
+    "abs": (r"\left\lvert ", r" \right\rvert"), "floor": (r"\left\lfloor ", r" \right\rfloor"),
+    "ceil": (r"\left\lceil ", r" \right\rceil"),
+}  # fmt: skip
+
+
+def no_notation(op: str, how: str = "") -> RuntimeFault:
+    """The fault (E0701) for an operator that mathematics has no short word for."""
+    return RuntimeFault(
+        NO_CLOSED_FORM, f"`{op}`{how} has no notation in LaTeX",
+        help="without --latex the formula is written in the language",
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""A text as a flat list of steps: assignments followed, calls resolved to operators."""

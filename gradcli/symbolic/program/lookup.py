@@ -1,0 +1,66 @@
+"""What a name that is called stands for: an operator, a function composed of operators, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.language.compile.resolve import Checked
+from gradcli.language.names.table import CALLED, NAMES, namespace
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS, Operator
+
+
+def composed_function(checked: Checked, func: n.Node, name: str) -> Any:
+    """What a composed function's name stands for; None where it is not known."""
+    if isinstance(func, n.Name):
+        if func.id in checked.imported:
+            return checked.imported[func.id]
+    else:
+        words, inner = [], func
+        while isinstance(inner, n.Attribute):
+            words.append(inner.name)
+            inner = inner.value
+        if isinstance(inner, n.Name) and inner.id in checked.modules:
+            found = namespace(checked.modules[inner.id])
+            dotted = ".".join(reversed(words))
+            return None if found is None else _looked_up(found, dotted)
+    return NAMES.get(name) or CALLED.get(name)
+
+
+def _looked_up(table: Any, name: str) -> Any:
+    try:
+        return table[name]
+    except KeyError:
+        return None
+
+
+_by_name: dict[str, Operator] = {}
+
+
+def called_by_name(name: str) -> Operator | None:
+    """The operator of a name, or of an alias."""
+    if len(_by_name) < len(OPERATORS):
+        for op in OPERATORS.values():
+            for known in (op.name, *op.aliases):
+                _by_name.setdefault(known, op)
+    return _by_name.get(name)
+
+
+def not_imported(checked: Checked, func: n.Node) -> tuple[Fault, bool] | None:
+    """The fault for ``np`` of ``np.sum`` where nobody imported it, and whether it is sure.
+
+    None where what stands before the dot is no prefix of a module; ``F`` may be a variable.
+    """
+    inner = func
+    while isinstance(inner, n.Attribute):
+        inner = inner.value
+    if inner is func or not isinstance(inner, n.Name) or inner.id not in checked.outer:
+        return None
+    from gradcli.language.diagnostics.foreign_names import ELSEWHERE, IMPORTS, SHORT
+
+    if inner.id not in ELSEWHERE and inner.id not in IMPORTS:
+        return None
+    from gradcli.language.diagnostics.unknown_names import unknown
+
+    return unknown(checked, inner, (), ()), inner.id not in SHORT

@@ -1,0 +1,427 @@
+"""A one-liner as a flat list of steps: assignments traced through, calls resolved to operators.
+
+The list is in order of evaluation, so everything that follows it (shapes, tracing) is a loop. What
+is not a formula (loops, branches, functions, lists, indexing) is refused here with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from gradcli.language.compile.resolve import Checked
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.printer import unparse
+from gradcli.ops.einsum import plan
+from gradcli.ops.errors import Fault
+from gradcli.ops.operator import Operator
+from gradcli.symbolic.expr import sizes
+from gradcli.symbolic.program.lookup import called_by_name, composed_function, not_imported
+from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, unturned
+
+BINARY = {
+    "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow", "^": "pow", "@": "matmul",
+    "%": "remainder", "//": "floor_divide",
+}  # fmt: skip
+COMPARISON = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+CREATION = ("eye", "ones", "zeros")
+DATA = object()
+"""Stands in the arguments of a composed function where a value of the formula goes."""
+_SHAPED = {"reshape": "shape", "expand": "shape", "tile": "repeats", "permute": "dims"}
+"""Operators that take sizes one by one or as a tuple, with the name of that parameter."""
+PLANNED = frozenset(("pinv", "qr", "eigh", "eigvalsh", "svd", "expm"))
+"""Functions that have their place in the language but no operator here so far."""
+
+
+class Step:
+    """One operation: the operator's name, the steps it reads, parameters, and its place.
+
+    ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones"
+    and "zeros" hold their dimensions in ``value``. ``ties`` is what became of the ties of its
+    arguments where it was differentiated (see ``symbol.Ties``), None before that.
+    """
+
+    __slots__ = ("inputs", "node", "op", "params", "ties", "value")
+
+    def __init__(
+        self,
+        op: str,
+        node: n.Node,
+        inputs: Sequence[int] = (),
+        params: Any = None,
+        value: Any = None,
+    ) -> None:
+        self.op = op
+        self.node = node
+        self.inputs = tuple(inputs)
+        self.params = params or {}
+        self.value = value
+        self.ties: frozenset[str] | None = None
+
+
+def writes_decimals(checked: Checked) -> bool:
+    """Whether a text has numbers such as 0.3; halves are as good as fractions."""
+    return any(
+        isinstance(node, n.Number) and isinstance(node.value, float) and 2 * node.value % 1
+        for node in n.walk(checked.module)
+    )
+
+
+def steps_of(checked: Checked) -> list[Step]:
+    """The steps of a checked text; the last one is the value. Raises a fault (E0701, E0201)."""
+    return _Flattening(checked).run()
+
+
+class _Flattening:
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.source = checked.source
+        self.steps: list[Step] = []
+        self.bound: dict[str, int] = {}
+
+    def refuse(self, what: str, node: n.Node) -> Exception:
+        return no_closed_form(what, self.source, node)
+
+    def run(self) -> list[Step]:
+        result: int | None = None
+        for statement in self.checked.module.body:
+            if isinstance(statement, n.ExprStmt):
+                result = self.expression(statement.value)
+            elif isinstance(statement, n.Assign):
+                place = self.expression(statement.value)
+                for target in statement.targets:
+                    if not isinstance(target, n.Name):
+                        raise self.refuse("an assignment to more than a name", target)
+                    self.bound[target.id] = place
+            elif not isinstance(statement, n.Import | n.FromImport | n.Pass):
+                what = {"If": "a branch", "For": "a loop", "While": "a loop", "Def": "a function"}
+                kind = type(statement).__name__
+                raise self.refuse(what.get(kind, "this statement"), statement)
+        if result is None:
+            raise self.refuse("a text without an expression at its end", self.checked.module)
+        del self.steps[result + 1 :]
+        return self.steps
+
+    def expression(self, root: n.Node) -> int:
+        """Flatten one expression without recursion; the index of its value."""
+        done: dict[int, int] = {}
+        waiting: list[tuple[n.Node, Any]] = [(root, None)]
+        while waiting:
+            node, plan = waiting.pop()
+            if plan is None:
+                plan = self.plan(node)
+                waiting.append((node, plan))
+                waiting.extend((child, None) for child in reversed(plan[1]))
+                continue
+            op, children, params, value = plan
+            inputs = [done[id(child)] for child in children]
+            done[id(node)] = self.emit(op, node, inputs, params, value)
+        return done[id(root)]
+
+    def emit(self, op: str, node: n.Node, inputs: list[int], params: dict, value: Any) -> int:
+        if op == "alias":
+            return value if value is not None else inputs[0]
+        if op == "einsum":
+            return self.by_letters(node, inputs, value)
+        if op in ("maximum", "minimum", "chain"):
+            pairs = list(pairwise(inputs))
+            if op == "chain":
+                for i, (a, b) in enumerate(pairs):
+                    self.steps.append(Step(value[i], node, (a, b)))
+                    if i:
+                        last = len(self.steps) - 1
+                        self.steps.append(Step("logical_and", node, (last - 1, last)))
+                return len(self.steps) - 1
+            found = inputs[0]
+            for i in inputs[1:]:
+                self.steps.append(Step(op, node, (found, i)))
+                found = len(self.steps) - 1
+            return found
+        self.steps.append(Step(op, node, inputs, params, value))
+        return len(self.steps) - 1
+
+    def by_letters(self, node: n.Node, inputs: list[int], equation: Any) -> int:
+        """The steps of an einsum, as the operator itself takes them."""
+        parts = str(equation).replace(" ", "").partition("->")[0].split(",")
+        try:
+            steps = plan(equation, [len(p) for p in parts] if len(parts) == len(inputs) else [])
+        except Exception as fault:
+            raise at(fault, self.source, node) from None
+        made = list(inputs)
+        for op, operands, params in steps:
+            self.steps.append(Step(op, node, [made[i] for i in operands], params))
+            made.append(len(self.steps) - 1)
+        return made[-1]
+
+    def plan(self, node: n.Node) -> tuple[str, list[n.Node], dict, Any]:
+        """The operator of a node, the nodes it reads, its parameters, and a leaf's value."""
+        kind = type(node)
+        if kind is n.Name:
+            if node.id in self.bound and id(node) in self.checked.variables:
+                return "alias", [], {}, self.bound[node.id]
+            if node.id in CONSTANTS and node.id not in self.checked.bound:
+                if node.id in ("pi", "e"):
+                    return "constant", [], {}, node.id
+                raise self.refuse(f"`{node.id}`", node)
+            if node.id in NAMES and node.id in self.checked.called:
+                raise self.refuse(f"`{node.id}` as a value", node)
+            return "name", [], {}, node.id
+        if kind is n.Number:
+            if isinstance(node.value, complex) or node.value - node.value != 0:
+                raise self.refuse("a complex or infinite number", node)
+            exact = Fraction(node.text.replace("_", "")) if "x" not in node.text.lower() and (
+                isinstance(node.value, float)
+            ) else Fraction(node.value)  # fmt: skip
+            return "number", [], {}, exact
+        if kind is n.Binary:
+            return BINARY[node.op], [node.left, node.right], {}, None
+        if kind is n.Unary and node.op in "+-":
+            return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
+        if kind is n.Compare and all(op in COMPARISON for op in node.ops):
+            return "chain", [node.left, *node.rights], {}, [COMPARISON[op] for op in node.ops]
+        if kind is n.Attribute:
+            return self.attribute(node)
+        if kind is n.Call:
+            return self.call(node)
+        if kind is n.Subscript:
+            return self.subscript(node)
+        words = {
+            n.Conditional: "a branch (write where)",
+            n.Lambda: "a function", n.List: "a list", n.ListComp: "a list",
+            n.Tuple: "a tuple", n.BoolOp: "and/or",
+        }  # fmt: skip
+        raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
+
+    def subscript(self, node: n.Subscript) -> tuple[str, list[n.Node], dict, Any]:
+        """``slogdet(X)[1]``, and entries by number."""
+        inner = node.value
+        called = inner.func if isinstance(inner, n.Call) else None
+        known = isinstance(called, n.Name) and id(called) not in self.checked.variables
+        if known and called.id == "slogdet" and len(inner.args) == 1:
+            part = self.literal(node.index)
+            if part in (0, 1):
+                return ("detsign", "logabsdet")[part], list(inner.args), {}, None
+        if isinstance(node.index, n.List) and node.index.items:
+            parts = [n.Subscript(inner, item) for item in node.index.items]
+            return "stack", list(parts), {"dim": 0}, None
+        if isinstance(inner, n.Attribute) and inner.name == "shape":
+            raise self.refuse("`.shape` as a value", node)
+        return "getitem", [inner], {"index": self.index(node.index)}, None
+
+    def index(self, node: n.Node) -> Any:
+        """What stands between brackets, as Python has it."""
+        if isinstance(node, n.Slice):
+            ends = (node.lower, node.upper, node.step)
+            return slice(*(None if e is None else self.bound_of(e) for e in ends))
+        if isinstance(node, n.Tuple):
+            return tuple(self.index(item) for item in node.items)
+        if isinstance(node, n.Literal) and node.value in (None, Ellipsis):
+            return node.value
+        return self.whole(node)
+
+    def bound_of(self, node: n.Node) -> int | str:
+        """The end of a slice: a whole number, or a size."""
+        found = node.operand if isinstance(node, n.Unary) else node
+        return self.whole(node) if isinstance(found, n.Number) else self.dimension(node)
+
+    def whole(self, node: n.Node) -> int:
+        """A whole number written out."""
+        found = node.operand if isinstance(node, n.Unary) and node.op == "-" else node
+        if isinstance(found, n.Number) and isinstance(found.value, int):
+            return found.value if found is node else -found.value
+        raise self.refuse("an index that is not a whole number written out", node)
+
+    def attribute(self, node: n.Attribute) -> tuple[str, list[n.Node], dict, Any]:
+        if isinstance(node.value, n.Name) and node.value.id in self.checked.modules:
+            if node.name in ("pi", "e"):
+                return "constant", [], {}, node.name
+        elif node.name in ("T", "mT"):
+            return {"T": "reverse_dims", "mT": "mT"}[node.name], [node.value], {}, None
+        if (prefix := not_imported(self.checked, node)) is not None:
+            raise prefix[0]
+        raise self.refuse(f"`.{node.name}`", node)
+
+    def call(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
+        """A call; of a function under a prefix that is not imported, the fault for that."""
+        prefix = not_imported(self.checked, node.func)
+        if prefix is None:
+            return self.called(node)
+        if prefix[1]:
+            raise prefix[0]
+        try:
+            return self.called(node)
+        except Fault:
+            raise prefix[0] from None
+
+    def called(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
+        func, args = node.func, list(node.args)
+        if isinstance(func, n.Name):
+            name = func.id
+            if id(func) in self.checked.variables:
+                raise self.refuse("a call of a function of the program", node)
+            if name in self.checked.imported:
+                name = getattr(self.checked.imported[name], "__name__", name)
+            elif name not in NAMES:
+                if name in PLANNED:
+                    raise self.refuse(f"`{name}`", node)
+                if name not in CALLED:
+                    self.checked.require(self.checked.free)
+        elif isinstance(func, n.Attribute):
+            inner: Any = func
+            while isinstance(inner, n.Attribute):
+                inner = inner.value
+            module = isinstance(inner, n.Name) and inner.id in self.checked.modules
+            name = func.name
+            if not module:
+                args.insert(0, func.value)
+        else:
+            raise self.refuse("this call", node)
+        if name == "einsum" and args and not node.keywords:
+            return "einsum", args[1:], {}, self.literal(args[0])
+        if name in CREATION:
+            return name, [], {}, tuple(self.dimension(a) for a in args)
+        if name == "pad" and len(args) == 2 and isinstance(args[1], n.Tuple | n.List):
+            return name, args[:1], {"pad": tuple(map(self.dimension, args[1].items))}, None
+        if name in ("max", "min") and len(args) > 1 and not node.keywords:
+            return f"{name}imum", args, {}, None
+        if name == "t":
+            name = "reverse_dims"
+        if name == "transpose" and len(args) == 1 and not node.keywords:
+            raise at(unturned(unparse(args[0])), self.source, node)
+        if name in ("max", "min") and node.keywords:
+            raise self.refuse(
+                f"`{name}` along a dimension (a value and an index; `a{name}` has one)", node
+            )
+        if name == "diag" and len(args) == 1 and not node.keywords:
+            return "diag", args, {}, None
+        op = called_by_name({"max": "amax", "min": "amin", "view": "reshape"}.get(name, name))
+        if op is None or self.richer(op, node, name, args):
+            return self.composed(name, node, args)
+        if op.name in _SHAPED and not node.keywords:
+            return self.shaped(op.name, node, args)
+        if name == "polygamma" and len(args) == 2 and not node.keywords:
+            return name, args[1:], {"n": self.whole(args[0])}, None
+        if op.name == "norm":
+            self.check_order(args, {k.name: k.value for k in node.keywords})
+        params = {k.name: self.literal(k.value) for k in node.keywords}
+        if op.variadic:
+            return self.joining(op.name, node, args, params)
+        inputs, rest = args[: op.arity], args[op.arity :]
+        try:
+            _, bound = op.bind((*inputs, *(self.literal(a) for a in rest)), params)
+        except Exception as fault:
+            raise at(fault, self.source, node) from None
+        return op.name, inputs, bound, None
+
+    def richer(self, op: Operator, node: n.Call, name: str, args: Sequence[n.Node]) -> bool:
+        """Whether a call has parameters that only the function composed of an operator takes."""
+        if op.name == "clamp":  # between bounds that are values too
+            bounds = [*args[1:], *(k.value for k in node.keywords)]
+            return not all(map(self.is_literal, bounds))
+        asked = {k.name for k in node.keywords}
+        if asked <= op.params.keys():
+            return False
+        code = getattr(composed_function(self.checked, node.func, name), "__code__", None)
+        return code is not None and asked <= set(code.co_varnames)
+
+    def check_order(self, args: list[n.Node], named: dict[str, n.Expr]) -> None:
+        """The order of a norm is a number. Raises a fault (E0701) that says what to write."""
+        order = named.pop("p", named.pop("ord", None)) or (args[1] if len(args) > 1 else None)
+        if order is None or self.is_literal(order) or not args:
+            return
+        more = [*map(unparse, args[2:]), *(f"{k}={unparse(x)}" for k, x in named.items())]
+        raise at(norm_of_order(unparse(args[0]), unparse(order), more), self.source, order)
+
+    def shaped(
+        self, name: str, node: n.Call, args: list[n.Node]
+    ) -> tuple[str, list[n.Node], dict, Any]:
+        """``x.reshape(n, 2)``, ``x.expand((n, 2))``: sizes by name or number, -1 as it is."""
+        sizes_given = args[1:]
+        if len(sizes_given) == 1 and isinstance(sizes_given[0], n.Tuple | n.List):
+            sizes_given = list(sizes_given[0].items)
+        if not sizes_given:
+            raise self.refuse(f"`{name}` without sizes", node)
+        found = tuple(self.bound_of(a) if _is_number(a) else self.dimension(a) for a in sizes_given)
+        if name == "permute" and not all(isinstance(d, int) for d in found):
+            raise self.refuse("`permute` by what are no whole numbers", node)
+        return name, args[:1], {_SHAPED[name]: found}, None
+
+    def composed(
+        self, name: str, node: n.Call, args: list[n.Node]
+    ) -> tuple[str, list[n.Node], dict, Any]:
+        """A function that is made of operators: see ``spelled``."""
+        function = composed_function(self.checked, node.func, name)
+        if isinstance(function, Operator) and function.name in _SHAPED:
+            return self.shaped(function.name, node, args)
+        if not hasattr(function, "__code__"):
+            raise self.refuse(f"`{name}`", node)
+        data: list[n.Node] = []
+
+        def read(a: n.Node) -> Any:
+            try:
+                return self.literal(a)
+            except Fault:
+                if isinstance(a, n.List | n.Tuple):
+                    return [read(item) for item in a.items]
+                data.append(a)
+                return DATA
+
+        given = [read(a) for a in args]
+        options = {k.name: read(k.value) for k in node.keywords}
+        params = {"function": function, "name": name, "args": given, "options": options}
+        return "composed", data, params, None
+
+    def joining(
+        self, name: str, node: n.Call, args: list[n.Node], params: dict
+    ) -> tuple[str, list[n.Node], dict, Any]:
+        """``cat`` and ``stack``: a list of tensors, and the dimension."""
+        if not args or not isinstance(args[0], n.List | n.Tuple) or not args[0].items:
+            raise self.refuse(f"`{name}` of what is no list written out", node)
+        for alias in ("axis",):
+            if alias in params:
+                params["dim"] = params.pop(alias)
+        if len(args) == 2:
+            params["dim"] = self.whole(args[1])
+        if len(args) > 2 or set(params) - {"dim"}:
+            raise self.refuse(f"`{name}` with these parameters", node)
+        return name, list(args[0].items), params, None
+
+    def dimension(self, node: n.Node) -> str:
+        """A size: a number, a name, or sums and products of them."""
+        text = unparse(node)
+        try:
+            found = sizes.text(sizes.terms(text))
+        except ValueError:
+            raise self.refuse("a size that is neither a name nor a number", node) from None
+        if found.startswith("-"):
+            raise self.refuse("a size below 0", node)
+        return found
+
+    def is_literal(self, node: n.Node) -> bool:
+        """Whether a parameter is written out."""
+        try:
+            self.literal(node)
+        except Fault:
+            return False
+        return True
+
+    def literal(self, node: n.Node) -> Any:
+        """A parameter's value: a number, a truth value, None or a tuple of them."""
+        if isinstance(node, n.Number | n.Literal | n.String):
+            return node.value
+        if isinstance(node, n.Name) and node.id == "inf" and node.id not in self.checked.bound:
+            return float("inf")
+        if isinstance(node, n.Unary) and node.op == "-" and isinstance(node.operand, n.Name):
+            return -self.literal(node.operand)
+        if isinstance(node, n.Unary) and node.op == "-" and isinstance(node.operand, n.Number):
+            return -node.operand.value
+        if isinstance(node, n.Tuple | n.List):
+            return tuple(self.literal(item) for item in node.items)
+        raise self.refuse("a parameter that is not a plain number", node)
+
+
+def _is_number(node: n.Node) -> bool:
+    return isinstance(node.operand if isinstance(node, n.Unary) else node, n.Number)

@@ -1,0 +1,78 @@
+"""The derivative rule of an operator as text, for ``gradcli ops NAME``: as declared, traced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS, Operator, partial
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.simplify.search import forms
+from gradcli.symbolic.trace import (
+    operations as operations,  # registers what operators do to symbols
+)
+from gradcli.symbolic.trace.symbol import Symbol, inside_a_rule
+
+_PLAIN = {
+    "linear": "linear: the transpose",
+    "bilinear": "bilinear: the transpose by each input",
+    "constant": "zero wherever it exists: no edge in the graph",
+    "general": "its own vjp and jvp",
+}
+
+
+def rule_text(op: Operator | str) -> str:
+    """What an operator's derivative is: a formula in x, y, its parameters and ``out``, or its kind.
+
+    The formula holds away from isolated points; what is used there stands in ``Operator.edges``.
+
+    Example:
+        >>> rule_text("tanh")
+        '1 - out**2'
+    """
+    op = OPERATORS[op] if isinstance(op, str) else op
+    if op.kind != "elementwise":
+        return _PLAIN[op.kind]
+    v.reset()
+    try:
+        texts = {
+            name: _traced(op, i) for i, name in enumerate(op.inputs) if op.rules[i] is not None
+        }
+    except (Fault, TypeError, AttributeError):
+        return "its own partial derivatives"
+    finally:
+        v.reset()
+    if op.arity == 1:
+        return next(iter(texts.values()))
+    return ", ".join(f"by {name}: {text}" for name, text in texts.items())
+
+
+def partial_text(op: Operator | str, index: int, numbers: Mapping[str, float] | None = None) -> str:
+    """The partial derivative of an elementwise operator by one input, as ``rule_text`` writes it.
+
+    ``numbers`` puts numbers in for some of its inputs and parameters.
+
+    Example:
+        >>> partial_text("pow", 0, {"y": 2})
+        '2*x'
+    """
+    op = OPERATORS[op] if isinstance(op, str) else op
+    v.reset()
+    try:
+        return _traced(op, index, numbers or {})
+    finally:
+        v.reset()
+
+
+def _traced(op: Operator, index: int, numbers: Mapping[str, float] | None = None) -> str:
+    given: dict[str, Any] = {name: _variable(name) for name in (*op.inputs, *op.params, "out")}
+    given.update(numbers or {})
+    with inside_a_rule():
+        found = partial(op, index, given)
+    tensor = found.tensor if isinstance(found, Symbol) else v.number(found)
+    return forms(tensor, ())[0].key
+
+
+def _variable(name: str) -> Symbol:
+    return Symbol(v.factor(v.base("name", name)))

@@ -1,0 +1,1 @@
+"""Shapes of variables and steps: declared, inferred, unified."""

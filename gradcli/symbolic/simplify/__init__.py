@@ -1,0 +1,1 @@
+"""Shorter forms of a derivative, and the search for the shortest."""

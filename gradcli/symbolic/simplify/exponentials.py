@@ -1,0 +1,84 @@
+"""Several exponentials: in one product as one, in one sum by one of them where that is possible."""
+
+from __future__ import annotations
+
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.simplify.arrangements import arrangements
+from gradcli.symbolic.simplify.relations import is_call
+from gradcli.symbolic.trace.elementwise import applied
+
+MOST_PAIRS = 6
+"""Exponents that are compared in one sum."""
+
+
+def exponents_joined(t: v.Tensor) -> v.Tensor:
+    """exp(u)*exp(w) as exp(u + w)."""
+
+    def change(u: v.Tensor) -> v.Tensor:
+        found = []
+        for m, c in u.terms.items():
+            exps = [f for f in m if is_call(f[0], "exp") and not v.bound_of([f])]
+            if len(exps) > 1:
+                rest = [f for f in m if f not in exps]
+                parts = [v.scale(v.place(b.args[0], i), e) for b, i, e in exps]
+                whole = applied("exp", (v.add(*parts),))
+                found.append(v.mul(v.product(rest, c, v.bound_of(rest)), whole))
+            else:
+                found.append(v.Tensor({m: c}))
+        return v.add(*found)
+
+    return inside_groups(t, change)
+
+
+def exponents_met(t: v.Tensor) -> v.Tensor:
+    """``exp(u + log(a))`` beside ``exp(u)`` as ``a*exp(u)``, however the two are written.
+
+    A normal form of the difference of the exponents shows it: the density of Black and Scholes is
+    one at both of their quantiles, but for the ratio of the prices.
+    """
+    return inside_groups(t, _met)
+
+
+def _met(t: v.Tensor) -> v.Tensor:
+    found: list[v.Tensor] = []
+    first: list[tuple[v.Tensor, list]] = []
+    pairs = 0
+    for m, c in t.sorted():
+        exps = [f for f in m if is_call(f[0], "exp")]
+        if not exps or v.bound_of(m):
+            found.append(v.Tensor({m: c}))
+            continue
+        exponent = v.add(*(v.scale(v.place(b.args[0], i), e) for b, i, e in exps))
+        rest = v.product([f for f in m if f not in exps], c, ())
+        for other, factors in first:
+            pairs += 1
+            ratio = None
+            if pairs <= MOST_PAIRS and [f[1] for f in factors] == [exps[0][1]] * len(factors):
+                ratio = _exponential(v.add(exponent, v.scale(other, -1)))
+            if ratio is not None:
+                found.append(v.distribute(rest, v.mul(ratio, v.product(factors, v.ONE, ()))))
+                break
+        else:
+            first.append((exponent, exps))
+            found.append(v.Tensor({m: c}))
+    return v.add(*found)
+
+
+def _exponential(difference: v.Tensor) -> v.Tensor | None:
+    """exp of a sum of logarithms, None where it is another sum."""
+    for shape in [difference, *arrangements(difference)]:
+        if all(c.denominator <= 2 and _logarithm(m) is not None for m, c in shape.terms.items()):
+            parts = [v.power(_logarithm(m), c) for m, c in shape.terms.items()]
+            whole = v.UNIT
+            for part in parts:
+                whole = v.mul(whole, part)
+            return whole
+    return None
+
+
+def _logarithm(m: v.Monomial) -> v.Tensor | None:
+    """g where a product is log(g)."""
+    if len(m) != 1 or m[0][2] != 1 or not is_call(m[0][0], "log"):
+        return None
+    return v.place(m[0][0].args[0], m[0][1])

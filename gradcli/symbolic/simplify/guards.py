@@ -1,0 +1,370 @@
+"""What conditions say about the product that they stand in: guards of a division that cancel.
+
+    d*u/where(d == 0, 1, d)               u where d != 0, and u everywhere if it is 0 where d is
+    where(x == 0, 0, log(where(x == 0, 1, y)))   where(x == 0, 0, log(y))
+    where(x <= 1, min(max(x, 0), 1), 0)   where(x <= 1, max(x, 0), 0)
+
+Each holds wherever the derivative is defined: what stands beside a condition that does not hold is
+not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.simplify.recognise import is_call_of_condition
+from gradcli.symbolic.simplify.relations import is_call
+from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.trace.indicators import indicator
+
+MOST_ROUNDS = 12
+"""Changes of one term."""
+_WHOLE = ("softmax", "softmax0", "log_softmax", "log_softmax0")
+"""Calls whose entries depend on all others, for which a condition at one says nothing."""
+_ABOVE = {"gt": True, "ge": True, "lt": False, "le": False}
+
+
+@v.remembered
+def unguarded(t: v.Tensor) -> v.Tensor:
+    """The tensor with all that its conditions settle settled."""
+    return inside_groups(t, lambda u: v.add(*(_settled(m, c) for m, c in u.terms.items())))
+
+
+def _settled(m: v.Monomial, c: Fraction) -> v.Tensor:
+    """One term, rearranged as long as a condition says something."""
+    whole = v.Tensor({m: c})
+    for _ in range(MOST_ROUNDS):
+        new = None
+        for step in (_divided, _assumed, _excluded):
+            new = step(m, c)
+            if new is not None:
+                break
+        if new is None:
+            return whole
+        whole = new
+        if len(whole.terms) != 1:
+            return whole
+        ((m, c),) = whole.terms.items()
+    return whole
+
+
+# ---- A guarded division --------------------------------------------------------------------------
+
+
+def _divided(m: v.Monomial, c: Fraction) -> v.Tensor | None:
+    """u/where(u == 0, 1, u) as the indicator of u != 0."""
+    for b, idx, e in m:
+        if e >= 0 or e.denominator != 1 or b.kind != "sum" or len(b.args[0].terms) != 2:
+            continue
+        guard = _guard(b, idx)
+        if guard is None:
+            continue
+        mark, size = guard
+        have = {f[:2]: f[2] for f in m}
+        if all(have.get((f, at), 0) >= k for f, at, k in size):
+            less = [(f, at, -k) for f, at, k in size]
+            whole = v.product([*m, *less, (b, idx, v.ONE)], c, v.bound_of(m))
+            if all(_vanishes(k, size) for k in whole.terms):
+                return whole
+            return v.product([*m, *less, (b, idx, v.ONE), mark], c, v.bound_of(m))
+    return None
+
+
+def _guard(b: v.Base, idx: tuple) -> tuple[tuple, v.Monomial] | None:
+    """The indicator of u != 0 and u, where a group is where(u == 0, 1, u)."""
+    for m, c in b.args[0].sorted():
+        for f in m:
+            if not is_call(f[0], "where") or f[0].args[1].number() != 0 or v.bound_of(m):
+                continue
+            zero = _nothing(f[0], f[1])
+            rest = v.product([g for g in m if g is not f], c, ())
+            if zero is None or len(zero.terms) != 1 or rest != zero:
+                continue
+            other = v.mul(indicator(f[0].args[0], True), v.UNIT)
+            if v.place(other, f[1]) != v.add(b.args[0], v.Tensor({m: -c})):
+                continue
+            ((size, k),) = v.place(zero, idx).terms.items()
+            if k == 1 and not v.bound_of(size):
+                at = tuple(idx[x[1]] for x in f[1])
+                return (f[0], at, v.ONE), size
+    return None
+
+
+def _nothing(b: v.Base, idx: tuple) -> v.Tensor | None:
+    """u where an indicator asks for u == 0 (or not); else None."""
+    terms = b.args[0].terms
+    if len(terms) != 1:
+        return None
+    ((m, _),) = terms.items()
+    if len(m) != 1 or not is_call(m[0][0], "eq"):
+        return None
+    test, at, _ = m[0]
+    for one, two in (test.args, test.args[::-1]):
+        if two.number() == 0:
+            return v.place(v.place(one, at), idx)
+    return None
+
+
+# ---- What is known beside a condition ------------------------------------------------------------
+
+
+def _assumed(m: v.Monomial, c: Fraction) -> v.Tensor | None:
+    """The other factors where a condition of the term holds."""
+    for b, idx, _ in m:
+        if not is_call(b, "where"):
+            continue
+        rest = [f for f in m if f[:2] != (b, idx)]
+        found = _under(rest, b, idx)
+        if found is not None:
+            whole = [(b, idx, v.ONE)]
+            front = v.product(whole, c, ())
+            if v.bound_of(m):  # single factors in place: labels that are summed over stay so
+                parts = _in_place(found)
+                return None if parts is None else v.product(
+                    [*whole, *parts[0]], c * parts[1], v.bound_of(m)
+                )  # fmt: skip
+            for f in found:
+                front = v.mul(front, f if isinstance(f, v.Tensor) else v.factor(*f))
+            return front
+    return None
+
+
+def _in_place(found: Sequence[Any]) -> tuple[list, Fraction] | None:
+    factors: list = []
+    number = v.ONE
+    for f in found:
+        if not isinstance(f, v.Tensor):
+            factors.append(f)
+            continue
+        single = v.as_factor(f) if f.terms else f
+        if len(single.terms) != 1:
+            return (factors, Fraction(0)) if not f.terms else None
+        ((m, c),) = single.terms.items()
+        factors += m
+        number *= c
+    return factors, number
+
+
+def _under(rest: Sequence[tuple], b: v.Base, idx: tuple) -> list | None:
+    """Factors beside an indicator, those that change as tensors; None where none does."""
+    own = tuple((d, i) for i, d in enumerate(b.dims))
+    forms: dict[v.Base, v.Tensor] = {}
+    for other in v.bases_of(v.Tensor({tuple(rest): v.ONE})):
+        if other.dims != b.dims and b.dims:
+            continue
+        new = _known(other, own, b, forms)
+        if new is not None:
+            forms[other] = new
+    if not forms:
+        return None
+    found: list = []
+    changed = False
+    for f, at, e in rest:
+        if f in forms and (at == idx or not b.dims) and not _step_of(b, f):
+            changed = True
+            found += _at_labels(forms[f], at, Fraction(e))
+        else:
+            found.append((f, at, e))
+    return found if changed else None
+
+
+def _at_labels(t: v.Tensor, at: tuple, e: Fraction) -> list:
+    """A power of a tensor over its own labels put at others: as factors where those are summed."""
+    if not any(x[1] < 0 for x in at) or not t.terms or e.denominator != 1:
+        return [v.power(v.place(t, at), e)]
+    ((m, c),) = v.as_factor(t).terms.items()
+    return [v.number(c ** int(e)), *((b, tuple(at[x[1]] for x in i), k * e) for b, i, k in m)]
+
+
+def _known(other: v.Base, own: tuple, b: v.Base, forms: dict) -> v.Tensor | None:
+    """A base over its own labels where an indicator is 1; None where that says nothing."""
+    if is_call(other, "where") and other.args[0] == b.args[0]:
+        return v.number(int(other.args[1].number() == b.args[1].number()))
+    if other.kind not in ("sum", "call") or is_call(other, *_WHOLE):
+        return None
+    side = _side(other, b)
+    if side is not None:
+        return side
+    if not any(f in forms and (at == own or not b.dims) for a in other.args for m in a.terms
+               for f, at, _ in m):  # fmt: skip
+        return None
+    args = [_replaced(a, own if b.dims else None, forms) for a in other.args]
+    if other.kind == "sum":
+        return args[0]
+    if other.name == "where":
+        return indicator(args[0], bool(args[1].number()))
+    return applied(other.name, args)
+
+
+def _replaced(t: v.Tensor, own: tuple | None, forms: dict) -> v.Tensor:
+    """A body with the bases that are known replaced where they stand at these labels."""
+    found = []
+    for m, c in t.terms.items():
+        kept = [f for f in m if f[0] not in forms or (own is not None and f[1] != own)]
+        term = v.product(kept, c, v.bound_of(m)) if not v.bound_of(m) else None
+        if term is None:
+            moved = _in_place([
+                v.power(v.place(forms[f[0]], f[1]), Fraction(f[2])) if f not in kept else f
+                for f in m
+            ])  # fmt: skip
+            found.append(v.Tensor({m: c}) if moved is None else v.product(
+                moved[0], c * moved[1], v.bound_of(m)
+            ))  # fmt: skip
+            continue
+        for f in m:
+            if f not in kept:
+                term = v.mul(term, v.power(v.place(forms[f[0]], f[1]), Fraction(f[2])))
+        found.append(term)
+    return v.add(*found)
+
+
+def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
+    """The larger or smaller of two values that an indicator compares."""
+    terms = b.args[0].terms
+    if _step_of(b, other):
+        return other.args[0]
+    if not is_call(other, "maximum", "minimum") or len(terms) != 1:
+        return None
+    ((m, _),) = terms.items()
+    if len(m) != 1 or m[0][0].name not in _ABOVE or m[0][0].kind != "call":
+        return None
+    left, right = (v.place(a, m[0][1]) for a in m[0][0].args)
+    above = _ABOVE[m[0][0].name] == bool(b.args[1].number())  # left is the larger one
+    most = other.name == "maximum"
+    if other.args == (left, right) or other.args == (right, left):
+        return left if above == most else right
+    first, bound = other.args
+    if bound != right or above != most or len(first.terms) != 1:
+        return None
+    ((inner, c),) = first.terms.items()
+    if c != 1 or len(inner) != 1 or inner[0][2] != 1:
+        return None
+    clamped, at, _ = inner[0]  # min(max(u, 0), 1) where u <= 1 is max(u, 0)
+    if not is_call(clamped, "minimum" if most else "maximum"):
+        return None
+    low, high = clamped.args[1].number(), right.number()
+    fits = low is not None and high is not None and (low >= high if most else low <= high)
+    return first if fits and v.place(clamped.args[0], at) == left else None
+
+
+# ---- Where nothing is left -----------------------------------------------------------------------
+
+
+def _excluded(m: v.Monomial, c: Fraction) -> v.Tensor | None:
+    """0 for a product that is 0 where its condition u == 0 holds."""
+    for b, idx, _ in m:
+        size = _nothing(b, idx) if is_call(b, "where") and b.args[1].number() else None
+        if size is not None and len(size.terms) == 1 and _vanishes(m, next(iter(size.terms))):
+            return v.ZERO
+    return None
+
+
+def _vanishes(m: v.Monomial, size: v.Monomial) -> bool:
+    """Whether a product is surely 0 where another one is."""
+    below = {f[0] for f in m if f[2] < 0}
+    if any(k <= 0 or f in below for f, _, k in size) or v.bound_of(size):
+        return False
+    return all(_gone_with(f, m, below) for f in size)
+
+
+def _gone_with(factor: tuple, rest: Sequence[tuple], below: set) -> bool:
+    """Whether a product is 0 where a factor is: it holds it, or what it sums the squares of."""
+    b, idx, _ = factor
+    if any(f[:2] == (b, idx) and f[2] > 0 for f in rest):
+        return True
+    if b.kind != "sum" or len(b.args[0].terms) != 1:
+        return False
+    ((body, c),) = v.place(b.args[0], idx).terms.items()
+    if c < 0 or not all(_never_negative(f, k) for f, _, k in body):
+        return False
+    waiting: list[tuple[int, dict]] = [(0, {})]
+    while waiting:
+        k, names = waiting.pop()
+        if k == len(body):
+            return True
+        f, at, _ = body[k]
+        for other, there, e in rest:
+            if e <= 0 or len(there) != len(at) or not (other is f or _step_of(other, f)):
+                continue
+            if f in below:
+                continue
+            met = dict(names)
+            if all(
+                met.setdefault(x, y) == y if x[1] < 0 else x == y
+                for x, y in zip(at, there, strict=True)
+            ):
+                waiting.append((k + 1, met))
+    return False
+
+
+def _never_negative(b: v.Base, e: Fraction) -> bool:
+    if e < 0:
+        return False
+    if (e.denominator == 1 and not e.numerator % 2) or v.is_positive(b, Fraction(e)):
+        return True
+    return is_call(b, "where", "relu", "abs") or (is_call(b, "maximum") and b.args[1].number() == 0)
+
+
+def _step_of(b: v.Base, ramp: v.Base) -> bool:
+    """Whether a base is the indicator of u > 0, and ``ramp`` max(u, 0)."""
+    if not is_call(ramp, "relu", "maximum") or not is_call(b, "where") or not b.args[1].number():
+        return False
+    zero = v.number(0)
+    if ramp.name == "maximum" and ramp.args[1] != zero:
+        return False
+    return any(b.args[0] == applied(name, (ramp.args[0], zero)) for name in ("gt", "ge"))
+
+
+# ---- Choices -------------------------------------------------------------------------------------
+
+
+def known_sides(t: v.Tensor) -> v.Tensor:
+    """max(u, 0) and abs(u) as u in what is taken where u > 0 only."""
+    return inside_groups(t, _known_side)
+
+
+def _known_side(t: v.Tensor) -> v.Tensor:
+    found = []
+    for m, c in t.terms.items():
+        term = v.Tensor({m: c})
+        for b, idx, _ in m:
+            if not is_call(b, "where") or b.args[1].number() != 1:
+                continue
+            if not is_call_of_condition(b, "gt", "ge"):
+                continue
+            ((test, at, _), *_) = next(iter(b.args[0].terms))
+            if test.args[1].number() != 0:
+                continue
+            u = v.place(test.args[0], at)
+            for f in m:
+                body = f[0].args[0] if f[0].kind == "sum" and f[1] == idx and f[2] == 1 else None
+                new = None if body is None or len(body.terms) < 2 else _positive(body, u)
+                if new is not None:
+                    rest = [g for g in m if g is not f]
+                    group = v.as_factor(v.place(new, f[1]))
+                    ((inside, k),) = group.terms.items()
+                    whole = [*rest, *inside]
+                    term = v.product(whole, c * k, v.bound_of(whole))
+        found.append(term)
+    return v.add(*found)
+
+
+def _positive(body: v.Tensor, u: v.Tensor) -> v.Tensor | None:
+    """A sum where u > 0: its max(u, 0) and abs(u) replaced; None where there is none."""
+    changed, found = False, []
+    for m, c in body.terms.items():
+        alone = m[0] if len(m) == 1 and not v.bound_of(m) and m[0][2] == 1 else None
+        same = alone is not None and (
+            is_call(alone[0], "relu", "abs")
+            or (is_call(alone[0], "maximum") and alone[0].args[1].number() == 0)
+        )
+        if same and v.place(alone[0].args[0], alone[1]) == u:  # type: ignore[index]
+            changed = True
+            found.append(v.scale(u, c))
+        else:
+            found.append(v.Tensor({m: c}))
+    return v.add(*found) if changed else None

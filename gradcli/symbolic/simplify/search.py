@@ -1,0 +1,339 @@
+"""The forms that a derivative may be written in, the shortest first.
+
+As traced, multiplied out, factored, each with relations between functions used or not, each with
+functions recognised or not. All are equal; the cost decides, the numeric check has the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from gradcli.ops.errors import Fault
+from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.writer import Writer
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.algebra import (
+    cancelled,
+    denominators_opened,
+    factored,
+    fractions,
+    lifted,
+    opened,
+)
+from gradcli.symbolic.simplify.angles import double_angles, roots_named, squares_exchanged
+from gradcli.symbolic.simplify.arrangements import arrangements
+from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
+from gradcli.symbolic.simplify.cross_products import crossed, turns
+from gradcli.symbolic.simplify.exponentials import exponents_joined, exponents_met
+from gradcli.symbolic.simplify.guards import known_sides, unguarded
+from gradcli.symbolic.simplify.inverse_products import inverses_joined
+from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
+from gradcli.symbolic.simplify.regroup import (
+    inverses_met,
+    logs_joined,
+    logs_of_shares,
+    products_joined,
+    products_opened,
+    sums_shared,
+)
+from gradcli.symbolic.simplify.relations import (
+    balanced,
+    hyperbolic,
+    is_call,
+    logarithms_named,
+    powers_joined,
+    powers_named,
+)
+
+_EXCHANGES = (
+    ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
+)  # fmt: skip
+_SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
+_ANGLES = _SQUARES | {"tan", "tanh"}
+_GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
+_RAMPS = frozenset(("maximum", "minimum", "relu"))
+_NAMED = _SQUARES | {"exp", "sigmoid"}
+_TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
+_SPELLINGS = (
+    ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
+    ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
+    ({"pow"}, powers_joined), ({"exp", "log"}, logs_of_shares), ({"log"}, logs_joined),
+)  # fmt: skip
+MOST_FORMS = 80
+MOST_WORK = 8000
+"""Factors, over all forms that are tried: the search ends there, the same way every time."""
+MOST_STEP, MOST_STEPS = 30_000, 120_000
+"""Factors that one rearrangement may look at, and all of them."""
+
+
+def forms(t: v.Tensor, dims: Sequence[str], sizes: dict[str, int] | None = None) -> list[Text]:
+    """Texts of equal value, shortest first; among equals the one nearest to what was traced."""
+    labels = tuple((d, i) for i, d in enumerate(dims))
+    writer = Writer(sizes or {})
+    found: list[Text] = []
+    refused: Fault | None = None
+    for candidate in _Search(t).forms():
+        try:
+            text = writer.tensor(candidate, labels, True)
+        except Fault as fault:
+            refused = refused or fault
+            continue
+        found.append(text)
+        if text.cost < 2:
+            break
+    if not found and refused is not None:
+        raise refused
+    bases = v.bases_of(t)
+    if any(b.kind == "matrix" and b.name == "inv" for b in bases):
+        scalars = {b.name for b in bases if b.kind in ("name", "size") and not b.dims}
+        joined = [inverses_joined(x, scalars) for x in found]
+        found += [x for x in joined if x is not None]
+    # Among equals A.T @ (u*v) before (A.T*u) @ v.
+    found.sort(key=lambda x: (x.cost, x.key.count(".T*")))
+    if len(dims) < 3 and "einsum(" in found[0].key:  # it says little where matrices can say it
+        found.sort(key=lambda x: "einsum(" in x.key)
+    return found
+
+
+class _Search:
+    """The candidates for one tensor, each once, within a budget."""
+
+    def __init__(self, t: v.Tensor) -> None:
+        self.t = t
+        self.calls = {b.name for b in v.bases_of(t) if b.kind == "call"}
+        self.single = len(t.terms) < 2 and not any(map(_opens, v.groups_of(t)))
+        sums = [b for b in v.groups_of(t) if not b.dims and len(b.args[0].terms) == 1]
+        self.scalars = len(sums)
+        self.shapes: set = set()
+
+    def forms(self) -> Iterator[v.Tensor]:
+        """All candidates."""
+        given = set()
+        work = 0
+        with v.limited(MOST_STEPS):
+            for t in self._all():
+                if t is not None and t.key not in given:
+                    given.add(t.key)
+                    work += _size(t)
+                    yield t
+                    if len(given) == MOST_FORMS or work > MOST_WORK:
+                        return
+
+    def _all(self) -> Iterator[v.Tensor | None]:
+        """As it stands, rearranged, by its normal form."""
+        t = self.t
+        if self.calls & _ANGLES:
+            t = _tried(roots_named, t) or t
+        if self.calls >= {"exp", "log"} and not self.single:
+            t = _tried(exponents_met, t) or t
+        if self.calls & _TIDIED:
+            yield t
+            if "where" in self.calls:
+                t = _tried(unguarded, t) or t
+            t = _tried(tidied, t) or t
+            if "where" in self.calls:
+                yield from self._trees(_tried(known_sides, t) or t)
+                t = _tried(choices_met, t) or t
+                t = _tried(known_sides, t) or t
+        if turns(t):
+            yield from self._crosses(t)
+        for shape in self._arranged(t):
+            yield from self._spelled(shape)
+        shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
+        if shares is not None and any(
+            is_call(b, "softmax", "softmax0") for b in v.bases_of(shares)
+        ):
+            for shape in self._arranged(shares):  # shares as units
+                yield from self._spelled(shape)
+        flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
+        for start in (t, flat) if self.calls & _SQUARES else ():
+            for gone, stays, sign in _EXCHANGES if start is not None else ():
+                if gone in self.calls:
+                    other = _tried(partial(_exchanged, gone, stays, sign), start)
+                    for shape in self._arranged(other) if other is not None else ():
+                        yield from self._spelled(shape)
+        if not self.single:
+            yield from self._normal(t)
+
+    def _trees(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
+        """A tensor with its choices as one tree, and the other terms in its leaves or not."""
+        trees = [_tried(by_cases, t), _tried(partial(_cases, False, True), self.t)]
+        if trees[0] not in (None, t):
+            trees.append(_tried(ramps, trees[0]))
+        if self.calls & _RAMPS:
+            trees.append(_tried(partial(_cases, True, False), t))
+        for start in dict.fromkeys(trees):
+            if start is not None and start not in (t, self.t):
+                for shape in self._arranged(_tried(tidied, start) or start):
+                    yield from self._spelled(shape)
+
+    def _crosses(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
+        """Cross products by their name, what stands in them multiplied out or shared."""
+        first = _tried(crossed, t) or t
+        shared = _tried(lambda u: crossed(sums_shared(opened(u))), first)
+        for other in (_tried(lambda u: crossed(opened(u)), first), first, shared):
+            for shape in self._arranged(other) if other is not None else ():
+                yield from self._spelled(shape)
+
+    def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
+        """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
+        starts = [t]
+        if self.calls & {"tan", "tanh"}:
+            starts.append(_tried(as_quotients, t) or t)
+        for start in starts:
+            squares = self.calls & _SQUARES or start is not t
+            for gone in _GONE if squares else _GONE[:1]:
+                for shape in _tried(partial(_by_parts, gone=gone), start) or ():
+                    yield from self._spelled(_tried(tidied, shape), start is not t)
+        for start in dict.fromkeys((t, _tried(opened, t) or t)) if t.free() else ():
+            for shape in _tried(_coefficients, start) or ():
+                yield from self._spelled(shape)
+
+    def _arranged(self, t: v.Tensor) -> Iterator[v.Tensor]:
+        """A tensor as it is, factored and multiplied out."""
+        yield t
+        if self.single:
+            return
+        whole = _tried(fractions, t)
+        for arrange in (lifted, _over_all, cancelled, factored, opened):
+            start = whole if arrange is cancelled or arrange is factored else t
+            if start is None or (arrange is _over_all and not _divides(t)):
+                continue
+            change = partial(factored, t) if arrange is factored else arrange
+            other = _tried(lambda u, change=change: tidied(change(u)), start)
+            if other is not None:
+                yield other
+                again = _tried(factored if arrange is opened else denominators_opened, other)
+                if again is not None:
+                    yield again
+        yield from self._regrouped(t)
+
+    def _regrouped(self, t: v.Tensor) -> Iterator[v.Tensor]:
+        """A tensor with what is summed over shared, as it is and multiplied out."""
+        other = _tried(inverses_met, t)
+        if other is not None and other != t:
+            yield other
+        flat = _tried(products_opened, t)
+        if flat is not None and flat != t:
+            yield flat
+            yield from filter(None, (_tried(lifted, flat), _tried(factored, flat)))
+        flat = _tried(opened, t)
+        for start in (t,) if flat is None or flat == t else (t, flat):
+            for most, last in ((9, False), (1, False), (1, True)):
+                other = _tried(partial(sums_shared, most=most, last=last), start)
+                if other is not None and other != start:
+                    yield other
+
+    def _spelled(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
+        """A tensor with functions recognised, and as it is. Each tensor once."""
+        if t is None or t.key in self.shapes:
+            return
+        self.shapes.add(t.key)
+        starts = [t]
+        if quotients or self.calls & _NAMED:
+            short = _tried(named, t)
+            if short is not None and short != t:
+                starts = [short, t]
+        yield from starts
+        if self.scalars > 1:
+            for start in starts:
+                yield _tried(products_joined, start)
+        for needs, change in _SPELLINGS:
+            if needs <= self.calls:
+                for start in starts:
+                    other = _tried(change, start)
+                    if other is not None and other != start:
+                        yield other
+                        yield _tried(named, other)
+        if "sigmoid" in self.calls or "exp" in self.calls:
+            yield _tried(mirrored, starts[0])
+        if quotients or self.calls & _SQUARES:
+            for start in starts:
+                for angles in _tried(double_angles, start) or ():
+                    yield angles
+                    yield _tried(named, angles)
+
+
+def _divides(t: v.Tensor) -> bool:
+    """Whether terms of a sum have something below the line."""
+    sums = [u for u in (t, *(b.args[0] for b in v.groups_of(t))) if len(u.terms) > 1]
+    return any(e < 0 for u in sums for m in u.terms for _, _, e in m)
+
+
+def _over_all(t: v.Tensor) -> v.Tensor:
+    return lifted(t, True)
+
+
+def _by_parts(t: v.Tensor, gone: frozenset[str]) -> list[v.Tensor]:
+    """The arrangements of a tensor; those of its diagonal and of its choices each by itself.
+
+    What is below the line in one branch of a choice stays there: the other may be defined where
+    it is not.
+    """
+    parts = _parts(t, lambda f: f[0].kind == "delta" or is_call(f[0], "where"))
+    if set(parts) == {()}:
+        return arrangements(t, gone)
+    return _each_arranged(parts, gone)
+
+
+def _coefficients(t: v.Tensor) -> list[v.Tensor]:
+    """The arrangements of what scalars stand before each vector or matrix."""
+    parts = _parts(t, lambda f: bool(f[1]))
+    return _each_arranged(parts, frozenset()) if len(parts) < len(t.terms) else []
+
+
+def _parts(t: v.Tensor, stays: Callable[[tuple], bool]) -> dict[tuple, dict]:
+    """The terms by those of their factors that stay as they are."""
+    parts: dict[tuple, dict] = {}
+    for m, c in t.terms.items():
+        kept = tuple(f for f in m if stays(f))
+        rest = tuple(f for f in m if f not in kept)
+        parts.setdefault(kept, {})[rest] = c
+    return parts
+
+
+def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Tensor]:
+    shapes = {kept: arrangements(v.Tensor(part), gone) for kept, part in parts.items()}
+    found = []
+    for one in [*parts, None]:
+        # One part rearranged, the others as they are; then the smallest of each.
+        for k in range(len(shapes[one]) if one is not None else 1):
+            whole = []
+            for kept, part in parts.items():
+                form = v.Tensor(part)
+                if kept == one:
+                    form = shapes[kept][k]
+                elif one is None:
+                    form = min([form, *shapes[kept]], key=_size)
+                whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
+            found.append(v.add(*whole))
+    return found
+
+
+def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None:
+    return squares_exchanged(t, gone, stays, sign)
+
+
+def _cases(whole: bool, plainly: bool, t: v.Tensor) -> v.Tensor:
+    return by_cases(t, whole, plainly)
+
+
+def _opens(b: v.Base) -> bool:
+    return b.kind == "sum" and len(b.args[0].terms) > 1
+
+
+def _size(t: v.Tensor) -> int:
+    """Factors in a tensor and in its groups."""
+    whole = [t, *(b.args[0] for b in v.groups_of(t))]
+    return sum([len(m) + 1 for u in whole for m in u.terms])
+
+
+def _tried(change: Callable[[v.Tensor], Any], t: v.Tensor) -> Any:
+    """A rearrangement, or None where it grows past the limit."""
+    try:
+        with v.limited(MOST_STEP):
+            return change(t)
+    except Fault:
+        return None

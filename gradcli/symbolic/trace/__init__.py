@@ -1,0 +1,1 @@
+"""Tracing: steps and derivative rules run on symbols."""

@@ -1,0 +1,95 @@
+"""Choices: conditions as indicators, 0 or 1. ``where(c, x, y)`` is x*[c] + y*[not c]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.trace.elementwise import applied, call
+from gradcli.symbolic.trace.symbol import Symbol, aligned, as_symbol, operation
+from gradcli.symbolic.unsupported import no_closed_form
+
+
+def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
+    """1 where the condition holds (or where it does not), else 0."""
+    known = condition.number()
+    if known is not None:
+        return v.number(int((known != 0) == holds))
+    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
+        return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
+    labels = tuple(condition.free())
+    b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
+    return v.factor(b, places)
+
+
+@operation("where")
+def where(condition: Symbol, x: Symbol, y: Symbol) -> Symbol:
+    """x*[c] + y*[not c]; x or y itself where the condition is known or both are equal."""
+    (c, a, b), axes = aligned((condition, x, y))
+    known = c.number()
+    if known is not None:
+        return Symbol(a if known else b, axes)
+    if a == b:
+        return Symbol(a, axes)
+    return Symbol(v.add(_taken(a, indicator(c, True)), _taken(b, indicator(c, False))), axes)
+
+
+def _taken(t: v.Tensor, where: v.Tensor) -> v.Tensor:
+    """A tensor times an indicator; one of several terms is no group, its terms exclude others."""
+    if len(where.terms) < 2:
+        return v.mul(t, where)
+    return v.distribute(v.as_factor(t) if len(t.terms) > 1 and not v.has_delta(t) else t, where)
+
+
+@operation("logical_and")
+def logical_and(x: Symbol, y: Symbol) -> Symbol:
+    """A side that is known drops out: the other is left, or 0."""
+    for one, other in ((x, y), (y, x)):
+        if one.number() is not None:
+            return other if one.number() else as_symbol(0)
+    return call("logical_and", [x, y])
+
+
+@operation("logical_or")
+def logical_or(x: Symbol, y: Symbol) -> Symbol:
+    """A side that is known drops out: the other is left, or 1."""
+    for one, other in ((x, y), (y, x)):
+        if one.number() is not None:
+            return as_symbol(1) if one.number() else other
+    return call("logical_or", [x, y])
+
+
+@operation("clamp")
+def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
+    """minimum(maximum(x, min), max), each bound where it is given."""
+    if min is not None:
+        x = call("maximum", [x, as_symbol(min)])
+    return x if max is None else call("minimum", [x, as_symbol(max)])
+
+
+@operation("leaky_relu")
+def leaky_relu(x: Symbol, negative_slope: Any = 0.01) -> Symbol:
+    """x where it is above 0, else negative_slope*x."""
+    above = call("gt", [x, as_symbol(0)])
+    slope = as_symbol(negative_slope)
+    return where(above, x, Symbol(v.mul(x.tensor, slope.tensor), x.axes))
+
+
+@operation("elu")
+def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
+    """x where it is above 0, else alpha*(exp(x) - 1)."""
+    above = call("gt", [x, as_symbol(0)])
+    tail = v.mul(as_symbol(alpha).tensor, v.add(applied("exp", [x.tensor]), v.number(-1)))
+    return where(above, x, Symbol(tail, x.axes))
+
+
+@operation("remainder")
+def remainder(x: Symbol, y: Symbol) -> Symbol:
+    """A call of two arguments: no sum or product says it."""
+    return call("remainder", [x, y])
+
+
+@operation("isclose")
+def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
+    """Raises a fault (E0701): tolerances have no closed form."""
+    raise no_closed_form("`isclose`")

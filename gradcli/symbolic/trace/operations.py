@@ -1,0 +1,410 @@
+"""What the operators do to symbols: arithmetic, products, sums, extremes and shapes, by index.
+
+Nothing here knows a derivative. An operator that is not here is an elementwise call or has no
+closed form yet. The largest and smallest entries and products over axes are bases over a body,
+which has local labels of the axes that stay and labels from ``GONE`` on for those reduced.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.trace import elementwise
+from gradcli.symbolic.trace.symbol import (
+    Symbol,
+    aligned,
+    as_symbol,
+    dimension_of,
+    in_a_rule,
+    operation,
+    ties,
+)
+from gradcli.symbolic.unsupported import no_closed_form
+
+# ---- Arithmetic ----------------------------------------------------------------------------------
+
+
+@operation("add")
+def add(x: Symbol, y: Symbol) -> Symbol:
+    """The sum over common labels; axes broadcast."""
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.add(a, b), axes)
+
+
+@operation("sub")
+def sub(x: Symbol, y: Symbol) -> Symbol:
+    """x + -1*y: a difference is a sum with a coefficient."""
+    return add(x, -y)
+
+
+@operation("neg")
+def neg(x: Symbol) -> Symbol:
+    """Every coefficient turned."""
+    return -x
+
+
+@operation("mul")
+def mul(x: Symbol, y: Symbol) -> Symbol:
+    """The product entry by entry; axes broadcast."""
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.mul(a, b), axes)
+
+
+@operation("add_scaled")
+def add_scaled(x: Symbol, y: Symbol, alpha: Any = 1) -> Symbol:
+    """x + alpha*y, for a number or a scalar alpha."""
+    return add(x, mul(as_symbol(alpha), y))
+
+
+@operation("addcmul")
+def addcmul(x: Symbol, tensor1: Symbol, tensor2: Symbol, value: Any = 1) -> Symbol:
+    """x + value*tensor1*tensor2."""
+    return add_scaled(x, mul(tensor1, tensor2), value)
+
+
+@operation("div")
+def div(x: Symbol, y: Symbol) -> Symbol:
+    """x times y**-1: a quotient is a product with an exponent."""
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.mul(a, v.power(b, Fraction(-1))), axes)
+
+
+@operation("pow")
+def pow(x: Symbol, y: Symbol) -> Symbol:
+    """An exponent of the base where y is one number of modest size, else a call."""
+    exponent = y.number()
+    if exponent is not None and abs(exponent) < 10**6 and exponent.denominator < 100:
+        if not y.axes:
+            return Symbol(v.power(x.tensor, exponent), x.axes)
+        (a, _), axes = aligned((x, y))
+        return Symbol(v.power(a, exponent), axes)
+    return elementwise.power(x, y)
+
+
+def _power(exponent: Fraction) -> Any:
+    return lambda x: Symbol(v.power(x.tensor, exponent), x.axes)
+
+
+operation("sqrt")(_power(Fraction(1, 2)))
+operation("rsqrt")(_power(Fraction(-1, 2)))
+operation("square")(_power(Fraction(2)))
+operation("reciprocal")(_power(Fraction(-1)))
+operation("clone", "conj", "real")(lambda x: x)
+operation("zeros_like")(lambda x: Symbol(v.ZERO, x.axes))
+operation("ones_like")(lambda x: Symbol(v.UNIT, x.axes))
+
+# ---- Sums and products ---------------------------------------------------------------------------
+
+
+def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
+    """The labels that a reduction runs over, and the axes that it leaves."""
+    dims = normal_dims(dim, len(x.axes))
+    gone = [x.axes[d] for d in dims if x.axes and x.axes[d] is not None]
+    if keepdim:
+        return gone, tuple(None if i in dims else a for i, a in enumerate(x.axes))
+    return gone, tuple(a for i, a in enumerate(x.axes) if i not in dims)
+
+
+def _apart(x: Symbol) -> Symbol:
+    """The symbol with labels of its own (a diagonal may use one twice)."""
+    if not x.axes:
+        return x
+    names = {a: v.fresh(a[0]) for a in x.axes if a is not None}
+    axes = tuple([None if a is None else names[a] for a in x.axes])
+    return Symbol(v.relabel(x.tensor, names), axes)
+
+
+@operation("sum")
+def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The labels of the dimensions are summed over: all dimensions where ``dim`` is None."""
+    gone, axes = _reduced(x, dim, keepdim)
+    if in_a_rule() and elementwise.marks_one(x.tensor, gone):
+        ties.seen.add("one")
+        return Symbol(v.UNIT, axes)
+    return Symbol(v.contract(x.tensor, gone), axes)
+
+
+@operation("mean")
+def mean(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The sum divided by the sizes that it runs over."""
+    gone, axes = _reduced(x, dim, keepdim)
+    found = v.contract(x.tensor, gone)
+    for label in gone:
+        found = v.mul(found, v.power(v.size(label[0]), Fraction(-1)))
+    return Symbol(found, axes)
+
+
+def _count(x: Symbol, dim: Any) -> Symbol:
+    total = Symbol(v.UNIT)
+    for label in _reduced(x, dim, False)[0]:
+        total = mul(total, Symbol(v.size(label[0])))
+    return total
+
+
+@operation("var")
+def var(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
+    """The mean square distance from the mean, over n - correction."""
+    apart = add(x, -mean(x, dim, True))
+    total = sum(Symbol(v.power(apart.tensor, Fraction(2)), apart.axes), dim, keepdim)
+    return div(total, add(_count(x, dim), -as_symbol(correction)))
+
+
+@operation("std")
+def std(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) -> Symbol:
+    """The root of ``var``."""
+    return _power(Fraction(1, 2))(var(x, dim, correction, keepdim))
+
+
+@operation("norm")
+def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The root of a sum of squares, for p = 1 a sum of abs; others are in ``reductions``."""
+    if p in (2, "fro", None):
+        square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
+        return _power(Fraction(1, 2))(sum(square, dim, keepdim))
+    if p == 1:
+        return sum(elementwise.call("abs", [x]), dim, keepdim)
+    pass
+
+    return p_norm(x, p, dim, keepdim)
+
+
+@operation("logsumexp")
+def logsumexp(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """log(sum(exp(x))), as written: the printers find its name again."""
+    return elementwise.call("log", [sum(elementwise.call("exp", [x]), dim, keepdim)])
+
+
+@operation("softmax")
+def softmax(x: Symbol, dim: Any = -1) -> Symbol:
+    """exp(x)/sum(exp(x)), as written: the printers find its name again."""
+    top = elementwise.call("exp", [x])
+    return div(top, sum(top, dim, True))
+
+
+@operation("log_softmax")
+def log_softmax(x: Symbol, dim: Any = -1) -> Symbol:
+    """x - logsumexp(x)."""
+    return add(x, -logsumexp(x, dim, True))
+
+
+def _broadcast(left: tuple, right: tuple) -> tuple:
+    """Leading axes of both, with one label where they meet."""
+    rank = max(len(left), len(right))
+    one, two = ((None,) * (rank - len(t)) + t for t in (left, right))
+    return tuple(b if a is None else a for a, b in zip(one, two, strict=True))
+
+
+@operation("matmul")
+def matmul(x: Symbol, y: Symbol) -> Symbol:
+    """The product of matrices and vectors; leading dimensions broadcast.
+
+    Raises a fault (E0701) for scalars and for inner sizes that differ.
+    """
+    if not x.axes or not y.axes:
+        raise no_closed_form("a product of scalars by @")
+    x, y = _apart(x), _apart(y)
+    left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
+    lead = x.axes[:-2] if len(x.axes) > 1 else ()
+    if len(y.axes) > 2:
+        same = {}
+        front = y.axes[:-2]
+        for i in range(1, min(len(lead), len(front)) + 1):
+            if lead[-i] is not None and front[-i] is not None:
+                same[front[-i]] = lead[-i]
+        y = Symbol(v.relabel(y.tensor, same), tuple(same.get(a, a) for a in y.axes))
+        lead = _broadcast(lead, y.axes[:-2])
+    axes = (
+        *lead, *(x.axes[-2:-1] if len(x.axes) > 1 else ()),
+        *(y.axes[-1:] if len(y.axes) > 1 else ()),
+    )  # fmt: skip
+    if left is None or right is None:
+        return Symbol(v.mul(x.tensor, y.tensor), axes)
+    if left[0] != right[0]:
+        raise no_closed_form(f"a product over dimensions {left[0]} and {right[0]}")
+    joined = v.mul(x.tensor, v.relabel(y.tensor, {right: left}))
+    return Symbol(v.contract(joined, [left]), axes)
+
+
+@operation("dot")
+def dot(x: Symbol, y: Symbol) -> Symbol:
+    """The sum of products entry by entry."""
+    (a, b), axes = aligned((x, y))
+    return Symbol(v.contract(v.mul(a, b), [x for x in axes if x is not None]))
+
+
+@operation("outer")
+def outer(x: Symbol, y: Symbol) -> Symbol:
+    """x[i]*y[j]: the labels of both, side by side."""
+    x, y = _apart(x), _apart(y)
+    return Symbol(v.mul(x.tensor, y.tensor), (*x.axes, *y.axes))
+
+
+@operation("trace")
+def trace(x: Symbol) -> Symbol:
+    """The sum over the diagonal. Raises a fault (E0701) for a matrix that is not square."""
+    x = _apart(x)
+    a, b = x.axes
+    if a is None or b is None or a[0] != b[0]:
+        raise no_closed_form("the trace of a matrix that is not square")
+    return Symbol(v.contract(v.relabel(x.tensor, {b: a}), [a]))
+
+
+# ---- Shapes --------------------------------------------------------------------------------------
+
+
+@operation("reverse_dims")
+def reverse_dims(x: Symbol) -> Symbol:
+    """``x.T``: all axes in reverse order."""
+    return x.T
+
+
+@operation("mT")
+def mT(x: Symbol) -> Symbol:
+    """The last two axes exchanged."""
+    return transpose(x, -2, -1)
+
+
+@operation("transpose")
+def transpose(x: Symbol, dim0: int = -2, dim1: int = -1) -> Symbol:
+    """Two axes exchanged; the formula stays, as labels name its entries."""
+    axes = list(x.axes)
+    if axes:
+        i, j = normal_dim(dim0, len(axes)), normal_dim(dim1, len(axes))
+        axes[i], axes[j] = axes[j], axes[i]
+    return Symbol(x.tensor, tuple(axes))
+
+
+@operation("permute")
+def permute(x: Symbol, dims: Any = ()) -> Symbol:
+    """Axes in another order; the formula stays, as labels name its entries."""
+    return Symbol(x.tensor, tuple(x.axes[d] for d in normal_dims(dims, len(x.axes))))
+
+
+@operation("expand")
+def expand(x: Symbol, shape: Any = ()) -> Symbol:
+    """Axes of size 1 get a label that the terms do not mention: broadcasting."""
+    lead = len(shape) - len(x.axes)
+    axes: list[Any] = []
+    for i, entry in enumerate(shape):
+        have = x.axes[i - lead] if i >= lead else None
+        dimension = None if have is not None or entry == -1 else dimension_of(entry)
+        axes.append(have if dimension is None else v.fresh(dimension))
+    return Symbol(x.tensor, tuple(axes))
+
+
+@operation("squeeze")
+def squeeze(x: Symbol, dim: Any = None) -> Symbol:
+    """Without axes of size 1, or without those among ``dim``."""
+    dims = normal_dims(dim, len(x.axes))
+    return Symbol(
+        x.tensor, tuple(a for i, a in enumerate(x.axes) if a is not None or i not in dims)
+    )
+
+
+@operation("unsqueeze")
+def unsqueeze(x: Symbol, dim: int = 0) -> Symbol:
+    """With an axis of size 1 at ``dim``."""
+    place = normal_dim(dim, len(x.axes) + 1)
+    return Symbol(x.tensor, (*x.axes[:place], None, *x.axes[place:]))
+
+
+@operation("diagonal")
+def diagonal(x: Symbol) -> Symbol:
+    """The diagonals of the last two axes: both get one label.
+
+    Raises a fault (E0701) where the sizes differ.
+    """
+    x = _apart(x)
+    a, b = x.axes[-2:]
+    if a is None or b is None or a[0] != b[0]:
+        raise no_closed_form("the diagonal of a matrix that is not square")
+    return Symbol(v.relabel(x.tensor, {b: a}), (*x.axes[:-2], a))
+
+
+@operation("undiagonal")
+def undiagonal(x: Symbol, shape: Any = ()) -> Symbol:
+    """A vector on the diagonal: times delta. Raises a fault (E0701) for any other shape."""
+    x = _apart(x)
+    if len(x.axes) != 1 or x.axes[0] is None or shape[0] != shape[1]:
+        raise no_closed_form("a diagonal matrix that is not square")
+    (a,) = x.axes
+    other = v.fresh(a[0])
+    return Symbol(v.mul(x.tensor, v.delta(a, other)), (a, other))
+
+
+GONE = 700
+"""The first of the local labels that a body is reduced over."""
+
+
+def _over(name: str, x: Symbol, dim: Any, keepdim: bool) -> Symbol:
+    x = _apart(x)
+    gone, axes = _reduced(x, dim, keepdim)
+    before = v.before_join([x.tensor]) if len(gone) == 1 else None
+    if before is not None and before[1][0] == gone[0]:  # of all entries, in whatever order
+        _, labels, (body,) = before
+        x, gone = Symbol(body, x.axes), list(labels[1:])
+    free = x.tensor.free()
+    if any(v.is_hidden(label) for label in free):
+        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    missing = [label for label in gone if label not in free]
+    if name == "prod" and missing:  # of one entry n times
+        count = v.UNIT
+        for label in missing:
+            count = v.mul(count, v.size(label[0]))
+        x = Symbol(elementwise.powered(x.tensor, count), x.axes)
+        free = x.tensor.free()
+    gone = [label for label in gone if label in free]
+    if not gone:
+        return Symbol(x.tensor, axes)
+    stay = [label for label in free if label not in gone]
+    local = {label: (label[0], i) for i, label in enumerate(stay)}
+    local |= {label: (label[0], GONE + i) for i, label in enumerate(gone)}
+    body = v.relabel(x.tensor, local)
+    base = v.base("reduce", name, (body,), tuple(label[0] for label in stay))
+    return Symbol(v.factor(base, tuple(stay)), axes)
+
+
+@operation("amax")
+def amax(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The largest entry over the dimensions; x itself where it is the same along all of them."""
+    return _over("amax", x, dim, keepdim)
+
+
+@operation("amin")
+def amin(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The smallest entry over the dimensions; x itself where it is the same along all of them."""
+    return _over("amin", x, dim, keepdim)
+
+
+@operation("prod")
+def prod(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
+    """The product over the dimensions: a power where x is the same along one of them.
+
+    Raises a fault (E0701) over several dimensions where one stays.
+    """
+    if 1 < len(normal_dims(dim, len(x.axes))) < len(x.axes):
+        raise no_closed_form("`prod` over several dimensions, with one that stays")
+    return _over("prod", x, dim, keepdim)
+
+
+@operation("prod_others")
+def prod_others(x: Symbol) -> Symbol:
+    """The product over what is left out: right where that is not 0."""
+    return div(prod(x, -1, True), x)
+
+
+def p_norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
+    """The p-norm for p other than 1 and 2."""
+    size = elementwise.call("abs", [x])
+    if p in (float("inf"), float("-inf")):
+        return _over("amax" if p > 0 else "amin", size, dim, keepdim)
+    if isinstance(p, str) or p == 0:
+        raise no_closed_form(f"`norm` with p = {p}")
+    pass
+
+    exponent = Fraction(repr(p))
+    total = sum(Symbol(v.power(size.tensor, exponent), size.axes), dim, keepdim)
+    return Symbol(v.power(total.tensor, 1 / exponent), total.axes)

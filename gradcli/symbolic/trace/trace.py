@@ -1,0 +1,130 @@
+"""Tracing: the steps run on symbols, and every operator's own rule pushes the derivative forward.
+
+The variable's tangent is a delta over hidden labels, so that one pass gives the derivative by all
+of its entries, with the variable's axes after the result's. The rules are those of ``gradcli.ops``,
+read by ``push_forward`` exactly as forward mode reads them; no derivative is written down here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Any
+
+from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS, push_forward
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.program.steps import Step
+from gradcli.symbolic.shapes.inference import Shapes
+from gradcli.symbolic.trace import indexing as indexing  # registers indexing and joining
+from gradcli.symbolic.trace import indicators as indicators  # registers where and its kin
+from gradcli.symbolic.trace import matrices as matrices  # registers inv, det and their kin
+from gradcli.symbolic.trace import operations
+from gradcli.symbolic.trace import reshaping as reshaping  # registers reshape and tile
+from gradcli.symbolic.trace import (
+    special_orders as special_orders,  # registers polygamma, Bessel functions
+)
+from gradcli.symbolic.trace.symbol import Symbol, as_symbol, in_a_rule, inside_a_rule, ties
+from gradcli.symbolic.unsupported import at
+
+__all__ = ["derivative", "in_a_rule"]
+
+
+def derivative(
+    steps: Sequence[Step], shapes: Shapes, wrt: str, source: Any, detached: Container[int] = ()
+) -> tuple[v.Tensor, tuple]:
+    """The derivative of the last step by a variable: a tensor over labels 0, 1, ..., their sizes.
+
+    ``detached`` holds the steps that a program took out of the graph.
+
+    Raises a fault (E0701) where an operator has no closed form, with its place.
+    """
+    primals: list[Symbol] = []
+    tangents: list[Symbol | None] = []
+    ties.wrt = wrt
+    for i, (step, shape) in enumerate(zip(steps, shapes.of, strict=True)):
+        try:
+            primal, tangent = _step(step, shape, shapes, wrt, primals, tangents)
+        except Fault as fault:
+            raise at(fault, source, step.node) from None
+        primals.append(primal)
+        tangents.append(None if i in detached else tangent)
+    out, tangent = primals[-1], tangents[-1]
+    dims = tuple(a[0] if a is not None else "1" for a in out.axes)
+    whole = (*dims, *shapes.declarations[wrt].dims)
+    if tangent is None:
+        return v.ZERO, whole
+    names = {a: (a[0], i) for i, a in enumerate(tangent.axes) if a is not None}
+    for i, d in enumerate(shapes.declarations[wrt].dims):
+        names[v.hidden(d, i)] = (d, len(dims) + i)
+    return v.relabel(tangent.tensor, names), whole
+
+
+def primal(steps: Sequence[Step], shapes: Shapes) -> tuple[v.Tensor, tuple]:
+    """The value of the last step: a tensor over labels 0, 1, ..., and their sizes."""
+    primals: list[Symbol] = []
+    for step, shape in zip(steps, shapes.of, strict=True):
+        primals.append(_step(step, shape, shapes, "", primals, [None] * len(primals))[0])
+    out = primals[-1]
+    names = {a: (a[0], i) for i, a in enumerate(out.axes) if a is not None}
+    return v.relabel(out.tensor, names), tuple("1" if a is None else a[0] for a in out.axes)
+
+
+def _step(
+    step: Step, shape: tuple, shapes: Shapes, wrt: str, primals: list, tangents: list
+) -> tuple[Symbol, Symbol | None]:
+    if step.op == "name":
+        if step.value in shapes.sizes:
+            return Symbol(v.size(step.value)), None
+        return variable(step.value, shapes, wrt)
+    if step.op == "number":
+        return as_symbol(step.value), None
+    if step.op == "size":
+        return Symbol(v.size(str(step.value))), None
+    if step.op == "constant":
+        return Symbol(v.factor(v.base("constant", step.value))), None
+    if step.op in ("eye", "ones", "zeros"):
+        axes = tuple(None if d is None else v.fresh(d) for d in shape)
+        if step.op == "eye":
+            return Symbol(v.delta(axes[0], axes[1]), axes), None
+        return Symbol(v.UNIT if step.op == "ones" else v.ZERO, axes), None
+    args = [primals[i] for i in step.inputs]
+    tans = [tangents[i] for i in step.inputs]
+    params = step.params
+    name = step.op
+    if name == "diag":
+        name = "undiagonal" if len(args[0].axes) == 1 else "diagonal"
+        params = {"shape": args[0].shape * 2} if name == "undiagonal" else {}
+    op = OPERATORS[name]
+    out = op(*args, **params)
+    tangent = None
+    if any(t is not None for t in tans):
+        ties.seen.clear()
+        with inside_a_rule():
+            tangent = push_forward(op, args, tans, out, params)
+        step.ties = (step.ties or frozenset()) | ties.seen
+        if tangent is not None and len(tangent.axes) < len(out.axes):
+            tangent = operations.expand(tangent, out.shape)
+    return out, tangent
+
+
+def variable(name: str, shapes: Shapes, wrt: str) -> tuple[Symbol, Symbol | None]:
+    """The symbol of a variable, and its tangent where it is the one differentiated by."""
+    declared = shapes.declarations[name]
+    axes = tuple(v.fresh(d) for d in declared.dims)
+    symbol = Symbol(v.factor(v.base("name", name, (), declared.dims, declared.traits), axes), axes)
+    if name != wrt:
+        return single(symbol), None
+    seed = v.UNIT
+    for i, a in enumerate(axes):
+        seed = v.distribute(seed, v.delta(a, v.hidden(a[0], i)))
+    return single(symbol), single(Symbol(seed, axes))
+
+
+def single(x: Symbol) -> Symbol:
+    """A variable's dimensions of size 1 as axes that broadcast: its only entries."""
+    t, axes = x.tensor, list(x.axes)
+    for i, a in enumerate(axes):
+        if a is not None and a[0] == "1":
+            t = indexing.entry_of(t, a, 0)
+            axes[i] = None
+    return Symbol(t, tuple(axes))

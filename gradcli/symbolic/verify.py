@@ -1,0 +1,358 @@
+"""An answer is checked before it is shown: at random points, against the numeric engine's gradient.
+
+Points are drawn from a fixed seed, from ranges that most domains meet (log and sqrt need positive
+numbers, asin small ones); a draw at which the expression or its gradient is not finite is thrown
+away. Dimensions get small sizes, all different, so that a wrong transpose cannot pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
+from gradcli.engine.grad_mode import enable_grad
+from gradcli.language.runtime.run import Program
+from gradcli.ops.errors import Fault
+from gradcli.symbolic.expr.sizes import is_plain, names, value
+from gradcli.symbolic.shapes.inference import Declaration, Shapes
+
+POINTS = 3
+TOLERANCE = 1e-8
+_TRIES, _FEW = 80, 9
+_RANGES = ((-1.6, 1.6), (0.3, 1.7), (0.05, 0.95), (1.1, 2.6), (-0.9, 0.9), (0.5, 4.0))
+_FIRST = ((-1.6, 1.6), (-1.7, -0.3), (0.3, 1.7))
+"""Ranges of the first draws: a rule that holds for positive numbers only cannot pass."""
+_SMALL = (3, 4, 2, 5, 6, 7)
+_OTHER = ((4, 3, 5, 2, 6, 7), (5, 4, 3, 2, 6, 7), (2, 3, 4, 5, 6, 7))
+"""Sizes to try next: ``inv(X.T @ X)`` needs more rows than columns."""
+_NEAR = (1e-9, -3e-9, 7e-9)
+"""How much further points lie at which a derivative that is no rounding is nearly the same."""
+_CERTAIN = 1e-13
+"""How far the rounding of a point may move the engine's derivative, where formulas are judged."""
+_DOMAIN = ("E0304",)
+"""Faults of what has no value at a point: the inverse of a singular matrix."""
+_DELICATE = frozenset(("inv", "det", "logdet", "slogdet", "solve", "inverse"))
+LARGEST = 8
+"""A dimension declared larger than this is checked at a smaller size."""
+
+
+@contextmanager
+def double() -> Iterator[None]:
+    """Within this block literals and ``eye(n)`` are float64, and NumPy is silent."""
+    before = get_default_dtype()
+    set_default_dtype(float64)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        set_default_dtype(before)
+
+
+def sizes_of(
+    shapes: Shapes, small: Sequence[int] = _SMALL
+) -> tuple[dict[str, int], dict[str, int]]:
+    """The size of every dimension to check at, and those of the numbered ones that were shrunk."""
+    dims: list[str] = []
+    for d in shapes.declarations.values():
+        dims += [x for x in d.dims if x not in dims]
+    dims += [x for x in sorted(shapes.sizes) if x not in dims]
+    made = [x for x in dims if not is_plain(x)]
+    dims = [x for x in dims if is_plain(x)]
+    for x in [*made, *shapes.least]:
+        dims += [k for k in sorted(names(x)) if k not in dims]
+    sizes: dict[str, int] = {}
+    shrunk: dict[str, int] = {}
+    for x in dims:
+        if x.isdigit() and (int(x) <= LARGEST or shapes.rigid):
+            sizes[x] = int(x)
+    free = [s for s in small if s not in sizes.values()] or list(small)
+    for x in dims:
+        if x not in sizes:
+            sizes[x] = free.pop(0) if len(free) > 1 else free[0]
+            if x.isdigit():
+                shrunk[x] = sizes[x]
+    least = dict.fromkeys(made, 1) | shapes.least
+    for _ in range(_TRIES):  # until every index is inside
+        short = next((x for x, k in least.items() if not (value(x, sizes) or 0) >= k), None)
+        if short is None or short.isdigit():
+            break
+        sizes[min(names(short), key=lambda k: sizes[k])] += 1
+    sizes |= {x: value(x, sizes) or 0 for x in made}
+    return sizes, shrunk
+
+
+_FACTOR, _STEP, _BITS = 6364136223846793005, 1442695040888963407, 2**64 - 1
+
+
+class Draws:
+    """Random numbers that are the same everywhere (``numpy.random`` takes 10 ms to import)."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed
+
+    def random(self) -> float:
+        """A number from 0 to 1: 53 bits of a linear congruential generator (Knuth's MMIX)."""
+        self.state = (self.state * _FACTOR + _STEP) & _BITS
+        return (self.state >> 11) / 2**53
+
+    def integers(self, high: int) -> int:
+        """A whole number below ``high``."""
+        return int(self.random() * high)
+
+    def uniform(self, low: float, high: float, shape: tuple[int, ...] = ()) -> np.ndarray:
+        """An array of numbers between two."""
+        numbers = []
+        state, width = self.state, (high - low) / 2**53
+        for _ in range(math.prod(shape)):
+            state = (state * _FACTOR + _STEP) & _BITS
+            numbers.append(low + width * (state >> 11))
+        self.state = state
+        return np.array(numbers, dtype=np.float64).reshape(shape)
+
+
+def draw(
+    declarations: Mapping[str, Declaration], sizes: Mapping[str, int],
+    rng: Draws | np.random.Generator,
+    usual: tuple[float, float] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """One point: an array for every variable, from ``usual`` where that range is given."""
+    values = {}
+    fixed = usual
+    if usual is None:
+        usual = _RANGES[rng.integers(len(_RANGES))]
+    for name, d in declarations.items():
+        if fixed is None and rng.random() >= 0.6:
+            low, high = _RANGES[rng.integers(len(_RANGES))]
+        else:
+            low, high = usual
+        if "positive" in d.traits:
+            low, high = 0.3, max(high, 0.9)
+        x = rng.uniform(low, high, tuple(sizes[k] for k in d.dims))
+        if "spd" in d.traits:
+            x = x @ x.T + len(x) * np.eye(len(x))
+        elif "symmetric" in d.traits:
+            x = (x + x.T) / 2
+        values[name] = np.asarray(x, dtype=np.float64)
+    return values
+
+
+class Points:
+    """Points of an expression's domain with the numeric derivatives, found when first needed."""
+
+    def __init__(self, program: Program, shapes: Shapes) -> None:
+        self.program = program
+        self.shapes = shapes
+        self.sizes, self.shrunk = sizes_of(shapes)
+        self.delicate = bool(_DELICATE & program.checked.called)
+        self.strict = self.delicate  # keep away from det(A) == 0 too
+        self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
+
+    def at(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        """Three points with the derivative by the variables of ``path``, one after the other."""
+        if path not in self.values:
+            self.values[path] = self._found(path), self.sizes
+        found, self.sizes = self.values[path]
+        return found
+
+    def _found(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        """Points at the usual sizes; where a matrix may be singular at those, soon at others."""
+        ways = self._ways()
+        few = _FEW if self.delicate and not self.shrunk else _TRIES
+        found = self._first_of(ways, path, few)
+        if len(found) < POINTS and few < _TRIES:
+            found = self._first_of([self.sizes] if found else ways, path)
+        if not found and self.strict:
+            self.strict = False
+            found = self._first_of(ways, path)
+        return found
+
+    def _ways(self) -> list[dict[str, int]]:
+        """The sizes, then others to try."""
+        ways = [self.sizes]
+        if not self.shrunk:
+            orders = _OTHER if self.delicate else _OTHER[:1]
+            others = (sizes_of(self.shapes, order)[0] for order in orders)
+            ways += [sizes for sizes in others if sizes != self.sizes]
+        return ways
+
+    def _first_of(
+        self, ways: Sequence[dict[str, int]], path: tuple[str, ...], tries: int = _TRIES,
+        certain: bool = False,
+    ) -> list[tuple[dict, np.ndarray]]:  # fmt: skip
+        """Points at the first sizes that have some."""
+        usual = self.sizes
+        for sizes in ways:
+            self.sizes = sizes
+            if found := self._drawn(path, tries, certain):
+                return found
+        self.sizes = usual
+        return []
+
+    def _drawn(
+        self, path: tuple[str, ...], tries: int, certain: bool
+    ) -> list[tuple[dict, np.ndarray]]:
+        rng = Draws(20240229)
+        found: list[tuple[dict, np.ndarray]] = []
+        with double():
+            for i in range(tries):
+                usual = _FIRST[i] if i < len(_FIRST) else None
+                point = draw(self.shapes.declarations, self.sizes, rng, usual)
+                exact = self._numeric(point, path)
+                if exact is None or not np.max(abs(exact), initial=0.0) < 1e150:  # nor NaN
+                    continue
+                first = self.delicate and not found  # a rank too small is so at every point
+                if first and not all(self._steady(point, exact, path, by) for by in _NEAR[:2]):
+                    continue
+                if certain and not self._certain(point, exact, path):
+                    continue
+                found.append((point, exact))
+                if len(found) == POINTS:
+                    break
+        return found
+
+    def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
+        """The points at which the engine's derivative is no rounding: std of equal numbers is.
+
+        Where matrices are inverted, those far from singular ones, if there are any.
+        """
+        known = self.at(path)
+        if self.delicate and (found := self._first_of(self._ways(), path, certain=True)):
+            return found
+        with double():
+            return [
+                (point, exact) for point, exact in known
+                if all(self._steady(point, exact, path, by) for by in _NEAR)
+            ]  # fmt: skip
+
+    def _steady(
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...],
+        by: float,
+    ) -> bool:  # fmt: skip
+        """Whether a point is away from singular matrices: a little further, little has changed."""
+        again = self._numeric({k: a * (1 + by) for k, a in point.items()}, path)
+        if again is None or not exact.size:
+            return again is not None
+        return bool(np.max(np.abs(again - exact)) <= 1e-5 * max(np.max(np.abs(exact)), 1e-3))
+
+    def _certain(
+        self, point: Mapping[str, np.ndarray], exact: np.ndarray, path: tuple[str, ...]
+    ) -> bool:
+        """Whether the derivative is straight near a point but for the last digits."""
+        ahead, back = (
+            self._numeric({k: a * (1 + by) for k, a in point.items()}, path) for by in (1e-8, -1e-8)
+        )
+        if ahead is None or back is None:
+            return False
+        bent = np.max(np.abs(ahead - 2 * exact + back), initial=0.0)
+        return bool(bent <= _CERTAIN * max(np.max(np.abs(exact), initial=0.0), 1e-3))
+
+    def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
+        """The engine's derivative at a point, or None where there is none."""
+        from gradcli.engine.creation.factories import as_tensor
+
+        given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()}
+        given |= {k: self.sizes[k] for k in self.shapes.sizes}
+
+        try:
+            leaves = [given[name].requires_grad_() for name in path]
+            with enable_grad():
+                value = as_tensor(self.program.run(given).value)
+            if not np.isfinite(value.array).all():
+                return None
+            if self.strict and (abs(value.array) < 1e-9).all():
+                return None
+            return _pulled(value, leaves)
+        except Fault as fault:
+            if fault.code in ("E0301", "E0302", "E0303", "E0306"):
+                raise
+            return None
+
+
+def _pulled(value: Any, leaves: Sequence[Any]) -> np.ndarray:
+    """The derivative of a recorded value by one leaf after the other: a pass for each entry."""
+    from gradcli.engine.backward.api import grad
+    from gradcli.engine.creation.factories import as_tensor
+
+    shape = value.array.shape
+    values = [value]
+    for leaf in leaves[:-1]:
+        none = as_tensor(np.zeros(leaf.array.shape))
+        slopes = []
+        for one, seed in _entries(values):
+            g = None
+            if one.edge is not None:
+                (g,) = grad(one, leaf, seed, create_graph=True, allow_unused=True)
+            slopes.append(none if g is None else g)
+        values = slopes
+        shape += leaf.array.shape
+    leaf = leaves[-1]
+    rows = []
+    for one, seed in _entries(values):
+        leaf.grad = None
+        if one.edge is not None:
+            one.backward(seed, retain_graph=True)
+        rows.append(np.zeros(leaf.array.shape) if leaf.grad is None else leaf.grad.array)
+    return np.array(rows, dtype=np.float64).reshape((*shape, *leaf.array.shape))
+
+
+def _entries(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Every tensor with a weight that chooses one of its entries, for each of them."""
+    from gradcli.engine.creation.factories import as_tensor
+
+    for one in values:
+        for seed in np.eye(one.array.size):
+            yield one, as_tensor(seed.reshape(one.array.shape))
+
+
+def worst(
+    answer: Program, points: Sequence[tuple[dict, np.ndarray]], sizes: Mapping[str, int]
+) -> tuple:
+    """(largest relative difference, value written, value computed) of an answer over points.
+
+    A value of another shape counts as an infinite difference; no value at all as one of None.
+    """
+    most: tuple = (0.0, None, None)
+    for point, exact in points:
+        try:
+            got = evaluate(answer, point, sizes)
+        except Fault as fault:
+            if fault.code in _DOMAIN:  # an inverse beside a determinant that is 0 everywhere
+                return np.inf, None, None
+            return np.inf, np.zeros(0), exact  # shapes do not fit: as wrong as an answer can be
+        if got.shape != exact.shape:
+            return np.inf, got, exact
+        if not exact.size:
+            continue
+        off = abs(got - exact)
+        scale = max(float(abs(exact).max()), 1e-3)
+        difference = float(off.max()) / scale
+        if not difference <= most[0]:
+            place = np.unravel_index(
+                int(np.argmax(np.where(np.isnan(off), np.inf, off))), off.shape
+            )
+            difference = difference if difference == difference else np.inf
+            most = (difference, float(got[place]), float(exact[place]))
+            if difference == np.inf:
+                return most
+    return most
+
+
+def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
+    """The value of an answer's text, with dimensions that it names bound to numbers."""
+    from gradcli.engine.creation.factories import as_tensor
+
+    given = {}
+    for name in answer.checked.outer:
+        if name in values:
+            given[name] = as_tensor(values[name])
+        elif name in sizes:
+            given[name] = sizes[name]
+    with double():
+        return np.asarray(as_tensor(answer.run(given).value).detach().array, dtype=np.float64)
