@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.kinds import general
 from gradcli.ops.matrix_errors import not_square, unsolved
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, Operator, general
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze

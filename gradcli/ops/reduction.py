@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.exponential import exp
-from gradcli.ops.operator import constant, general, linear
+from gradcli.ops.kinds import constant, general, linear
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import (
     Dims,

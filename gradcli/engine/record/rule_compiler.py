@@ -16,7 +16,8 @@ from gradcli.engine.backward.cotangents import cast, fit
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.graph.saved_values import saved_properties
-from gradcli.ops.operator import Operator, is_number, on_arrays
+from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.read import on_arrays
 
 _classes: dict[tuple, type[Node]] = {}
 
