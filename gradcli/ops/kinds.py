@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.operator import OPERATORS, Operator, parameters
 
 
 def elementwise(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
@@ -52,3 +52,25 @@ def step(name: str, compute: Callable, **info: Any) -> Operator:
 def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
     """Declare an operator with its own vjp per input and its own jvp (``jvp=``)."""
     return Operator("general", name, compute, rules, **info)
+
+
+def reduction(name: str, compute: Callable, slope: Callable, **info: Any) -> Operator:
+    """Declare an operator that joins the entries of x along dimensions, by one slope.
+
+    ``slope(x, out, dim, ...)`` is the derivative of the result by each entry of x, with x's shape;
+    ``out`` reaches it with the reduced dimensions put back as 1. Where its first parameter is t, it
+    gives t times that. Among the parameters have to be ``dim`` and ``keepdim``.
+    """
+    params = info["params"]
+    reads = parameters(slope)
+    scaled = reads[0] == "t"
+    # Written out, so that a rule's parameters are what it saves and its names can be rebound.
+    back = "unreduce({}, shape, dim, keepdim)"
+    given = ", ".join(back.format({"t": "g"}.get(n, n)) if n in ("t", "out") else n for n in reads)
+    taken = ", ".join(("g", *(n for n in (*reads, "shape", *params) if n != "t")))
+    taken = ", ".join(dict.fromkeys(taken.split(", ")))
+    body = f"slope({given})" if scaled else f"{back.format('g')} * slope({given})"
+    from gradcli.ops.shape import unreduce  # it is itself declared by these kinds
+
+    rule = eval(f"lambda {taken}: {body}", {"slope": slope, "unreduce": unreduce})
+    return Operator("reduction", name, compute, (rule,), slope=slope, **info)

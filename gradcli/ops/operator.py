@@ -67,6 +67,7 @@ class Operator:
         "rules",
         "saves",
         "scaled",
+        "slope",
         "torch",
         "variadic",
     )
@@ -81,6 +82,7 @@ class Operator:
         inputs: tuple[str, ...] | None = None,
         params: Mapping[str, Any] | None = None,
         jvp: Callable[..., Any] | None = None,
+        slope: Callable[..., Any] | None = None,
         variadic: bool = False,
         entrywise: bool | None = None,
         dtypes: str = "float",
@@ -106,6 +108,7 @@ class Operator:
             entrywise = kind == "elementwise" or steps
         self.entrywise = entrywise
         self.jvp = jvp
+        self.slope = slope
         self.rules = tuple(rules) or (None,) * self.arity
         if not variadic and len(self.rules) != self.arity:
             raise TypeError(f"{name}: {len(self.rules)} rules for {self.arity} inputs")

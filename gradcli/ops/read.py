@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, parameters
+from gradcli.ops.shape import unreduce
 
 
 def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
@@ -39,6 +40,9 @@ def push_forward(
         for name, tangent, arg in zip(op.inputs, tangents, args, strict=True):
             given["t" + name] = zeros(arg) if tangent is None else tangent
         return op.jvp(*(given[name] for name in parameters(op.jvp)))
+    if op.kind == "reduction":
+        dim, keepdim = given["dim"], given["keepdim"]
+        given["out"] = unreduce(out, args[0].shape, dim, keepdim)
     total = None
     for i, tangent in enumerate(tangents):
         if tangent is None or op.rules[i] is None:
@@ -46,17 +50,27 @@ def push_forward(
         if op.kind == "bilinear":
             term = op(*(tangent if j == i else a for j, a in enumerate(args)), **params)
         else:
-            # Of a real result of complex numbers (abs) the rule says where it grows.
+            # Of a real result of complex numbers (abs, norm) the rule says where it grows.
             grows = is_complex(tangent) and not is_complex(out)
             along = OPERATORS["conj"](tangent) if grows else tangent
-            if op.scaled[i]:
-                given["t"] = along
-                term = op.rules[i](*(given[name] for name in op.reads[i]))
-            else:
-                term = along * partial(op, i, given)
+            term = _times_slope(op, i, given, along)
+            if op.kind == "reduction":
+                term = OPERATORS["sum"](term, dim, keepdim)
             term = OPERATORS["real"](term) if grows else term
         total = term if total is None else total + term
     return total
+
+
+def _times_slope(op: Operator, index: int, given: dict[str, Any], tangent: Any) -> Any:
+    """The tangent times the partial derivative by input ``index``, or by each of its entries."""
+    rule, reads, scaled = op.rules[index], op.reads[index], op.scaled[index]
+    if op.slope is not None:
+        rule, reads = op.slope, parameters(op.slope)
+        scaled = reads[0] == "t"
+    if scaled:
+        given["t"] = tangent
+    found = rule(*(given[name] for name in reads))
+    return found if scaled else tangent * found
 
 
 _array_scopes: dict[int, dict[str, Any]] = {}

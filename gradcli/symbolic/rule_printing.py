@@ -19,6 +19,7 @@ _PLAIN = {
     "linear": "linear: the transpose",
     "bilinear": "bilinear: the transpose by each input",
     "constant": "zero wherever it exists: no edge in the graph",
+    "reduction": "the slope by each entry",
     "general": "its own vjp and jvp",
 }
 

@@ -197,7 +197,7 @@ def _terms(
 
 def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, tensors: bool) -> str:
     # A vjp without conjugates is right for holomorphic operators when both ends are turned.
-    turned = is_complex and (op.scaled[i] or op.kind == "general")
+    turned = is_complex and (op.scaled[i] or op.kind in ("reduction", "general"))
     words = []
     for n in op.reads[i]:
         if n in ("g", "t"):
