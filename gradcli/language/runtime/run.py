@@ -18,12 +18,12 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.lower import lower
 from gradcli.language.compile.resolve import Checked, check
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.limits.sizes import turns
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.runtime import settings, text
 from gradcli.language.runtime.scope import adopted, nowhere, scope_of
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import no_collection, set_budget
