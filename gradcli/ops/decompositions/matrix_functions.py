@@ -110,4 +110,5 @@ matrix_exp = general(
     grad_name="LinalgMatrixExpBackward0",
     doc="The exponential of a square matrix: the sum of x^k / k!.",
     example='sum(matrix_exp(A)) --A "0,1;-1,0"',
+    latex=r"\operatorname{expm}",
 )
