@@ -295,7 +295,7 @@ cbrt = elementwise(
     values={0: 0},
     pytorch="""def _cbrt(x):
     return torch.sign(x) * torch.abs(x) ** (1 / 3)""",
-    latex=r"\sqrt[3]{{0}}",
+    latex=r"\sqrt[3]{{x}}",
 )
 square = elementwise(
     "square",
@@ -323,7 +323,7 @@ floor = step(
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
     piecewise=True,
-    latex=r"\left\lfloor {0} \right\rfloor",
+    latex=r"\left\lfloor {x} \right\rfloor",
 )
 ceil = step(
     "ceil",
@@ -332,7 +332,7 @@ ceil = step(
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
     piecewise=True,
-    latex=r"\left\lceil {0} \right\rceil",
+    latex=r"\left\lceil {x} \right\rceil",
 )
 round = step(
     "round",

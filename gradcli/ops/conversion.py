@@ -65,7 +65,7 @@ conj = linear(
     doc="The complex conjugate.",
     numpy="{0}",
     pytorch="torch.conj",
-    latex=r"\overline{{0}}",
+    latex=r"\overline{{x}}",
 )
 real = linear(
     "real",

@@ -66,8 +66,8 @@ class Operator:
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
-        latex       what stands before the arguments, or a text with ``{0}`` for them; parameters
-                    by name; or a function of parameters and the argument's rank
+        latex       what stands before the arguments, or a text with ``{x}`` for the only one;
+                    parameters by name; or a function of parameters and the argument's rank
 
     Example:
         >>> from gradcli.ops import OPERATORS

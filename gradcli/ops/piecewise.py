@@ -64,7 +64,7 @@ abs = elementwise(
     values={0: 0},
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.abs",
-    latex=r"\left\lvert {0} \right\rvert",
+    latex=r"\left\lvert {x} \right\rvert",
 )
 
 

@@ -379,6 +379,7 @@ softmax = general(
     top = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return top / np.sum(top, axis=axis, keepdims=True)""",
     pytorch="torch.softmax({0}, {dim})",
+    latex=r"\operatorname{softmax}",
 )
 
 
@@ -418,6 +419,7 @@ cumsum = linear(
     doc="Running sums along a dimension.",
     example="sum(cumsum(x, 0)) --x 1,2,3",
     numpy="np.cumsum({0}, {dim})",
+    latex=r"\operatorname{cumsum}",
 )
 
 

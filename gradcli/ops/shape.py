@@ -283,6 +283,7 @@ flip = linear(
     params={"dims": None},
     dtypes="keep",
     doc="Entries in reverse order along dimensions.",
+    latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
 )
 

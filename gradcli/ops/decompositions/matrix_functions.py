@@ -55,6 +55,7 @@ pinv = general(
     doc="The Moore-Penrose inverse: singular values up to rtol times the largest count as 0.",
     edges="at constant rank",
     example='sum(pinv(A)) --A "2,1;1,3"',
+    latex=r"\operatorname{pinv}",
 )
 
 _PADE = (
