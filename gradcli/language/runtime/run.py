@@ -160,6 +160,8 @@ class Program:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):
                 value, local = scope["main"](*arguments)
+        except OSError:
+            raise  # only printing can raise it: what is wrong is the stream, not the program
         except Exception as fault:
             from gradcli.language.diagnostics.runtime import placed
 
