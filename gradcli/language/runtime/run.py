@@ -21,7 +21,8 @@ from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.runtime import settings, text
+from gradcli.language.names import settings
+from gradcli.language.runtime import text
 from gradcli.language.runtime.scope import adopted, nowhere, scope_of
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
