@@ -16,15 +16,8 @@ import numpy as np
 from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import log
-from gradcli.ops.operator import (
-    OPERATORS,
-    bilinear,
-    elementwise,
-    is_complex,
-    is_number,
-    linear,
-    step,
-)
+from gradcli.ops.kinds import bilinear, elementwise, linear, step
+from gradcli.ops.operator import OPERATORS, is_complex, is_number
 from gradcli.ops.piecewise import where
 
 add = linear(

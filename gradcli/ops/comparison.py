@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.operator import constant, step
+from gradcli.ops.kinds import constant, step
 from gradcli.ops.torch_messages import nothing_largest
 
 _TWO = ("x", "y")

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import LARGE, charge
-from gradcli.ops.operator import is_complex, linear
+from gradcli.ops.operator import is_complex
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, bilinear
+from gradcli.ops.operator import OPERATORS
 
 
 def _contract(x: Any, y: Any, labels: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.operator import elementwise
+from gradcli.ops.kinds import elementwise
 
 _HALF = np.dtype(np.float16)
 

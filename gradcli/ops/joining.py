@@ -10,8 +10,8 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import linear
 from gradcli.ops.shape import normal_dim
 
 

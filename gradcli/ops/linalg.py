@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.kinds import general
 from gradcli.ops.matrix_errors import not_square, unsolved
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, Operator, general
+from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze
@@ -240,7 +241,7 @@ def _logdet(x: Any) -> Any:
 def _logabsdet(x: Any) -> Any:
     _square("slogdet", x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    return np.linalg.slogdet(wide)[1].astype(x.dtype)[()]
+    return np.linalg.slogdet(wide)[1].astype(x.real.dtype)[()]
 
 
 def _detsign(x: Any) -> Any:
@@ -264,11 +265,22 @@ logdet = general(
     pytorch="torch.linalg.slogdet({0})[1]",
     latex=r"\log\det",
 )
+
+
+def _conjugate(x: Any) -> Any:
+    return OPERATORS["conj"](x) if is_complex(x) else x
+
+
+def _real_part(x: Any) -> Any:
+    return OPERATORS["real"](x) if is_complex(x) else x
+
+
 logabsdet = general(
     "logabsdet",
     _logabsdet,
-    lambda g, x: _column(_column(g)) * mT(inv(x)),
-    jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
+    # A real function of complex numbers, unlike the determinant itself.
+    lambda g, x: _column(_column(g)) * _conjugate(mT(inv(x))),
+    jvp=lambda tx, x: _real_part(sum(mT(inv(x)) * tx, (-2, -1))),
     dtypes="inexact",
     grad_name="LinalgSlogdetBackward0",
     doc="The logarithm of the determinant's size: the second part of slogdet.",

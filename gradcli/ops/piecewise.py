@@ -12,7 +12,8 @@ import numpy as np
 
 from gradcli.ops.comparison import sign
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import elementwise, is_complex
+from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import SCALARS
 
 

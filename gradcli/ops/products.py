@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
-from gradcli.ops.operator import bilinear, is_number, linear
+from gradcli.ops.operator import is_number
 from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
 
 

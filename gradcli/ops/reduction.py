@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.exponential import exp
-from gradcli.ops.operator import constant, general, linear
+from gradcli.ops.kinds import constant, general, linear, reduction
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import (
     Dims,
@@ -127,21 +126,19 @@ prod_others = general(
 )
 
 
-def _prod_vjp(g: Any, x: Any, shape: Sequence[int], dim: int | None, keepdim: bool) -> Any:
-    if not len(shape):
-        return g
+def _prod_slope(x: Any, dim: int | None) -> Any:
+    if not len(x.shape):
+        return 1.0
     flat, place = _last(x, dim)
     others = prod_others(flat)
-    others = reshape(others, shape) if dim is None else moveaxis(others, -1, place)
-    return unreduce(g, shape, dim, keepdim) * others
+    return reshape(others, x.shape) if dim is None else moveaxis(others, -1, place)
 
 
-prod = general(
+prod = reduction(
     "prod",
     lambda x, dim, keepdim: np.prod(x, axis=_axes(x, dim), keepdims=keepdim),
     # The result is not read but saved, as in PyTorch: a write to it is an error of backward.
-    lambda g, x, out, shape, dim, keepdim: _prod_vjp(g, x, shape, dim, keepdim),
-    jvp=lambda tx, x, dim, keepdim: sum(_prod_vjp(tx, x, x.shape, dim, True), dim, keepdim),
+    lambda x, out, dim: _prod_slope(x, dim),
     params=_REDUCE,
     dtypes="keep",
     doc="The product of all entries, or along one dimension.",
@@ -164,15 +161,10 @@ def _spread(x: Any, dim: Dims, correction: float) -> Any:
 
 
 _SPREAD = {"dim": None, "correction": 1, "keepdim": False}
-var = general(
+var = reduction(
     "var",
     _var,
-    lambda g, x, shape, dim, correction, keepdim: (
-        unreduce(g, shape, dim, keepdim) * (2.0 * _spread(x, dim, correction))
-    ),
-    jvp=lambda tx, x, dim, correction, keepdim: sum(
-        tx * (2.0 * _spread(x, dim, correction)), dim, keepdim
-    ),
+    lambda x, dim, correction: 2.0 * _spread(x, dim, correction),
     params=_SPREAD,
     dtypes="inexact",
     doc="The variance, with n - correction below the line.",
@@ -186,16 +178,10 @@ def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
     return where(flat, 0.0, _spread(x, dim, correction) / where(flat, 1.0, out))
 
 
-std = general(
+std = reduction(
     "std",
     lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
-    lambda g, x, out, shape, dim, correction, keepdim: (
-        unreduce(g, shape, dim, keepdim)
-        * _std_slope(x, unreduce(out, shape, dim, keepdim), dim, correction)
-    ),
-    jvp=lambda tx, x, out, dim, correction, keepdim: sum(
-        tx * _std_slope(x, unreduce(out, x.shape, dim, keepdim), dim, correction), dim, keepdim
-    ),
+    _std_slope,
     params=_SPREAD,
     dtypes="inexact",
     doc="The standard deviation: the root of the variance.",
@@ -236,16 +222,10 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     return where(size == 0, 0.0, unit(x) * (where(size == 0, 1.0, size) / safe) ** (p - 1))
 
 
-norm = general(
+norm = reduction(
     "norm",
     _norm,
-    lambda g, x, out, shape, p, dim, keepdim: (
-        unreduce(g, shape, dim, keepdim)
-        * _norm_slope(x, unreduce(out, shape, dim, keepdim), p, dim)
-    ),
-    jvp=lambda tx, x, out, p, dim, keepdim: sum(
-        tx * _norm_slope(x, unreduce(out, x.shape, dim, keepdim), p, dim), dim, keepdim
-    ),
+    _norm_slope,
     params={"p": 2, **_REDUCE},
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
@@ -274,23 +254,17 @@ def _hits(x: Any, out: Any) -> tuple[Any, Any]:
     return reached, where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
 
 
-def _extreme_vjp(g: Any, x: Any, out: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    reached, hits = _hits(x, unreduce(out, shape, dim, keepdim))
+def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
+    reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
-        return where(reached, g / sum(hits), 0.0)
-    return unreduce(g, shape, dim, keepdim) * hits / sum(hits, dim, True)
+        return where(reached, t / sum(hits), 0.0)
+    return t * hits / sum(hits, dim, True)
 
 
-def _extreme_jvp(tx: Any, x: Any, out: Any, dim: Dims, keepdim: bool) -> Any:
-    _, hits = _hits(x, unreduce(out, x.shape, dim, keepdim))
-    return sum(tx * hits, dim, keepdim) / sum(hits, dim, keepdim)
-
-
-amax = general(
+amax = reduction(
     "amax",
     _extreme(np.max, "amax"),
-    lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
-    jvp=_extreme_jvp,
+    _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
     doc="The largest entry, or along dimensions.",
@@ -302,11 +276,10 @@ amax = general(
     pytorch="torch.amax",
     latex=r"\max",
 )
-amin = general(
+amin = reduction(
     "amin",
     _extreme(np.min, "amin"),
-    lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
-    jvp=_extreme_jvp,
+    _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
     doc="The smallest entry, or along dimensions.",
@@ -330,15 +303,10 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     return out if keepdim else out.squeeze(axes)[()]
 
 
-logsumexp = general(
+logsumexp = reduction(
     "logsumexp",
     _logsumexp,
-    lambda g, x, out, shape, dim, keepdim: (
-        unreduce(g, shape, dim, keepdim) * exp(x - unreduce(out, shape, dim, keepdim))
-    ),
-    jvp=lambda tx, x, out, dim, keepdim: sum(
-        tx * exp(x - unreduce(out, x.shape, dim, keepdim)), dim, keepdim
-    ),
+    lambda x, out: exp(x - out),
     params=_REDUCE,
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",

@@ -14,8 +14,8 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import linear
 from gradcli.ops.torch_messages import SCALARS
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.comparison import sign
 from gradcli.ops.cupy_compat import special
 from gradcli.ops.exponential import exp, log
-from gradcli.ops.operator import elementwise
+from gradcli.ops.kinds import elementwise
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)

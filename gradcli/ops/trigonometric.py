@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
-from gradcli.ops.operator import elementwise
+from gradcli.ops.kinds import elementwise
 from gradcli.ops.piecewise import where
 
 sin = elementwise(

@@ -26,8 +26,8 @@ from gradcli.ops.decompositions.packing import (
     square_shape,
 )
 from gradcli.ops.joining import cat
+from gradcli.ops.kinds import general
 from gradcli.ops.linalg import solve
-from gradcli.ops.operator import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 

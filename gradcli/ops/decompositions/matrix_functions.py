@@ -10,7 +10,7 @@ from gradcli.ops.conversion import conj
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
-from gradcli.ops.operator import general
+from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
 
 

@@ -25,7 +25,7 @@ from gradcli.ops.decompositions.packing import (
     take_part,
 )
 from gradcli.ops.joining import cat
-from gradcli.ops.operator import general
+from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 
