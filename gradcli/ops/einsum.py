@@ -53,6 +53,8 @@ contract = bilinear(
     dtypes="promote",
     grad_name="EinsumBackward0",
     doc="The sum over a product of two tensors, by letters; every letter occurs twice at least.",
+    numpy="np.einsum({labels}, {0}, {1})",
+    pytorch="torch.einsum({labels}, {0}, {1})",
 )
 
 

@@ -17,13 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gradcli.ops.infix import put_signs
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.read import on_arrays, push_forward
-
-_SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "gt": ">", "lt": "<", "ge": ">=", "le": "<=",
-    "eq": "==", "ne": "!=",
-}  # fmt: skip
 
 
 class Line:
@@ -61,45 +57,37 @@ class Line:
     def __abs__(self) -> Any:
         return OPERATORS["abs"](self)
 
-    def written(self) -> str:
-        """The line as Python."""
-        assert self.op is not None
+    def written(self, call: str) -> str:
+        """The line as Python: ``call`` is a sign or what stands before the brackets."""
         args = [a.name if isinstance(a, Line) else repr(a) for a in self.args]
-        sign = _SIGNS.get(self.op.name)
-        if sign:
-            return f"{args[0]} {sign} {args[1]}"
-        args += [f"{n}={v.name if isinstance(v, Line) else repr(v)}" for n, v in
-                 self.params.items()]  # fmt: skip
-        return f"{self.op.name}({', '.join(args)})"
+        if not call[0].isalpha() and len(args) == 2:
+            return f"{args[0]} {call} {args[1]}"
+        params = (v.name if isinstance(v, Line) else repr(v) for v in self.params.values())
+        args += [f"{n}={v}" for n, v in zip(self.params, params, strict=True)]
+        return f"{call}({', '.join(args)})"
 
 
-def _infix(name: str, reverse: bool) -> Callable[[Line, Any], Any]:
-    if reverse:
-        return lambda self, other: OPERATORS[name](other, self)
-    return lambda self, other: OPERATORS[name](self, other)
-
-
-for _name, _word in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "truediv"),
-                     ("pow", "pow"), ("logical_and", "and"), ("logical_or", "or")):  # fmt: skip
-    setattr(Line, f"__{_word}__", _infix(_name, False))
-    setattr(Line, f"__r{_word}__", _infix(_name, True))
-for _name in ("gt", "lt", "ge", "le"):
-    setattr(Line, f"__{_name}__", _infix(_name, False))
-
-
-def derive(op: Operator) -> tuple[Callable[..., Any], list[Callable[..., Any] | None]]:
-    """What ``op.formula`` computes on arrays, and its rule by each input (None: constant in it).
+def traced(op: Operator) -> tuple[list[Line], list[Line], Line]:
+    """A formula's inputs and parameters, its lines in order of computation, and the last of them.
 
     Raises TypeError where the formula names an operator that does not work entry by entry.
     """
+    if not hasattr(Line, "__add__"):
+        put_signs(Line)  # here, where all operators are declared
+        del Line.__eq__, Line.__ne__  # lines are keys of dicts: a formula says eq(x, y)
     lines: dict[Any, Line] = {}
     given = [Line(lines, name) for name in (*op.inputs, *op.params)]
     assert op.formula is not None
     out = op.formula(*given)
     if not isinstance(out, Line) or out.op is None:
         raise TypeError(f"{op.name}: its formula has to compute something of its inputs")
+    return given, list(lines.values()), out
+
+
+def derive(op: Operator) -> tuple[Callable[..., Any], list[Callable[..., Any] | None]]:
+    """What ``op.formula`` computes on arrays, and its rule by each input (None: constant in it)."""
+    given, steps, out = traced(op)
     compute = _function(op.name, given, out)
-    steps = list(lines.values())  # in the order in which they were computed
     out.name = "out"
     rules = [_rule(op, given, x, steps, out) for x in given[: op.arity]]
     return on_arrays(compute), rules
@@ -150,7 +138,7 @@ def _function(
         line.name = f"v{i}"
         assert line.op is not None
         scope[line.op.name] = line.op
-        body.append(f"    {line.name} = {line.written()}")
+        body.append(f"    {line.name} = {line.written(line.op.infix or line.op.name)}")
     taken = [line.name for line in given if line in needed or line.name == "t" or not only_needed]
     exec("\n".join([f"def {name}({', '.join(taken)}):", *body, f"    return {result.name}"]), scope)
     return scope[name]

@@ -121,6 +121,7 @@ getitem = linear(
     grad_name="SelectBackward0",
     doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
+    view=True,
 )
 
 

@@ -77,6 +77,8 @@ cat = linear(
     variadic=True,
     dtypes="promote",
     aliases=("concat", "concatenate"),
+    numpy="np.concatenate([{*}], {dim})",
+    pytorch="torch.cat([{*}], {dim})",
     doc="Tensors joined along a dimension they have.",
     example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
 )
@@ -120,6 +122,7 @@ stack = linear(
     variadic=True,
     dtypes="promote",
     doc="Tensors of one shape joined along a new dimension.",
+    numpy="np.stack([{*}], {dim})",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
 )
 

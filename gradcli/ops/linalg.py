@@ -56,6 +56,8 @@ inv = general(
     doc="The inverse of a square matrix.",
     domain="det(x) != 0",
     example='sum(inv(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    numpy="np.linalg.inv",
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -190,6 +192,9 @@ det = general(
     doc="The determinant of a square matrix.",
     edges="the derivatives hold at any rank",
     example='det(A) --A "2,1;1,3"',
+    core="(n,n)->()",
+    numpy="np.linalg.det",
+    latex=r"\det",
 )
 adjugate = general(
     "adjugate",
@@ -199,6 +204,8 @@ adjugate = general(
     dtypes="inexact",
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
     example='sum(adjugate(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    latex=r"\operatorname{adj}",
 )
 adjugate_along = general(
     "adjugate_along",
@@ -253,6 +260,10 @@ logdet = general(
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
     example='logdet(A) --A "2,1;1,3"',
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[1]",
+    pytorch="torch.linalg.slogdet({0})[1]",
+    latex=r"\log\det",
 )
 
 
@@ -275,6 +286,9 @@ logabsdet = general(
     doc="The logarithm of the determinant's size: the second part of slogdet.",
     domain="det(x) != 0",
     example='slogdet(A)[1] --A "1,2;3,1"',
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[1]",
+    pytorch="torch.linalg.slogdet({0})[1]",
 )
 detsign = Operator(
     "constant",
@@ -285,6 +299,10 @@ detsign = Operator(
     entrywise=False,
     dtypes="inexact",
     doc="The sign of the determinant: the first part of slogdet.",
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[0]",
+    pytorch="torch.linalg.slogdet({0})[0]",
+    latex=r"\operatorname{sign}\det",
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------
@@ -346,6 +364,7 @@ solve = general(
     doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
+    numpy="np.linalg.solve",
 )
 
 
@@ -381,4 +400,7 @@ cholesky = general(
     domain="symmetric positive definite x",
     edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    numpy="np.linalg.cholesky",
+    latex=r"\operatorname{chol}",
 )

@@ -39,6 +39,27 @@ _PLAIN = frozenset(
 class Operator:
     """A differentiable operation: callable on arrays, Tensors, tangents and symbols alike.
 
+    What mathematics, the language and other libraries know of it, each where there is something to
+    be said (the rest is derived, or there is none):
+
+        infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
+        core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
+        sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
+        view        the result shares the input's memory where it can
+        parity      "odd" or "even": f(-x) is -f(x) or f(x)
+        positive    f(x) > 0 wherever it is defined
+        values      exact values at whole numbers: {0: 1} for cos
+        square      (g, a, b) where f**2 is a + b*g**2
+        quotient    (g, h) where f is g/h
+        kink        what a formula of the derivative says of points without one; {0} is an input,
+                    {op} the name
+        piecewise   composed of pieces: two such functions may be equal on whole intervals
+        numpy, pytorch, jax
+                    the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
+                    arguments, a bare name, or the source of a small function; "" where it has none
+        latex       what stands before the arguments, or a text with ``{x}`` for the only one;
+                    parameters by name; or a function of parameters and the argument's rank
+
     Example:
         >>> from gradcli.ops import OPERATORS
         >>> float(OPERATORS["square"](3.0))
@@ -49,6 +70,7 @@ class Operator:
         "aliases",
         "arity",
         "compute",
+        "core",
         "doc",
         "domain",
         "dtypes",
@@ -58,19 +80,33 @@ class Operator:
         "family",
         "formula",
         "grad_name",
+        "infix",
         "inputs",
+        "jax",
         "jvp",
         "kind",
+        "kink",
+        "latex",
         "name",
+        "numpy",
         "params",
+        "parity",
+        "piecewise",
+        "positive",
+        "pytorch",
+        "quotient",
         "reads",
         "recorded",
         "rules",
         "saves",
         "scaled",
+        "sizes",
         "slope",
+        "square",
         "torch",
+        "values",
         "variadic",
+        "view",
     )
 
     def __init__(
@@ -96,6 +132,21 @@ class Operator:
         edges: str = "",
         example: str = "",
         family: str = "",
+        infix: str = "",
+        core: str = "",
+        sizes: str = "",
+        view: bool = False,
+        parity: str = "",
+        positive: bool = False,
+        values: Mapping[int, float] | None = None,
+        square: tuple[str, int, int] | None = None,
+        quotient: tuple[str, str] | None = None,
+        kink: str = "",
+        piecewise: bool = False,
+        numpy: str | None = None,
+        pytorch: str | None = None,
+        jax: str | None = None,
+        latex: str | Callable[[Mapping[str, Any], int], str | None] = "",
     ) -> None:
         self.kind = kind
         self.name = name
@@ -124,6 +175,21 @@ class Operator:
         self.edges = edges
         self.example = example
         self.family = family
+        self.infix = infix
+        self.core = core
+        self.sizes = sizes
+        self.view = view
+        self.parity = parity
+        self.positive = positive
+        self.values = values or {}
+        self.square = square
+        self.quotient = quotient
+        self.kink = kink
+        self.piecewise = piecewise
+        self.numpy = numpy
+        self.pytorch = pytorch
+        self.jax = jax
+        self.latex = latex
         source = formula or compute
         if self.params and not variadic and source is not None:
             code = source.__code__

@@ -144,6 +144,7 @@ prod = reduction(
     doc="The product of all entries, or along one dimension.",
     edges="exact where entries are 0",
     example="prod(x) --x 2,3,4",
+    kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
 )
 
 
@@ -186,6 +187,8 @@ std = reduction(
     doc="The standard deviation: the root of the variance.",
     edges="slope 0 for a constant",
     example="std(x) --x 1,2,4",
+    parity="even",
+    kink="where {0} is constant: std has no derivative (gradcli grad takes 0)",
 )
 
 
@@ -229,6 +232,8 @@ norm = reduction(
     doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",
     edges="slope 0 at the zero vector",
     example="norm(x) --x 3,4",
+    parity="even",
+    kink="at {0} = 0: {op} has no derivative (gradcli grad takes 0)",
 )
 
 
@@ -265,6 +270,11 @@ amax = reduction(
     doc="The largest entry, or along dimensions.",
     edges="ties share evenly",
     example="amax(x) --x 1,5,2",
+    kink="where largest entries of {0} tie: the formula leaves them out "
+    "(gradcli grad shares evenly)",
+    numpy="np.max",
+    pytorch="torch.amax",
+    latex=r"\max",
 )
 amin = reduction(
     "amin",
@@ -275,6 +285,11 @@ amin = reduction(
     doc="The smallest entry, or along dimensions.",
     edges="ties share evenly",
     example="amin(x) --x 1,5,2",
+    kink="where smallest entries of {0} tie: the formula leaves them out "
+    "(gradcli grad shares evenly)",
+    numpy="np.min",
+    pytorch="torch.amin",
+    latex=r"\min",
 )
 
 
@@ -295,6 +310,11 @@ logsumexp = reduction(
     params=_REDUCE,
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
+    numpy="""def _logsumexp(x, axis, keepdims):
+    top = np.max(x, axis=axis, keepdims=True)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.squeeze(total, axis=axis)""",
+    pytorch="torch.logsumexp",
 )
 
 
@@ -323,6 +343,11 @@ softmax = general(
     params={"dim": -1},
     doc="exp(x) over its sum along a dimension.",
     example="softmax(x)[0] --x 1,2,3",
+    numpy="""def _softmax(x, axis):
+    top = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return top / np.sum(top, axis=axis, keepdims=True)""",
+    pytorch="torch.softmax({0}, {dim})",
+    latex=r"\operatorname{softmax}",
 )
 
 
@@ -339,6 +364,11 @@ log_softmax = general(
     params={"dim": -1},
     doc="The logarithm of softmax, exact where it is small.",
     example="log_softmax(x)[0] --x 1,2,3",
+    numpy="""def _log_softmax(x, axis):
+    x = x - np.max(x, axis=axis, keepdims=True)
+    return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))""",
+    pytorch="torch.log_softmax({0}, {dim})",
+    latex=r"\log\operatorname{softmax}",
 )
 
 
@@ -356,6 +386,8 @@ cumsum = linear(
     dtypes="keep",
     doc="Running sums along a dimension.",
     example="sum(cumsum(x, 0)) --x 1,2,3",
+    numpy="np.cumsum({0}, {dim})",
+    latex=r"\operatorname{cumsum}",
 )
 
 

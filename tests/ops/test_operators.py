@@ -1,27 +1,26 @@
 """Every operator by its row of the table: value, three orders, both modes, dtypes, shapes, saved
 values.
 
-What PyTorch gives for each case stands in tests/oracles/operators.json; where it goes no further,
-central differences of the order before are the judge.
+What PyTorch gives for each case stands in tests/oracles/operators.json.gz; where it goes no
+further, central differences of the order before are the judge.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from rows import concrete, derivatives, differences, weights
-from table import ROWS
 
 import gradcli
 from gradcli.autograd import gradcheck, gradgradcheck
 from gradcli.engine.dtypes import to_dtype
 from gradcli.ops import OPERATORS
+from tests.ops.rows import concrete, derivatives, differences, weights
+from tests.ops.table import ROWS
+from tests.support.oracles import load
 
-RECORD = json.loads((Path(__file__).parents[1] / "oracles" / "operators.json").read_text("utf-8"))
+RECORD = load("operators")
 ORACLE = {(case["op"], case["case"]): case for case in RECORD["cases"]}
 CASES = [(name, place) for name, row in ROWS.items() for place in range(len(row.cases))]
 SMOOTH = [(name, place) for name, place in CASES if ROWS[name].wrt]

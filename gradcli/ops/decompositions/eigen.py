@@ -107,6 +107,7 @@ eigvalsh = general(
     doc="The eigenvalues of (x + x.mH)/2 in ascending order, for a symmetric or Hermitian x.",
     edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
     example='sum(eigvalsh(A)) --A "2,1;1,3"',
+    latex=r"\boldsymbol{\lambda}",
 )
 
 # ---- Any square matrix ---------------------------------------------------------------------------

@@ -118,4 +118,5 @@ svdvals = general(
     grad_name="LinalgSvdBackward0",
     doc="The singular values of a matrix in descending order.",
     example='sum(svdvals(A)) --A "2,1;1,3"',
+    latex=r"\boldsymbol{\sigma}",
 )
