@@ -72,9 +72,10 @@ class Context:
         node = None if self._gradcli_node is None else self._gradcli_node()
         if node is None:
             return tuple(self._gradcli_to_save)
-        if node.saved.__class__ is Freed:
+        saved = node.saved
+        if saved.__class__ is Freed:
             raise freed(node)
-        return tuple(node.saved.unpacked(node)) if node.saved else ()
+        return tuple(saved.unpacked(node)) if saved else ()
 
     @staticmethod
     def _only_tensors(values: tuple, message: str) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, more
+from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
@@ -200,18 +200,22 @@ class Tensor(Facts, Conversions, Leaving):
 
     def _meta(self) -> Meta:
         """The tensor's Meta, made when first needed, shown to the node that saved this result."""
-        meta = self.meta
-        if meta is None:
-            meta = self.meta = Meta()
-            edge = self.edge
-            if edge is not None and edge.saved and edge.saved[-1] is not None:
-                more(edge).out_meta = meta
-        return meta
+        if self.meta is None:
+            with sharing:
+                if self.meta is None:
+                    meta = Meta()
+                    edge = self.edge
+                    if edge is not None and edge.saved and edge.saved[-1] is not None:
+                        more(edge).out_meta = meta
+                    self.meta = meta
+        return self.meta
 
     def own_array(self) -> Any:
         """The array itself; a 0-d scalar becomes an array first, so that memory can be shared."""
         if isinstance(self.array, np.generic):
-            self.array = np.array(self.array)
+            with sharing:
+                if isinstance(self.array, np.generic):
+                    self.array = np.array(self.array)
         return self.array
 
     @property
@@ -230,12 +234,13 @@ class Tensor(Facts, Conversions, Leaving):
 
     def _turn_on(self) -> None:
         """Become a leaf; again the same one where it was turned off: graphs may lead there."""
-        resting = getattr(self.meta, "resting", None)
-        if resting is None:
-            self.edge = AccumulateGrad(self)
-        else:
-            resting.grad = self.meta.grad
-            self.edge, self.meta.resting, self.meta.grad = resting, None, None
+        with sharing:
+            resting = getattr(self.meta, "resting", None)
+            if resting is not None:
+                resting.grad = self.meta.grad
+                self.edge, self.meta.resting, self.meta.grad = resting, None, None
+            elif self.edge.__class__ is not AccumulateGrad:
+                self.edge = AccumulateGrad(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404)."""
@@ -328,11 +333,12 @@ class Tensor(Facts, Conversions, Leaving):
             )
         if self.is_leaf:
             return
-        extra = more(edge)
-        if extra.kept is None:
-            extra.kept = Kept()
-            mode.watching = True
-        self._meta().kept = extra.kept
+        mode.watching = True
+        with sharing:
+            extra = more(edge)
+            if extra.kept is None:
+                extra.kept = Kept()
+            self._meta().kept = extra.kept
 
     @property
     def retains_grad(self) -> bool:
@@ -347,10 +353,7 @@ class Tensor(Facts, Conversions, Leaving):
                 "cannot register a hook on a tensor that doesn't require gradient",
                 help="start from a leaf with requires_grad=True",
             )
-        extra = more(self.edge)
-        if extra.hooks is None:
-            extra.hooks = {}
-        return Handle(extra.hooks, hook)
+        return hooked(self.edge, "hooks", hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
@@ -358,10 +361,7 @@ class Tensor(Facts, Conversions, Leaving):
             raise RuntimeFault(
                 "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        extra = more(self.edge)
-        if extra.post_hooks is None:
-            extra.post_hooks = {}
-        return Handle(extra.post_hooks, hook)
+        return hooked(self.edge, "post_hooks", hook)
 
     def __hash__(self) -> int:
         return id(self)
