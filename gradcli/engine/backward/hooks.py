@@ -122,9 +122,11 @@ def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
     """
     while True:
         have = owner.grad
+        version = None if have is None else have._meta().version
+        then = version and version.number
         new = change(have)
         with sharing:
-            if owner.grad is have:
+            if owner.grad is have and (version is None or version.number == then):
                 owner.grad = new
                 return
 
