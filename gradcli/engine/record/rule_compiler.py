@@ -17,7 +17,8 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.graph.saved_values import saved_properties
-from gradcli.ops.operator import Operator, is_number, on_arrays
+from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.read import on_arrays
 
 _classes: dict[tuple, type[Node]] = {}
 
@@ -200,7 +201,7 @@ def _terms(
 
 def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, tensors: bool) -> str:
     # A vjp without conjugates is right for holomorphic operators when both ends are turned.
-    turned = is_complex and (op.scaled[i] or op.kind == "general")
+    turned = is_complex and (op.scaled[i] or op.kind in ("reduction", "general"))
     words = []
     for n in op.reads[i]:
         if n in ("g", "t"):

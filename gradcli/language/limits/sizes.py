@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.diagnostics.articles import a_value
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.memory_budget import charge
 
