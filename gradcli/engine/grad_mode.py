@@ -7,6 +7,7 @@ variable. A State never changes: to change a mode is to set another one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -196,8 +197,6 @@ class _Switch:
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable) -> Callable:
-        import functools
-
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self._twin():

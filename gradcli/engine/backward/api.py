@@ -69,6 +69,26 @@ def backward(
     run(roots, cotangents, keep, create_graph, None)
 
 
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
+
+    ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
+    Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
+    graph).
+    """
+    backward([self], [gradient], retain_graph, create_graph, inputs)
+
+
+_backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
+Tensor.backward = _backward  # type: ignore[attr-defined]
+
+
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import cast, fit
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
+from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import Fault

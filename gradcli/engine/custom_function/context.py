@@ -107,6 +107,7 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
         raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
     if current().saving:
+        # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import PackedTensor
 
         return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0

@@ -129,12 +129,6 @@ class Node:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         return hooked(self, "pre_hooks", hook)
 
-    def __dir__(self) -> list[str]:
-        """Its attributes, among saved values only those that this node has."""
-        from gradcli.engine.graph.saved_values import named
-
-        return named(self, super().__dir__())
-
     def __repr__(self) -> str:
         return f"<{shown_name(self)} object at {id(self):#x}>"
 

@@ -8,6 +8,9 @@ Four slots, because a tensor is made at every operation:
     dtype   the element type
     edge    where the gradient goes: None, the AccumulateGrad of a leaf, or the node that made it
     meta    rarely more: version counter, kept gradient, base of a view
+
+What needs the floors above is bound there: the constructor in ``creation``, ``backward()`` in
+``backward``, operators and composed functions in ``functions``.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
@@ -57,12 +59,6 @@ class Tensor(Facts, Conversions, Leaving):
     dtype: DType
     edge: Node | None
     meta: Meta | None
-
-    def __new__(cls, *data: Any) -> Tensor:
-        """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
-        from gradcli.engine.creation.factories import typed
-
-        return typed(dtypes.get_default_dtype(), "Tensor")(*data)
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -285,23 +281,6 @@ class Tensor(Facts, Conversions, Leaving):
             )
         return self
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
-
-        ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
-        Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
-        graph).
-        """
-        from gradcli.engine.backward.api import backward
-
-        backward([self], [gradient], retain_graph, create_graph, inputs)
-
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
         out = wrap(self.own_array(), self.dtype)
@@ -321,6 +300,10 @@ class Tensor(Facts, Conversions, Leaving):
             )
         self.edge = None
         return self
+
+    def cpu(self) -> Tensor:
+        """The tensor in the computer's own memory."""
+        return self if self.device == "cpu" else wrap(self.array.get(), self.dtype)
 
     def retain_grad(self) -> None:
         """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
