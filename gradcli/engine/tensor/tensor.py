@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
@@ -372,10 +373,18 @@ class Tensor(Facts, Conversions, Leaving):
         memo[id(self)] = out
         return out
 
-    def __reduce_ex__(self, protocol: int) -> Any:
-        raise TypeFault(
-            "E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save"
-        )
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as its array; what comes back is a leaf, also of a tensor that was computed."""
+        return _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+
+
+def _unpickled(kind: type, array: np.ndarray, requires_grad: bool) -> Tensor:
+    """The tensor, parameter or buffer that an array was pickled for."""
+    out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
+    if kind is not Tensor:
+        kept = kind.__new__(kind, out)
+        return kept if kept.requires_grad == requires_grad else kept.requires_grad_(requires_grad)
+    return out.requires_grad_(requires_grad)
 
 
 def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
