@@ -8,12 +8,15 @@ ones by the method of Box and Muller (1958), in PyTorch's order.
 from __future__ import annotations
 
 import math
+import os
 from _thread import RLock
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import CPU, uint8
+from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -136,8 +139,6 @@ _alone = RLock()
 
 def system_seed() -> int:
     """A seed that nobody knows beforehand."""
-    import os
-
     return int.from_bytes(os.urandom(4), "little")
 
 
@@ -174,15 +175,10 @@ class Generator:
     @property
     def device(self) -> Any:
         """Where it draws: the CPU."""
-        from gradcli.engine.dtypes import CPU
-
         return CPU
 
     def get_state(self) -> Any:
         """All that it knows, as a tensor of bytes: the words, the place among them, the half."""
-        from gradcli.engine.dtypes import uint8
-        from gradcli.engine.tensor.tensor import wrap
-
         with _alone:
             state, started, waiting = self.bits.state["state"], self.started, self.waiting
         parts = (
