@@ -27,7 +27,8 @@ from gradcli.language.runtime.run import (
 from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
-from gradcli.language.values.flags import ValueFormFault, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import ValueFormFault
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
 _FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
