@@ -42,7 +42,8 @@ def drawn(
             numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
         )
 
-    return random.drawn[-1](make, shape) if random.drawn else make(shape)
+    inside = random.drawing.get()
+    return make(shape) if inside is None else inside(make, shape)
 
 
 def _drawing(draw: str) -> Any:
