@@ -235,7 +235,7 @@ def _at_number(name: str, x: Fraction) -> v.Tensor | None:
         return v.number((x > 0) - (x < 0))
     if name == "logical_not":
         return v.number(int(x == 0))
-    if name in ("floor", "ceil", "trunc") and x.denominator == 1:
+    if name in ("floor", "ceil", "trunc", "round") and x.denominator == 1:
         return v.number(x)
     return None
 
