@@ -21,7 +21,8 @@ from gradcli.symbolic.expr.sizes import known_from
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
-from gradcli.symbolic.shapes.inference import Declaration, Shapes, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import together, told_apart
 from gradcli.symbolic.trace.trace import derivative

@@ -19,7 +19,8 @@ from gradcli.symbolic.program.conditions import Condition
 from gradcli.symbolic.program.path import Tape
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
-from gradcli.symbolic.shapes.inference import Declaration, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import told_apart
 from gradcli.symbolic.trace.trace import derivative, primal

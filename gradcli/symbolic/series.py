@@ -24,7 +24,8 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.roots import NO_ANSWER, no_answer
-from gradcli.symbolic.shapes.inference import Declaration, infer
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.symbol import Symbol
 from gradcli.symbolic.trace.trace import _step

@@ -19,7 +19,8 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.language.runtime.run import Program
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.expr.sizes import is_plain, names, value
-from gradcli.symbolic.shapes.inference import Declaration, Shapes
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import Shapes
 
 POINTS = 3
 TOLERANCE = 1e-8

@@ -307,7 +307,7 @@ def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
     """The fault for a text that is neither a value nor a declaration; None where it looks like
     neither."""
     from gradcli.language.diagnostics.render import closest
-    from gradcli.symbolic.shapes.inference import TRAITS
+    from gradcli.symbolic.shapes.declarations import TRAITS
 
     kind, traits, sizes = "", [], ""
     for word in text.split():

@@ -33,7 +33,7 @@ from gradcli.symbolic.printers.latex.notation import (
 )
 from gradcli.symbolic.program.formula import FREE, Formula
 from gradcli.symbolic.program.steps import Step
-from gradcli.symbolic.shapes.inference import Declaration
+from gradcli.symbolic.shapes.declarations import Declaration
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
 """What is not named: the part below it is, where that is worth it."""
