@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
+import numpy as np
+
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Program, prepare
@@ -86,8 +88,6 @@ class Result:
 
         Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
         """
-        import numpy as np
-
         values = {**self.constants, **values}
         sizes: dict[str, int] = {}
         for name, dims in self._sizes.items():
@@ -104,12 +104,14 @@ class Result:
     @property
     def latex(self) -> str:
         """The formula in LaTeX, without dollar signs; several as lines of an aligned block."""
+        # Loaded late: most answers are printed in the language.
         from gradcli.symbolic.printers.latex.writer import result_latex
 
         return result_latex(self)
 
     def code(self, target: str = "numpy") -> str:
         """A module for "numpy", "torch" or "jax": one function that gives value and derivative."""
+        # Loaded late: most answers are printed in the language.
         from gradcli.symbolic.printers.code import function_text
 
         by = " and ".join(self.derivatives)

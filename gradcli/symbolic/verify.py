@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.backward.api import grad
+from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.language.runtime.run import Program
@@ -256,8 +258,6 @@ class Points:
 
     def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""
-        from gradcli.engine.creation.factories import as_tensor
-
         given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()}
         given |= {k: self.sizes[k] for k in self.shapes.sizes}
 
@@ -278,9 +278,6 @@ class Points:
 
 def _pulled(value: Any, leaves: Sequence[Any]) -> np.ndarray:
     """The derivative of a recorded value by one leaf after the other: a pass for each entry."""
-    from gradcli.engine.backward.api import grad
-    from gradcli.engine.creation.factories import as_tensor
-
     shape = value.array.shape
     values = [value]
     for leaf in leaves[:-1]:
@@ -305,8 +302,6 @@ def _pulled(value: Any, leaves: Sequence[Any]) -> np.ndarray:
 
 def _entries(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Every tensor with a weight that chooses one of its entries, for each of them."""
-    from gradcli.engine.creation.factories import as_tensor
-
     for one in values:
         for seed in np.eye(one.array.size):
             yield one, as_tensor(seed.reshape(one.array.shape))
@@ -347,8 +342,6 @@ def worst(
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
     """The value of an answer's text, with dimensions that it names bound to numbers."""
-    from gradcli.engine.creation.factories import as_tensor
-
     given = {}
     for name in answer.checked.outer:
         if name in values:

@@ -11,7 +11,7 @@ import pytest
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import directional, structured, taylor, zeros
-from gradcli.symbolic.expr import polynomial as poly
+from gradcli.symbolic import polynomial as poly
 from gradcli.symbolic.verify import evaluate
 
 # ---- Zeros ---------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import common, inside_groups, opened, replaced
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import applied
 
 MOST_TERMS = 12
 """Terms of a sum in which factors that are summed over are looked for."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups, replaced
-from gradcli.symbolic.trace import elementwise
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied
 
 _ONE = Fraction(1)
 

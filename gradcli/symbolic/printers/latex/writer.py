@@ -15,6 +15,7 @@ from gradcli.language.runtime.run import Program
 from gradcli.ops.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
+from gradcli.symbolic.printers.formula import FREE, Formula
 from gradcli.symbolic.printers.latex import notation as t
 from gradcli.symbolic.printers.latex.blocks import Joined
 from gradcli.symbolic.printers.latex.broadcasting import Spread
@@ -31,7 +32,6 @@ from gradcli.symbolic.printers.latex.notation import (
     no_notation,
     parameters,
 )
-from gradcli.symbolic.program.formula import FREE, Formula
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.shapes.declarations import Declaration
 
