@@ -21,6 +21,7 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.language.runtime.run import Program
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.expr.sizes import is_plain, names, value
+from gradcli.symbolic.program.lookup import called_by_name
 from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.shapes.inference import Shapes
 
@@ -39,7 +40,6 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
-_DELICATE = frozenset(("inv", "det", "logdet", "slogdet", "solve", "inverse"))
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -146,6 +146,12 @@ def draw(
     return values
 
 
+def _may_be_singular(name: str) -> bool:
+    """Whether a function has no value, or no slope, at singular matrices."""
+    op = called_by_name(name)
+    return name == "slogdet" or (op is not None and "det(x)" in op.domain) or name == "det"
+
+
 class Points:
     """Points of an expression's domain with the numeric derivatives, found when first needed."""
 
@@ -153,7 +159,7 @@ class Points:
         self.program = program
         self.shapes = shapes
         self.sizes, self.shrunk = sizes_of(shapes)
-        self.delicate = bool(_DELICATE & program.checked.called)
+        self.delicate = any(map(_may_be_singular, program.checked.called))
         self.strict = self.delicate  # keep away from det(A) == 0 too
         self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
 
