@@ -16,7 +16,6 @@ from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.functions import overloads
-from gradcli.language.diagnostics.articles import a_value
 from gradcli.language.runtime.run import (
     MAX_DEPTH,
     MAX_MEMORY,
@@ -28,6 +27,7 @@ from gradcli.language.runtime.run import (
 )
 from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.language.syntax.source import Source
+from gradcli.language.type_names import a_value
 from gradcli.language.values.flags import ValueFormFault, read_value
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 

@@ -23,7 +23,8 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.names import table as names
+from gradcli.language.names import attributes
+from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.indexing import is_basic
@@ -92,7 +93,7 @@ class Tape:
 
     def made(self, function: Any, called: Any) -> Any:
         """What fills a tensor makes a step here: entries may be written into it later."""
-        if not any(function is names.NAMES.get(name) for name in _FILLING):
+        if not any(function is NAMES.get(name) for name in _FILLING):
             return called
 
         def filled(*args: Any, **options: Any) -> Any:
@@ -399,8 +400,18 @@ def _methods() -> dict[str, Any]:
 
         return method
 
-    return {name: table.get(name) or refused(name) for name in {*names.CALL[Tensor], *table}}
+    return {name: table.get(name) or refused(name) for name in {*attributes.CALL[Tensor], *table}}
 
 
-names.CALL[Pair] = _methods()
-names.READ[Pair] = ("shape", "ndim", "dtype", "T", "mT", "data", "requires_grad", "is_leaf", "grad")
+attributes.CALL[Pair] = _methods()
+attributes.READ[Pair] = (
+    "shape",
+    "ndim",
+    "dtype",
+    "T",
+    "mT",
+    "data",
+    "requires_grad",
+    "is_leaf",
+    "grad",
+)

@@ -1,24 +1,29 @@
 """What a program may set for itself: the default dtype and how tensors print.
 
-Both belong to the process, so ``Program.run`` puts back what a program changed when it ends: rows
+Both belong to the thread, so ``Program.run`` puts back what a program changed when it ends: rows
 of a batch and later programs never see it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 _MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
-_undo: dict[str, Callable[[], None]] = {}
+
+_changed: ContextVar[tuple[tuple[str, Callable[[], None]], ...]] = ContextVar("changed", default=())
+"""The settings that the thread's program changed, each with what puts it back."""
 
 
 def undone(name: str, undo: Callable[[], None]) -> None:
     """What puts a setting back when the program ends; the first one of a name counts."""
-    _undo.setdefault(name, undo)
+    changed = _changed.get()
+    if name not in dict(changed):
+        _changed.set((*changed, (name, undo)))
 
 
 def set_default_dtype(dtype: Any) -> None:
@@ -56,7 +61,8 @@ def refuse_device(name: Any) -> Any:
 
 def put_back(keep: bool = False) -> None:
     """Undo what the program set; ``keep`` lets it stand (a session goes on)."""
-    while _undo:
-        _, undo = _undo.popitem()
-        if not keep:
-            undo()
+    if changed := _changed.get():
+        _changed.set(())
+        for _, undo in changed:
+            if not keep:
+                undo()

@@ -1,10 +1,8 @@
-"""What messages call the kinds of values: a tensor, an int, a string, None."""
+"""What messages call the type of a value, with its article: a tensor, an int, a string, None."""
 
 from __future__ import annotations
 
-from typing import Any
-
-_WORDS = {
+_NAMES = {
     "Tensor": "a tensor", "str": "a string", "NoneType": "None", "int": "an int",
     "ellipsis": "...", "builtin_function_or_method": "a function", "method": "a function",
     "Operator": "a function", "type": "a function", "Size": "a shape", "float64": "a float",
@@ -12,19 +10,19 @@ _WORDS = {
 }  # fmt: skip
 
 
-def a_kind(name: str) -> str:
+def a_type(name: str) -> str:
     """The name of a type with its article.
 
-    >>> a_kind("int"), a_kind("list"), a_kind("NoneType")
+    >>> a_type("int"), a_type("list"), a_type("NoneType")
     ('an int', 'a list', 'None')
     """
-    return _WORDS.get(name) or f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+    return _NAMES.get(name) or f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-def a_value(value: Any) -> str:
-    """The same of a value.
+def a_value(value: object) -> str:
+    """The type of a value with its article.
 
     >>> a_value("text")
     'a string'
     """
-    return a_kind(type(value).__name__)
+    return a_type(type(value).__name__)
