@@ -81,6 +81,7 @@ class Operator:
         "entrywise",
         "example",
         "family",
+        "formula",
         "grad_name",
         "infix",
         "inputs",
@@ -114,13 +115,14 @@ class Operator:
         self,
         kind: str,
         name: str,
-        compute: Callable[..., Any],
+        compute: Callable[..., Any] | None,
         rules: Sequence[Callable[..., Any] | None],
         *,
         inputs: tuple[str, ...] | None = None,
         params: Mapping[str, Any] | None = None,
         jvp: Callable[..., Any] | None = None,
         slope: Callable[..., Any] | None = None,
+        formula: Callable[..., Any] | None = None,
         variadic: bool = False,
         entrywise: bool | None = None,
         dtypes: str = "float",
@@ -150,7 +152,9 @@ class Operator:
     ) -> None:
         self.kind = kind
         self.name = name
-        self.compute = compute
+        if compute is not None:
+            self.compute = compute
+        self.formula = formula
         self.inputs = inputs or _NAMES[: max(1, len(rules))]
         self.arity = len(self.inputs)
         self.variadic = variadic
@@ -162,16 +166,8 @@ class Operator:
         self.entrywise = entrywise
         self.jvp = jvp
         self.slope = slope
-        self.rules = tuple(rules) or (None,) * self.arity
-        if not variadic and len(self.rules) != self.arity:
-            raise TypeError(f"{name}: {len(self.rules)} rules for {self.arity} inputs")
-        self.reads = tuple(parameters(rule) for rule in self.rules)
-        self.recorded = any(rule is not None for rule in self.rules)
-        # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
-        self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
-        self.saves = tuple(
-            tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
-        )
+        if formula is None:
+            self.read_rules(rules)
         self.dtypes = dtypes
         self.grad_name = grad_name or _backward_name(name)
         self.aliases = aliases
@@ -196,13 +192,9 @@ class Operator:
         self.pytorch = pytorch
         self.jax = jax
         self.latex = latex
-        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
-        for names in self.reads:
-            for n in names:
-                if n not in known:
-                    raise TypeError(f"{name}: its rule asks for {n!r}: no input or parameter")
-        if self.params and not variadic:
-            code = compute.__code__
+        source = formula or compute
+        if self.params and not variadic and source is not None:
+            code = source.__code__
             order = code.co_varnames[self.arity : code.co_argcount]
             if order != tuple(self.params):
                 raise TypeError(
@@ -211,6 +203,24 @@ class Operator:
         if name in OPERATORS:
             raise TypeError(f"operator {name} is declared twice")
         OPERATORS[name] = self
+
+    def read_rules(self, rules: Sequence[Callable[..., Any] | None]) -> None:
+        """Find what the rules need, and with it what a node saves."""
+        self.rules = tuple(rules) or (None,) * self.arity
+        if not self.variadic and len(self.rules) != self.arity:
+            raise TypeError(f"{self.name}: {len(self.rules)} rules for {self.arity} inputs")
+        self.reads = tuple(parameters(rule) for rule in self.rules)
+        self.recorded = any(rule is not None for rule in self.rules)
+        # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
+        self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
+        self.saves = tuple(
+            tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
+        )
+        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
+        for names in self.reads:
+            for n in names:
+                if n not in known:
+                    raise TypeError(f"{self.name}: its rule asks for {n!r}: no input or parameter")
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
