@@ -48,8 +48,10 @@ class Symbol:
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
         if op.formula is not None:
             return op.formula(*symbols, **params)
-        if op.kind in ("elementwise", "constant") and not params:
-            return call(op.name, symbols)
+        plain = all(type(p) in (int, float) for p in params.values())
+        if op.entrywise and op.kind in ("elementwise", "constant") and plain:
+            # Parameters that are numbers are arguments of the call, as they are written.
+            return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")
 
     @property
