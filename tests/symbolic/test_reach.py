@@ -252,7 +252,6 @@ def test_bounds_that_are_values():
 
 def test_a_new_operator_needs_nothing_here(monkeypatch):
     """Declared by computation and rule alone: LaTeX by its name, code nowhere, and that is said."""
-    monkeypatch.setattr(lookup, "_by_name", {})
     op = elementwise("softeps", lambda x, eps: np.sqrt(x * x + eps), lambda x, out: x / out,
                      params={"eps": 0.25})  # fmt: skip
     monkeypatch.setitem(NAMES, "softeps", op)
@@ -265,3 +264,4 @@ def test_a_new_operator_needs_nothing_here(monkeypatch):
             found.code("torch")
     finally:
         del OPERATORS["softeps"]
+        lookup._by_name.cache_clear()
