@@ -416,6 +416,10 @@ class _Flattening:
             return -node.operand.value
         if isinstance(node, n.Tuple | n.List):
             return tuple(self.literal(item) for item in node.items)
+        if isinstance(node, n.Binary) and node.op == "/":
+            parts = (self.literal(node.left), self.literal(node.right))
+            if all(type(x) in (int, float) for x in parts) and parts[1]:
+                return parts[0] / parts[1]
         raise self.refuse("a parameter that is not a plain number", node)
 
 
