@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
@@ -26,6 +26,7 @@ from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
+from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import budget, charge
 from gradcli.transforms.tree import unflatten
 
@@ -75,7 +76,7 @@ class Compiled:
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        if mode.grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
+        if current().grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
             return self.function(*inputs)
         return self._run("value", inputs)
 
@@ -175,11 +176,13 @@ class Compiled:
         entry = self._entries.get(key)
         if entry is None or self._outside.changed():
             entry = self._entry(key, what, args)
-        if entry.program is not None and not (mode.inspect or mode.saving or random.drawn):
+        if entry.program is not None and not _watched():
             if budget.on:
                 charge(entry.nbytes)
             try:
                 found = self._generated(entry, args)
+            except LimitFault:
+                raise
             except Exception:  # the engine gives the exact error, or another result
                 found = None
             if found is not None:
@@ -223,8 +226,16 @@ class Compiled:
                 return _compiled(self.function, what, arrays)
         except NotTraceable as why:
             return Entry(f"it has {why}")
+        except LimitFault:
+            raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
             return Entry(f"{type(fault).__name__}: {fault}")
+
+
+def _watched() -> bool:
+    """Whether someone looks at what the engine does, or random numbers are not as usual."""
+    state = current()
+    return bool(state.inspect or state.saving or random.drawing.get())
 
 
 def compile(function: Callable[..., Any]) -> Compiled:
