@@ -53,6 +53,15 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
     return compiled
 
 
+def gradient(job: Job, value: Any, found: list) -> tuple[Any, list]:
+    """The value and the gradients by generated code; those given where there is none."""
+    compiled = generated(job, job.wanted)
+    if compiled is None:
+        return value, found
+    value, grads = compiled.value_and_grad(*(job.leaves[name].detach() for name in job.wanted))
+    return value, list(grads)
+
+
 def value_of(job: Job, names: Sequence[str], runner: str) -> Callable[[], Any]:
     """The value at the leaves' entries as they are, with a graph to them; for many calls."""
     if runner == "eager":

@@ -114,7 +114,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * y).jvp((3.0, 2.0), (1.0, 0.0))
             (6.0, 2.0)
         """
-        return self._run("jvp", (*inputs, *tangents))
+        return self._run("jvp", (*_several(inputs), *_several(tangents)))
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, a scalar, and the Hessian times ``vectors``: a product for each input.
@@ -124,7 +124,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * x * y).hvp((3.0, 2.0), (1.0, 0.0))
             (18.0, (4.0, 6.0))
         """
-        return self._run("hvp", (*inputs, *vectors))
+        return self._run("hvp", (*_several(inputs), *_several(vectors)))
 
     def ir(self, *inputs: Any, of: str = "gradient") -> str:
         """The program that runs for inputs of these shapes, a line for each operator.
@@ -220,6 +220,8 @@ class Compiled:
     def _traced(self, what: str, args: list) -> Entry:
         if self._outside.prints:
             return Entry("it prints, or reads files")
+        if self._outside.vast:
+            return Entry("it reads more from outside than can be looked at before each run")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         try:
             with np.errstate(all="ignore"):
@@ -243,8 +245,9 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
     to be pure: it is called once for each combination of shapes, and not again as long as the
-    numbers that it reads from outside stay the same. Where it branches on a value, writes in place,
-    draws random numbers or prints, it runs on the engine in every call, at the engine's speed.
+    numbers that it reads from outside stay the same (a number taken out of a large array counts as
+    a constant). Where it branches on a value, writes in place, draws random numbers or prints, it
+    runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -254,6 +257,11 @@ def compile(function: Callable[..., Any]) -> Compiled:
         (28.0, (array([ 0.,  4.,  8., 12.]),))
     """
     return Compiled(function)
+
+
+def _several(given: Any) -> Sequence[Any]:
+    """A tuple of inputs; one input alone is taken for a tuple of it."""
+    return given if isinstance(given, tuple | list) else (given,)
 
 
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
@@ -291,8 +299,8 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     outputs, form = traced.outputs, traced.form
     extra: list[Value] = []
     if what in ("gradient", "hessian", "hvp"):
-        if form is not None or outputs[0].shape:
-            raise NotTraceable("a result that is not a single number")
+        if form is not None or outputs[0].shape or not outputs[0].dtype.is_floating_point:
+            raise NotTraceable("a result that is not a single real number")
         y = outputs[0]
         seed = trace.constant(np.ones((), y.dtype.numpy))
         by = [v for v in inputs if v.dtype.differentiable]

@@ -120,7 +120,7 @@ class Trace:
 
     def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
         """Shape and dtype of a result, and its array where that had to be computed."""
-        frozen = freeze(params)
+        frozen: Any = freeze(params) if params else ()
         if op.entrywise and frozen is not None:
             dtype = _entry_dtype(op, operands, params, frozen)
             if dtype is not None:

@@ -13,6 +13,8 @@ COMMANDS = [
     ("minimize", "sum((A@x - b)^2)", "--A", "1,2;3,4;5,7", "--b", "1,2,3", "--x", "0,0",
      "--wrt", "x", "--method", "adam", "--lr", "0.1", "--steps", "300"),
     ("plot", "sin(x)*exp(-x)", "--x", "0:5:0.05"),
+    ("grad", "sum(exp(x)*roll(x, 1)) * y", "--x", "1,2,3", "--y", "2"),
+    ("check", "sum(exp(x)*roll(x, 1)) * y", "--x", "1,2,3", "--y", "2"),
     ("hess", "sum(exp(x)*roll(x, 1))", "--x", "1,2,3"),
     ("hess", "x^2*y + sin(x*y)", "--x", "1.5", "--y", "3"),
 ]  # fmt: skip
