@@ -13,8 +13,8 @@ from gradcli.ops.errors import TypeFault
 
 class _Mode:
     __slots__ = (
-        "annotate", "branches", "grad", "inference", "inspect", "mixes", "passing", "saving",
-        "saving_off", "warned_of_cycle", "watching",
+        "annotate", "branches", "grad", "inference", "inspect", "mixes", "passing", "placing",
+        "saving", "saving_off", "warned_of_cycle", "watching",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -35,6 +35,8 @@ class _Mode:
         self.inspect: Any = None
         # The nodes that the backward pass under way runs, where anyone could look; one set a pass.
         self.passing: Any = None
+        # Whether every node notes where the user's program recorded it.
+        self.placing = False
         # The hooks on what graphs save, innermost last, and why there may be none.
         self.saving: list = []
         self.saving_off: str | None = None

@@ -15,7 +15,8 @@ from gradcli.engine.custom_function import node as function_node
 from gradcli.engine.grad_mode import _Switch, mode
 from gradcli.engine.graph import node as graph
 from gradcli.engine.graph.node import Node
-from gradcli.engine.record import apply, fast_path
+from gradcli.engine.record import apply
+from gradcli.engine.record.saved_tensor_hooks import take_general_path
 from gradcli.engine.source_location import PROGRAM, Placed, here
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault
@@ -77,7 +78,10 @@ def _switch(looker: _Anomaly | None) -> None:
 
 
 def _note_places(wanted: bool) -> None:
-    for module in (apply, fast_path, function_node):
+    if wanted != mode.placing:
+        mode.placing = wanted
+        take_general_path(wanted)
+    for module in (apply, function_node):
         module.next_number = _next_placed if wanted else graph.next_number
 
 

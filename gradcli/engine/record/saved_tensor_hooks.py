@@ -1,8 +1,8 @@
 """Hooks on what a graph saves: ``saved_tensors_hooks`` and what is made of it.
 
-While such hooks are set no operator takes its short way (the element types say they are not
-``quick``), so that recording pays nothing for them otherwise; the general way then packs what it
-saves. The node holds a ``Packed`` in the place of its saved values, which gives them back unpacked
+While such hooks are set no operator takes the fast path (the element types say they are not
+``quick``), so that recording pays nothing for them otherwise; the general path packs what it saves.
+The node holds a ``Packed`` in the place of its saved values, which gives them back unpacked
 whenever a rule reads them.
 """
 
@@ -85,9 +85,15 @@ class Packed:
         return iter((*found[::-1], self[out]))
 
 
-def _set_quick(quick: bool) -> None:
+_general = 0  # how many ask for the general path now
+
+
+def take_general_path(wanted: bool) -> None:
+    """Have every operator take the general path, or give that up again; calls are counted."""
+    global _general
+    _general += 1 if wanted else -1
     for dtype in _QUICK:
-        dtype.quick = quick
+        dtype.quick = not _general
 
 
 class saved_tensors_hooks:
@@ -116,11 +122,11 @@ class saved_tensors_hooks:
         if mode.saving_off is not None:
             raise RuntimeFault("E0407", mode.saving_off)
         mode.saving.append(self.hooks)
-        _set_quick(False)
+        take_general_path(True)
 
     def __exit__(self, *exc: object) -> None:
         mode.saving.pop()
-        _set_quick(not mode.saving)
+        take_general_path(False)
 
 
 class disable_saved_tensors_hooks:
