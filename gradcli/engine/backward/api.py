@@ -168,8 +168,11 @@ def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
             meta.grad = g if have is None else have + g
 
 
+_ONE = (Tensor, GradientEdge)
+
+
 def _listed(values: Any) -> list:
-    return [values] if isinstance(values, Tensor | GradientEdge) else list(values)
+    return [values] if isinstance(values, _ONE) else list(values)
 
 
 def _weights(given: Any, tensors: list) -> list:
@@ -259,14 +262,17 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     return np.ones_like(array)
 
 
+_NO_COTANGENTS = (str, dict, set)
+
+
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
-    if isinstance(g, str | dict | set):
+    if isinstance(g, _NO_COTANGENTS):
         raise TypeFault(
             "E0303", f"gradients can be either Tensors or None, but got {type(g).__name__}"
         )
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
-    if shape != tuple(edge.shape):
+    if shape != edge.shape:
         raise RuntimeFault(
             "E0301",
             f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "
