@@ -18,8 +18,8 @@ from typing import Any
 
 from gradcli.display.graphs import Graph, GraphNode, Ref
 from gradcli.display.values import show_value
+from gradcli.language.diagnostics.parsing import parse_expression
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse_expression
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.operator import OPERATORS, is_number

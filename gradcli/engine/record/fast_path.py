@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import EMPTY, Extra, more, next_number
+from gradcli.engine.grad_mode import current, mode
+from gradcli.engine.graph.node import EMPTY, Extra, next_number
 from gradcli.engine.record.apply import MISFITS, NUMBERS, apply, explained, finish, note_view, stamp
 from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
@@ -127,7 +127,7 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
     plain = _is_plain(op)
     names = _input_names(op)
     given = _tuple(reversed(names) if reverse else names)
-    params = "{" + ", ".join(f"{p!r}: {p}" for p in op.params) + "}"
+    params = _dict(op.params)
     absent = "" if plain else "=absent"
     arguments = [names[0], *(name + absent for name in names[1:])]
     arguments += [f"{p}=op.params[{p!r}]" for p in op.params]
@@ -240,38 +240,45 @@ def _recording(
     active = [i for i in tensors if op.rules[i] is not None]
     if not active:
         return ["return wrap(array, dtype_of(array))"]
-    params = "{" + ", ".join(f"{p!r}: {p}" for p in op.params) + "}"
-    lines = []
-    if op.kind != "elementwise" and not _is_plain(op):
-        lines.append(
-            f"if array.dtype is not dtype.numpy: return finish(op, {_tuple(values)}, {params}, "
-            f"array, {_tuple(f'x{i}' if i in tensors else values[i] for i in range(op.arity))})"
-        )
-    lines += ["out = new(Tensor)", "out.array = array", "out.dtype = dtype", "out.meta = None"]
-    lines += [f"e{i} = {values[i]}.edge" for i in active]
-    nothing = " and ".join(f"e{i} is None" for i in active)
-    nothing = f"({nothing})" if len(active) > 1 else nothing
-    lines.append(f"if {nothing} or not mode.grad:")
-    lines += ["    out.edge = None", "    if mode.inference: out.meta = InferenceMeta()"]
-    views = op.kind == "linear" and op.arity == 1
-    view = (
-        f"if array is x0 or getattr(array, 'base', None) is not None: note_view(out, {values[0]})"
-    )
-    lines += [f"    {view}"] if views else []
-    lines.append("    return out")
-    lines += [view] if views else []
+    raw = _tuple(f"x{i}" if i in tensors else values[i] for i in range(op.arity))
+    general = f"op, {_tuple(values)}, {_dict(op.params)}, array, {raw}"
+    edges = _tuple(f"e{i}" if i in active else "None" for i in range(op.arity))
     kind = "".join("n" if number else "t" for number in numbers)
-    lines.append(f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))")
-    lines.append(
-        f"node.edges = {_tuple(f'e{i}' if i in active else 'None' for i in range(op.arity))}"
-    )
-    lines += ["node.seq = next_number()", "node.shape = array.shape", "node.dtype = dtype"]
-    lines += (
-        ["node.extra = extra = new(Extra)", f"extra.params = {params}"]
-        if op.params
-        else ["node.extra = None"]
-    )
-    return [*lines, *_saving(op, values, numbers, active), "out.edge = node", "return out"]
+    return [
+        # The dtype of what two operands of one dtype give needs no look.
+        *([] if op.kind == "elementwise" or _is_plain(op) else
+          [f"if array.dtype is not dtype.numpy: return finish({general})"]),
+        "out = new(Tensor)",
+        "out.array = array",
+        "out.dtype = dtype",
+        "out.meta = None",
+        *(f"e{i} = {values[i]}.edge" for i in active),
+        *([f"if not current().plain: return finish({general})",
+           "if array is x0 or getattr(array, 'base', None) is not None: "
+           f"note_view(out, {values[0]})",
+           "if e0 is None:",
+           "    out.edge = None",
+           "    return out"] if _may_be_view(op) else
+          [f"if {' and '.join(f'e{i} is None' for i in active)}:",
+           "    out.edge = None",
+           "    return marked(out) if mode.inferring else out",
+           f"if not current().plain: return in_a_mode(out, {general})"]),
+        f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))",
+        f"node.edges = {edges}",
+        "node.seq = next_number()",
+        "node.shape = array.shape",
+        "node.dtype = dtype",
+        *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
+          else ["node.extra = None"]),
+        *_saving(op, values, numbers, active),
+        "out.edge = node",
+        "return out",
+    ]  # fmt: skip
+
+
+def _may_be_view(op: Operator) -> bool:
+    """Whether the result may share its input's memory."""
+    return op.kind == "linear" and op.arity == 1 and not op.entrywise
 
 
 def _saving(
@@ -281,11 +288,7 @@ def _saving(
     readers = {n: [i for i in active if n in op.saves[i]] for n in (*op.inputs, "out")}
     savers = [i for i in active if op.saves[i]]
     if not savers:
-        lines = ["node.saved = EMPTY"]
-        if True in numbers:
-            number = values[numbers.index(True)]
-            lines.append(f"if mode.annotate: extra_of(node).params = {{'number': {number}}}")
-        return lines
+        return ["node.saved = EMPTY"]
     entries = [
         value if number else _kept(value, readers[n], savers)
         for n, value, number in zip(op.inputs, values, numbers, strict=True)
@@ -324,6 +327,10 @@ def _tuple(items: Any) -> str:
     return f"({', '.join(items)}{',' * (len(items) == 1)})"
 
 
+def _dict(names: Any) -> str:
+    return "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
+
+
 def _indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
 
@@ -335,6 +342,26 @@ def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict, name: str) -
     """The node class, made when the operator is first recorded, and kept under its name."""
     found = scope[name] = node_class(op, numbers)
     return found
+
+
+def _marked(out: Tensor) -> Tensor:
+    """A result that no graph leads to, marked where inference mode is on."""
+    if current().inference:
+        out.meta = InferenceMeta()
+    return out
+
+
+def _in_a_mode(
+    out: Tensor, op: Operator, args: tuple, params: dict[str, Any], array: Any, raw: tuple
+) -> Tensor:
+    """The result of an operation on what requires a gradient, where the state is not plain."""
+    state = current()
+    if state.grad:
+        return finish(op, args, params, array, raw)
+    out.edge = None
+    if state.inference:
+        out.meta = InferenceMeta()
+    return out
 
 
 def _of_numbers(op: Operator, args: tuple) -> Any:
@@ -364,15 +391,14 @@ def _rebound(
 
 
 _NAMES: dict[str, Any] = {
-    "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault,
-    "InferenceMeta": InferenceMeta, "LARGE": memory_budget.LARGE, "MISFITS": MISFITS,
-    "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "__name__": __name__, "absent": _ABSENT,
-    "apply": apply, "budget": memory_budget.budget, "class_of": _class_of,
-    "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained, "extra_of": more,
-    "finish": finish, "getframe": _getframe, "into": into, "mode": mode,
-    "new": object.__new__, "next_number": next_number, "not_a": not_a, "note_view": note_view,
-    "of_numbers": _of_numbers, "outside": outside, "rebound": _rebound, "stamp": stamp,
-    "theirs": theirs, "wrap": wrap,
+    "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
+    "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": _ABSENT,
+    "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
+    "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
+    "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "into": into,
+    "marked": _marked, "mode": mode, "new": object.__new__, "next_number": next_number,
+    "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "outside": outside,
+    "rebound": _rebound, "stamp": stamp, "theirs": theirs, "wrap": wrap, "__name__": __name__,
     # node classes, by what the inputs are: tensors or numbers
     "node_t": None, "node_tt": None, "node_tn": None, "node_nt": None, "node_ttt": None,
     "node_ttn": None, "node_tnt": None,

@@ -1,9 +1,8 @@
 """Hooks on what a graph saves: ``saved_tensors_hooks`` and what is made of it.
 
-While such hooks are set no operator takes the fast path (the element types say they are not
-``quick``), so that recording pays nothing for them otherwise; the general path packs what it saves.
-The node holds a ``Packed`` in the place of its saved values, which gives them back unpacked
-whenever a rule reads them.
+While such hooks are set no operator takes its short way (``State.plain``), so that recording pays
+nothing for them otherwise; the general way then packs what it saves. The node holds a ``Packed`` in
+the place of its saved values, which gives them back unpacked whenever a rule reads them.
 """
 
 from __future__ import annotations
@@ -11,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
-
-_QUICK = tuple(d for d in vars(dtypes).values() if isinstance(d, dtypes.DType) and d.quick)
 
 
 class PackedTensor:
@@ -85,17 +81,6 @@ class Packed:
         return iter((*found[::-1], self[out]))
 
 
-_general = 0  # how many ask for the general path now
-
-
-def take_general_path(wanted: bool) -> None:
-    """Have every operator take the general path, or give that up again; calls are counted."""
-    global _general
-    _general += 1 if wanted else -1
-    for dtype in _QUICK:
-        dtype.quick = not _general
-
-
 class saved_tensors_hooks:
     """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
 
@@ -121,12 +106,10 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if mode.saving_off is not None:
             raise RuntimeFault("E0407", mode.saving_off)
-        mode.saving.append(self.hooks)
-        take_general_path(True)
+        mode.saving = (*mode.saving, self.hooks)
 
     def __exit__(self, *exc: object) -> None:
-        mode.saving.pop()
-        take_general_path(False)
+        mode.saving = mode.saving[:-1]
 
 
 class disable_saved_tensors_hooks:

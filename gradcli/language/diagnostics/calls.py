@@ -9,7 +9,6 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.names.table import CALL, CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.actions import dotted_text
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
 
@@ -83,7 +82,7 @@ def _defined(statement: n.Node, name: str) -> n.Def | n.Lambda | None:
 
 def _from_module(func: n.Attribute, program: Any) -> Any:
     """What ``torch.optim.SGD`` stands for, where a module was imported under that name."""
-    root, _, rest = dotted_text(func).partition(".")
+    root, _, rest = n.dotted_text(func).partition(".")
     table = namespace(program.checked.modules.get(root, ""))
     try:
         return None if table is None else table[rest]

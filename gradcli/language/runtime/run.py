@@ -18,12 +18,12 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.lower import lower
 from gradcli.language.compile.resolve import Checked, check
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.limits.sizes import turns
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.runtime import settings, text
 from gradcli.language.runtime.scope import adopted, nowhere, scope_of
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import no_collection, set_budget
@@ -160,6 +160,8 @@ class Program:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):
                 value, local = scope["main"](*arguments)
+        except OSError:
+            raise  # only printing can raise it: what is wrong is the stream, not the program
         except Exception as fault:
             from gradcli.language.diagnostics.runtime import placed
 

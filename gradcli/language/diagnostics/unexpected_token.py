@@ -1,8 +1,7 @@
-"""What is said where the words do not make a sentence; loaded only when that happens.
+"""The explanation of a token that the parser did not expect.
 
-``unexpected`` is called where the parser cannot go on. It knows the tokens on both sides and can
-ask the tables which kinds of token would have been accepted; from these it finds the mistake that
-people make at such a place.
+It is found from the tokens on both sides and from the kinds of token that the tables would have
+accepted: the mistake that people make at such a place.
 """
 
 from __future__ import annotations
@@ -10,9 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gradcli.language.diagnostics.checks import class_refused, decorator_refused
+from gradcli.language.diagnostics.constraints import decorator, plain_class
 from gradcli.language.diagnostics.notation import primed, side_by_side
 from gradcli.language.diagnostics.render import SyntaxFault, closest
+from gradcli.language.names.table import CONSTANTS, NAMES
+from gradcli.language.syntax.lexer import Tokens
+from gradcli.language.syntax.parser import Parser
 from gradcli.language.syntax.source import Source
 
 BLOCK_WORDS = frozenset(("if", "elif", "else", "while", "for", "def", "with", "class"))
@@ -21,15 +23,15 @@ BLOCK_WORDS = frozenset(("if", "elif", "else", "while", "for", "def", "with", "c
 class Place:
     """Where the parser stopped: the tokens around it, as words."""
 
-    def __init__(self, parser: Any, work: Any, states: list[int], at: int) -> None:
-        self.parser, self.work, self.states, self.at = parser, work, states, at
+    def __init__(self, parser: Parser, tokens: Tokens, states: list[int], at: int) -> None:
+        self.parser, self.tokens, self.states, self.at = parser, tokens, states, at
         self.names = parser.tables["terminals"]
-        self.source: Source = work.source
-        self.start, self.end = work.starts[at], work.ends[at]
+        self.source = tokens.source
+        self.start, self.end = tokens.starts[at], tokens.ends[at]
         self.name = self.kind_of(at)
         self.word = self.text_of(at)
         self.before = self.text_of(at - 1) if at else ""
-        kinds, first = work.kinds, at
+        kinds, first = tokens.kinds, at
         ends = {self.names.index(name) for name in ("_NEWLINE", "_INDENT", "_DEDENT", "`;`")}
         while first and kinds[first - 1] not in ends:
             first -= 1
@@ -40,21 +42,21 @@ class Place:
     def kind_of(self, token: int) -> str:
         """The terminal of a token: a name in capitals, or the sign or keyword between
         backquotes."""
-        kind = self.work.kinds[token]
+        kind = self.tokens.kinds[token]
         return self.names[kind] if kind >= 0 else "ERROR"
 
     def text_of(self, token: int) -> str:
         """The text of a token; empty for those that are only layout or that do not exist."""
-        if not 0 <= token < len(self.work.kinds):
+        if not 0 <= token < len(self.tokens.kinds):
             return ""
         layout = self.kind_of(token) in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")
-        return "" if layout else self.work.word(token)
+        return "" if layout else self.tokens.word(token)
 
     def _opener(self) -> int:
         """The token of the innermost open bracket of this statement, or -1."""
         opens = {self.names.index(name) for name in ("`(`", "`[`")}
         closes = {self.names.index(name) for name in ("`)`", "`]`")}
-        kinds, depth = self.work.kinds, 0
+        kinds, depth = self.tokens.kinds, 0
         for token in range(self.at - 1, self.first - 1, -1):
             kind = kinds[token]
             if kind in closes:
@@ -151,8 +153,6 @@ def statement_before(p: Place) -> str:
 
 def is_function(word: str) -> bool:
     """Whether the language has a function of this name."""
-    from gradcli.language.names.table import CONSTANTS, NAMES
-
     return word in NAMES and word not in CONSTANTS
 
 
@@ -197,7 +197,7 @@ def _lost_words(p: Place) -> SyntaxFault | None:
     """Decorators, classes, and an ``else`` that belongs to no ``if``."""
     at_start = p.at == p.first
     if p.word == "@" and at_start:
-        return decorator_refused(p.work, p.start, line_end(p))
+        return decorator(p.source, p.start, line_end(p))
     if p.word in ("else", "elif") and at_start:
         owner = statement_before(p)
         if owner in ("for", "while") and p.word == "else":
@@ -210,7 +210,7 @@ def _lost_words(p: Place) -> SyntaxFault | None:
             help="line it up with the `if` that it belongs to",
         )  # fmt: skip
     if p.head == "class" and p.first < p.at:
-        return class_refused(p.work, p.work.starts[p.first], p.end)
+        return plain_class(p.source, p.tokens.starts[p.first], p.end)
     if p.word == "if" and p.before == "else":
         return _marked(p, "E0125", "`else if` is written `elif`", "write `elif`", p.at - 1, p.end)
     return None
@@ -220,7 +220,7 @@ def _foreign_words(p: Place) -> SyntaxFault | None:
     """A word at the start of a line, and another after it: ``elsif x``, ``print x``, ``let x``."""
     if not (p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first):
         return None
-    stop = p.work.ends[p.first]
+    stop = p.tokens.ends[p.first]
     if p.head in LATE_WORDS:
         wanted = LATE_WORDS[p.head]
         said = f"`{p.head}` is written `{wanted}`"
@@ -239,7 +239,7 @@ def _foreign_words(p: Place) -> SyntaxFault | None:
 
 def _marked(p: Place, code: str, said: str, mend: str, token: int, stop: int) -> SyntaxFault:
     """A fault whose mark begins at a token before the place."""
-    return SyntaxFault(code, said, p.source, p.work.starts[token], stop, help=mend)
+    return SyntaxFault(code, said, p.source, p.tokens.starts[token], stop, help=mend)
 
 
 def _generators(p: Place) -> SyntaxFault | None:
@@ -248,7 +248,7 @@ def _generators(p: Place) -> SyntaxFault | None:
             "E0135",
             "generators are not part of the language",
             "in round brackets this is a generator",
-            others=[(p.work.starts[p.opener], p.work.ends[p.opener], "")],
+            others=[(p.tokens.starts[p.opener], p.tokens.ends[p.opener], "")],
             help="write a list: [ ... for ... in ... ]",
         )
     return None
@@ -279,7 +279,7 @@ def loops(p: Place) -> SyntaxFault | None:
         return p.fault(
             "E0125", "a loop counts over a range", help=f"write for {name} in range(start, stop):"
         )
-    line = p.source.text[p.work.starts[p.first] : line_end(p)]
+    line = p.source.text[p.tokens.starts[p.first] : line_end(p)]
     bounds = _RANGE.match(line) if len(line) < 200 else None
     if p.word == ":" and bounds:
         within = ", ".join(part.strip() for part in bounds[2].split(":"))
@@ -353,8 +353,8 @@ def misspelled(p: Place) -> SyntaxFault | None:
         "E0125",
         f"`{p.text_of(token)}` is no word of the language",
         p.source,
-        p.work.starts[token],
-        p.work.ends[token],
+        p.tokens.starts[token],
+        p.tokens.ends[token],
         help=f"did you mean `{near}`?",
     )
 
@@ -393,9 +393,12 @@ def stars(p: Place) -> SyntaxFault | None:
 OPERAND = 'expected a number, a name or "("'
 
 
-def unexpected(parser: Any, work: Any, states: list[int], at: int) -> SyntaxFault:
+def unexpected_token(
+    source: Source, start: int, end: int,
+    parser: Parser, tokens: Tokens, states: list[int], at: int,
+) -> SyntaxFault:  # fmt: skip
     """The fault for the token ``at``, which no rule accepts where the parser stands."""
-    place = Place(parser, work, states, at)
+    place = Place(parser, tokens, states, at)
     for look in (
         _layout, foreign_forms, loops, choices, stars, _equals, _missing_colon, _keywords,
         misspelled, _missing_operand, _missing_operator, _other,
@@ -414,7 +417,9 @@ def _layout(p: Place) -> SyntaxFault | None:
             header -= 1
         word = p.text_of(header)
         others = (
-            [(p.work.starts[header], p.work.ends[header], "the block begins here")] if word else []
+            [(p.tokens.starts[header], p.tokens.ends[header], "the block begins here")]
+            if word
+            else []
         )
         start = p.start
         if p.name == "_DEDENT" and not p.text_of(p.at + 1):
@@ -423,8 +428,8 @@ def _layout(p: Place) -> SyntaxFault | None:
             "E0123",
             f"the block after `{word}` is empty",
             p.source,
-            p.work.starts[header] if p.name == "$END" else start,
-            p.work.ends[header] if p.name == "$END" else max(p.end, start + 1),
+            p.tokens.starts[header] if p.name == "$END" else start,
+            p.tokens.ends[header] if p.name == "$END" else max(p.end, start + 1),
             "" if p.name == "$END" else "expected an indented line",
             others=() if p.name == "$END" else others,
             help="indent the lines of the block, or write `pass`",
@@ -461,7 +466,7 @@ def _missing_colon(p: Place) -> SyntaxFault | None:
     starts = ("then", "do", "return", "pass", "break", "continue", "assert")
     if not (p.at_line_end or p.before == "else" or p.word in starts):
         return None
-    last = p.work.ends[p.at - 1]
+    last = p.tokens.ends[p.at - 1]
     if p.word in ("then", "do"):
         return p.fault("E0103", f"`{p.word}` is written `:`", help="write `:`")
     return SyntaxFault(
@@ -471,7 +476,7 @@ def _missing_colon(p: Place) -> SyntaxFault | None:
         last,
         last + 1,
         'expected ":"',
-        help=f"write {p.source.text[p.work.starts[p.first] : last]}:",
+        help=f"write {p.source.text[p.tokens.starts[p.first] : last]}:",
     )
 
 
@@ -493,8 +498,8 @@ def _reserved(p: Place, token: int) -> SyntaxFault:
         "E0145",
         f"`{word}` is a word of the language and cannot be a name",
         p.source,
-        p.work.starts[token],
-        p.work.ends[token],
+        p.tokens.starts[token],
+        p.tokens.ends[token],
         help=f"choose another name, for example `{better.get(word, word + '_')}`",
     )
 
@@ -503,7 +508,7 @@ def _missing_operand(p: Place) -> SyntaxFault | None:
     """An operator without a value beside it."""
     if not p.wants_operand or p.starts_operand:
         return None
-    adjacent = p.at and p.work.ends[p.at - 1] == p.start
+    adjacent = p.at and p.tokens.ends[p.at - 1] == p.start
     if p.before in OPERATORS and p.word in OPERATORS:
         joined = p.before + p.word
         if joined in OPERATORS and not adjacent:
@@ -521,8 +526,8 @@ def _missing_operand(p: Place) -> SyntaxFault | None:
             help=f"remove `{p.word}`, or put a value before it",
         )
     if p.before in OPERATORS or p.before in ("return", "assert", "if", "while", "elif", "lambda"):
-        start, end = p.work.starts[p.at - 1], p.work.ends[p.at - 1]
-        twin = p.at > 1 and p.before in "+-" and p.work.word(p.at - 2) == p.before
+        start, end = p.tokens.starts[p.at - 1], p.tokens.ends[p.at - 1]
+        twin = p.at > 1 and p.before in "+-" and p.tokens.word(p.at - 2) == p.before
         return SyntaxFault(
             "E0107",
             f"the expression stops after `{p.before}`",
@@ -541,12 +546,12 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
     """Two values side by side."""
     if not p.starts_operand or not p.accepts("`*`") or p.at == p.first:
         return None
-    begin = p.work.starts[p.at - 1]
+    begin = p.tokens.starts[p.at - 1]
     left = p.before if len(p.before) < 30 else "..."
     if p.name == "NUMBER" and p.kind_of(p.at - 1) == "NUMBER" and p.word.isdigit():
         return p.fault(
             "E0102", f"an operator is missing before {p.found()}", "expected an operator",
-            others=[(begin, p.work.ends[p.at - 1], "")],
+            others=[(begin, p.tokens.ends[p.at - 1], "")],
             help=f"write {p.before}{p.word} as one number, or put a comma between them",
         )  # fmt: skip
     if p.opener < 0 and p.head != "lambda" and _new_statement(p):
@@ -557,7 +562,7 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
     if p.kind_of(p.at - 1) == "NAME" and p.name in ("NAME", "NUMBER") and is_function(p.before):
         return p.fault(
             "E0102", f"the argument of `{p.before}` stands in brackets", "expected an operator",
-            others=[(begin, p.work.ends[p.at - 1], "")], help=f"write {p.before}({p.word})",
+            others=[(begin, p.tokens.ends[p.at - 1], "")], help=f"write {p.before}({p.word})",
         )  # fmt: skip
     simple = p.name in ("NAME", "NUMBER") and p.kind_of(p.at - 1) in (
         "NAME",
@@ -569,7 +574,7 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
         simple = False
     around = (p.text_of(p.at + k) for k in (-3, -2, -1, 0, 1))
     notation = side_by_side(*around)
-    if p.name == "STRING" and p.word[:1] == "'" and p.start == p.work.ends[p.at - 1]:
+    if p.name == "STRING" and p.word[:1] == "'" and p.start == p.tokens.ends[p.at - 1]:
         notation = primed(p.source.text[: p.start], p.source.text[p.start + 1 :])
     if p.word == "not":
         help = "write `and not`, `not in` or `!=`"
@@ -585,7 +590,7 @@ def _missing_operator(p: Place) -> SyntaxFault | None:
         "E0102",
         f"an operator is missing before {p.found()}",
         "expected an operator",
-        others=[(begin, p.work.ends[p.at - 1], "")] if p.before else [],
+        others=[(begin, p.tokens.ends[p.at - 1], "")] if p.before else [],
         help=help,
     )
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent)]
+import gradcli
+from tests.engine.tensor.view_cases import CASES, MODES, outcome
+from tests.support.oracles import load
 
-from view_cases import CASES, MODES, outcome  # noqa: E402
-
-import gradcli  # noqa: E402
-
-RECORD = json.loads((Path(__file__).parents[1] / "oracles" / "views.json").read_text("utf-8"))
+RECORD = load("views")
 # PyTorch fails in backward where a number was written through an expanded view; gradcli does not.
 APART = {("enable_grad", "enable_grad", "computed", "expand", "zero_")}
 
