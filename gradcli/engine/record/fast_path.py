@@ -20,9 +20,10 @@ there because measuring said so.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from sys import _getframe
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -59,45 +60,62 @@ def method(op: Operator, *, reverse: bool = False, symbol: bool = False) -> Call
     ``reverse`` builds the one for a number on the left (``2 - x``), ``symbol`` Python's own
     (``x - 2``), which lets the other side try what it cannot take.
     """
-    return _specialised(op, _unspecialised, reverse=reverse, symbol=symbol)
+    return _specialised(op, reverse=reverse, symbol=symbol)
 
 
 def function(op: Operator) -> Callable[..., Any]:
     """The operator as a free function: ``sin(x)``, with PyTorch's ``out=``."""
-    return _specialised(op, _unspecialised_with_out, with_out=True)
+    return _specialised(op, with_out=True)
 
 
-def _specialised(op: Operator, stub: Callable, **form: bool) -> Callable[..., Any]:
-    """A function whose code is written out by the first call."""
+def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable[..., Any]:
+    """A function whose code is written out by the first call; until then it has a stand-in's."""
+    names = (*_input_names(op), *op.params)
+    code = _stand_in(len(names), _is_strict(op, with_out), with_out)
+    if names != code.co_varnames[: len(names)]:
+        code = code.replace(co_varnames=(*names, *code.co_varnames[len(names) :]))
     scope: dict[str, Any] = {**_NAMES, "op": op, "compute": op.compute}
-    made = FunctionType(stub.__code__, scope, op.name)
-    made.__kwdefaults__ = stub.__kwdefaults__
+    made = FunctionType(code, scope, op.name, _defaults(op, with_out))
+    made.__kwdefaults__ = {"out": None} if with_out else None  # type: ignore[assignment]
     made.__qualname__ = op.name
     made.__module__ = __name__
     made.__doc__ = op.doc
     made.operator = op  # type: ignore[attr-defined]
-    scope["this"] = made
 
-    def specialise() -> None:
-        text = _text(op, **form)
+    def specialised() -> Callable[..., Any]:
+        text = _text(op, with_out=with_out, **form)
         scope["__loader__"] = _Source(text)  # tracebacks show the lines
         exec(compile(text, f"{_OWN_FILE}[{op.name}].py", "exec"), scope)
-        written = scope[op.name]
-        made.__defaults__ = written.__defaults__
-        made.__code__ = written.__code__
+        made.__code__ = scope[op.name].__code__
+        return made
 
-    scope["specialise"] = specialise
+    scope["this"], scope["specialised"] = made, specialised
     return made
 
 
-def _unspecialised(*args: Any, **options: Any) -> Any:
-    specialise()  # type: ignore[name-defined]  # noqa: F821
-    return this(*args, **options)  # type: ignore[name-defined]  # noqa: F821
+@functools.cache
+def _stand_in(count: int, strict: bool, with_out: bool) -> CodeType:
+    """The code of a function of so many arguments that has the real one written and calls it."""
+    names = ["input", "other", *(f"argument{i}" for i in range(2, count))][:count]
+    passed = [*names, *([] if strict else ["*more", "**named"]), *(["out=out"] if with_out else [])]
+    scope: dict[str, Any] = {}
+    signature = _signature(names, strict, with_out)
+    text = f"def stand_in({signature}): return specialised()({', '.join(passed)})"
+    exec(compile(text, f"{_OWN_FILE}[stand_in].py", "exec"), scope)
+    return scope["stand_in"].__code__
 
 
-def _unspecialised_with_out(*args: Any, out: Any = None, **options: Any) -> Any:
-    specialise()  # type: ignore[name-defined]  # noqa: F821
-    return this(*args, out=out, **options)  # type: ignore[name-defined]  # noqa: F821
+def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:
+    """The arguments; unless ``strict`` the function takes any, and binds as the operator does."""
+    if strict:
+        return ", ".join((*names, "*", "out") if with_out else names)
+    return ", ".join((*names, "*more", *(("out",) if with_out else ()), "**named"))
+
+
+def _defaults(op: Operator, with_out: bool) -> tuple:
+    """The defaults of the function's last arguments."""
+    missing = () if _is_strict(op, with_out) else (_ABSENT,) * (op.arity - 1)
+    return (*missing, *op.params.values())
 
 
 class _Source:
@@ -122,30 +140,30 @@ def _is_plain(op: Operator) -> bool:
     return alone or op.dtypes == "float" or op.dtypes == "promote"
 
 
+def _is_strict(op: Operator, with_out: bool) -> bool:
+    """Whether the function has no arguments but its operands, which have no other names."""
+    return _is_plain(op) and (op.arity == 1 or not with_out or op.torch[1] == "other")
+
+
 def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: bool = False) -> str:
     """The text of an operator's function."""
     plain = _is_plain(op)
     names = _input_names(op)
     given = _tuple(reversed(names) if reverse else names)
     params = _dict(op.params)
-    absent = "" if plain else "=absent"
-    arguments = [names[0], *(name + absent for name in names[1:])]
-    arguments += [f"{p}=op.params[{p!r}]" for p in op.params]
-    arguments += [] if plain else ["*more"]
-    arguments += ["out=None" if not plain else "*, out=None"] if with_out else []
-    arguments += [] if plain else ["**named"]
-    lines = [f"def {op.name}({', '.join(arguments)}):"]
+    strict = _is_strict(op, with_out)
+    lines = [f"def {op.name}({_signature((*names, *op.params), strict, with_out)}):"]
     otherwise = f"return elsewhere(op, {given}, {params})"
     if with_out:
-        options = params if plain else f"{{**{params}, **named}}"
+        options = params if strict else f"{{**{params}, **named}}"
         lines.append(f"    if out is not None: return into(out, this, {given}, {options})")
-    if plain:
-        lines.append(f"    if {names[0]}.__class__ is not Tensor and not isinstance({names[0]}, "
-                     f"Tensor): return of_numbers(op, {given})")  # fmt: skip
-    else:
-        lines.append(f"    if more or named: return rebound(op, {given}, {params}, more, named)")
-        lines.append(f"    if {names[0]}.__class__ is not Tensor and not isinstance({names[0]}, "
-                     f"Tensor): {otherwise}")  # fmt: skip
+    if not strict:
+        absent = "".join(f" or {name} is absent" for name in names[1:])
+        lines.append(f"    if more or named{absent}:")
+        lines.append(f"        return rebound(op, {given}, {params}, more, named)")
+    foreign = f"return of_numbers(op, {given})" if plain else otherwise
+    lines.append(f"    if {names[0]}.__class__ is not Tensor and not isinstance({names[0]}, "
+                 f"Tensor): {foreign}")  # fmt: skip
     unfit = [
         f"{p}.__class__ is not bool" if value.__class__ is bool else
         f"{p}.__class__ not in PARAMETERS" for p, value in op.params.items()
@@ -193,10 +211,8 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
 
 
 def _input_names(op: Operator) -> tuple[str, ...]:
-    """The inputs' names: PyTorch's, where those are not names of parameters too."""
-    if op.arity == 1:
-        return ("input",)
-    return ("input", op.torch[1]) if op.arity == 2 else op.inputs
+    """The names that the function has for the operator's inputs."""
+    return ("input", "other")[: op.arity] if op.arity < 3 else op.inputs
 
 
 def _operation(
