@@ -69,6 +69,32 @@ def backward(
     run(roots, cotangents, keep, create_graph, None)
 
 
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
+
+    ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
+    Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
+    graph).
+    """
+    edge = self.edge
+    if create_graph or inputs is not None or edge is None:
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+        return
+    # The usual call, in as few steps as may be.
+    g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
+    run((edge,), (g,), bool(retain_graph), False, None)
+
+
+_backward.__name__ = _backward.__qualname__ = "backward"
+Tensor.backward = _backward  # type: ignore[attr-defined]
+
+
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],

@@ -280,23 +280,6 @@ class Tensor(Facts, Conversions, Leaving):
             )
         return self
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
-
-        ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
-        Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
-        graph).
-        """
-        from gradcli.engine.backward.api import backward
-
-        backward([self], [gradient], retain_graph, create_graph, inputs)
-
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
         out = wrap(self.own_array(), self.dtype)
