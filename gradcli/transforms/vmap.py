@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine.creation import generator as random
@@ -11,13 +12,11 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
-from gradcli.transforms import batched
 from gradcli.transforms.batched import Batched, is_batched
-from gradcli.transforms.tracer import as_value, levels
+from gradcli.transforms.levels import Vmap, next_level, running
+from gradcli.transforms.memory import demote
+from gradcli.transforms.tracer import as_value
 from gradcli.transforms.tree import flatten, unflatten
-
-active: list[tuple[int, int]] = []
-"""Level and size of every vmap that is running, outermost first."""
 
 
 def vmap(
@@ -65,28 +64,47 @@ def vmap(
             leaf if dim is None else as_value(leaf) for leaf, dim in zip(leaves, dims, strict=True)
         ]
         count = _size(values, dims)
-        level = levels()
-        batches = [
-            v if dim is None else Batched(_to_front(v, dim), level)
-            for v, dim in zip(values, dims, strict=True)
-        ]
-        split = len(batches) - len(keyword)
-        active.append((level, count))
-        random.drawn.append(_drawing(randomness, level, count))
-        batched.randomness[level] = randomness
-        try:
+        with _mapping(count, randomness) as level:
+            batches = [
+                v if dim is None else Batched(_to_front(v, dim), level)
+                for v, dim in zip(values, dims, strict=True)
+            ]
+            split = len(batches) - len(keyword)
             result = func(*unflatten(batches[:split], shape), **unflatten(batches[split:], form))
-        finally:
-            active.pop()
-            random.drawn.pop()
-            del batched.randomness[level]
-        outputs, out_shape = flatten(result)
-        where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
-        return unflatten(
-            [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)], out_shape
-        )
+            outputs, out_shape = flatten(result)
+            where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
+            found = [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)]
+        return unflatten(found, out_shape)
 
     return mapped
+
+
+def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error") -> Any:
+    """``function`` of every row of ``rows`` at once, results along a first dimension.
+
+    For the directions or cotangents of another transform: the function knows nothing of a batch,
+    so a write of what has become one to what was none is no error.
+    """
+    count = rows[0].shape[0]
+    with _mapping(count, randomness, internal=True) as level:
+        outputs, shape = flatten(function(*(Batched(row, level) for row in rows)))
+        return unflatten([_whole(out, level, count, 0) for out in outputs], shape)
+
+
+@contextlib.contextmanager
+def _mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
+    """A level for values that are ``count`` side by side, until the end of the ``with``."""
+    level = next_level()
+    running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
+    random.drawn.append(_drawing(randomness, level, count))
+    running.randomness[level] = randomness
+    try:
+        yield level
+    finally:
+        running.vmaps.pop()
+        random.drawn.pop()
+        del running.randomness[level]
+        demote(level)
 
 
 def _drawing(randomness: str, level: int, count: int) -> Callable:
