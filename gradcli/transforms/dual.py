@@ -23,7 +23,7 @@ from gradcli.engine.tensor.storage import Slots
 from gradcli.ops.operator import OPERATORS, push_forward
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
-from gradcli.transforms.tracer import Operand, bottom, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Operand, shares, snapshot, store, tensors_of
 
 
 class Dual(Operand):
@@ -57,8 +57,6 @@ class Dual(Operand):
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
         linear = op.kind == "linear" and tangents[0] is not None
-        if linear:
-            bottom(primals[0]).own_array()  # a view of a 0-d tensor shares its memory too
         out = op(*primals, **params)
         if linear and shares(out, primals[0]):
             return args[0]._view(op, out, params)

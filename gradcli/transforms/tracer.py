@@ -124,6 +124,8 @@ def assign(target: Any, value: Any) -> Any:
     """``target``, with ``value`` in all its entries: broadcast, and cast to its dtype."""
     if hasattr(value, "shape") or isinstance(value, list | tuple):
         value = as_value(value).to(target.dtype)
+        while len(value.shape) > len(target.shape) and value.shape[0] == 1:
+            value = value[0]
         if tuple(value.shape) != tuple(target.shape):
             value = OPERATORS["expand"](value, tuple(target.shape))
     store(target, value)

@@ -219,7 +219,7 @@ def test_a_write_that_would_grow_or_cast_its_target():
 
 def test_a_tangent_is_the_callers_and_stays_so():
     x, t = point(), T.clone()
-    value, tangent = jvp(lambda x: x.clone().mul_(3).add_(x), (x,), (t,))
+    _, tangent = jvp(lambda x: x.clone().mul_(3).add_(x), (x,), (t,))
     same(tangent, 4 * T.numpy())
     same(t, T.numpy())
 
