@@ -261,6 +261,11 @@ class Batched(Operand):
             return Batched(OPERATORS["getitem"](source.value, index=(rows, *arrays)), level)
         return Batched(OPERATORS["getitem"](source, index=arrays), level)
 
+    @property
+    def data(self) -> Any:
+        """Raises RuntimeFault (E0414), as in PyTorch."""
+        raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
+
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
         raise _depends("you call .item() on")

@@ -164,6 +164,11 @@ class Dual(Operand):
         """The primal alone, outside the graph."""
         return self.primal.detach()
 
+    @property
+    def data(self) -> Any:
+        """The primal alone, in the same memory."""
+        return self.primal.data
+
     def item(self) -> Any:
         """The primal's number, without its tangent."""
         return self.primal.item()

@@ -19,6 +19,7 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import jvp
 from gradcli.transforms.reverse import (
     detached,
+    finished,
     jacobians_of,
     leaf_of,
     pull_back,
@@ -36,6 +37,8 @@ Argnums = int | tuple[int, ...]
 def _chosen(argnums: Argnums, count: int) -> tuple[int, ...]:
     """The arguments to differentiate by, of so many. Raises RuntimeFault (E0302)."""
     chosen = []
+    if not isinstance(argnums, int | tuple):
+        raise RuntimeFault("E0302", f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     for number in argnums if isinstance(argnums, tuple) else (argnums,):
         if not isinstance(number, int):
             raise RuntimeFault("E0302", f"argnum must be int, got: {type(number)}")
@@ -62,7 +65,8 @@ class _Run:
         which = _chosen(argnums, len(args))
         outer = recording() if link is None else link
         found, self.shape = flatten(tuple(args[i] for i in which))
-        self.leaves = [leaf_of(v, outer) for v in found]
+        with enable_grad():
+            self.leaves = [leaf_of(v, outer) for v in found]
         full = list(args)
         for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
             full[i] = chosen
@@ -84,6 +88,11 @@ class _Run:
         tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
         create = recording() and (self.create or tracked)
         return pull_back(self.outputs, self.leaves, cotangents, create)
+
+    def finish(self) -> None:
+        """Nobody else will differentiate by leaves that this run made for itself."""
+        for leaf in self.leaves:
+            finished(leaf)
 
     def arranged(self, gradients: list) -> Any:
         """Gradients nested as the arguments are."""
@@ -153,6 +162,7 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         (tensor([ 2., 40.]),)
     """
     if not primals:
+        function()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
     run = _Run(function, primals, tuple(range(len(primals))), has_aux, link=True)
 
@@ -160,6 +170,7 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
         return run.arranged(run.pull_later([as_value(c) for c in flatten(given)[0]]))
 
+    run.finish()
     return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)
 
 

@@ -19,7 +19,7 @@ from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
-from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.record.inplace import ARGUMENT
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
@@ -76,13 +76,21 @@ def leaf_of(value: Any, link: bool = True) -> Any:
     return rebuilt(lifted(as_value(value), running.vmaps), leaf)
 
 
+def finished(leaf: Any) -> None:
+    """Note that only the transform which made this leaf differentiates by it."""
+    edge = bottom(leaf).edge
+    if edge.__class__ is AccumulateGrad:
+        more(edge).params["finished"] = True
+
+
 def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
     """Whether anyone but this transform can differentiate by something behind ``outputs``."""
     own = {bottom(leaf).edge for leaf in leaves}
     if any(edge.__class__ is not AccumulateGrad for edge in own):
         return True
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    return any(n.__class__ is AccumulateGrad and n not in own for n in collect(edges))
+    ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
+    return any(n.extra is None or "finished" not in n.extra.params for n in ends)
 
 
 def _batches(leaves: Sequence[Any]) -> dict[int, Any]:

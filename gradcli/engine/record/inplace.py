@@ -313,6 +313,8 @@ def _views(base: Tensor) -> list[Tensor]:
 
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
+    if not view.array.size and not base.array.ndim:
+        return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
     view.edge = again.edge
@@ -345,7 +347,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             view --> getitem --> A                    `---> mul --> getitem --> A
             view.mul_(2)                   view --> getitem --> put
     """
-    if base.edge is None and target.edge is None:
+    if (base.edge is None and target.edge is None) or not target.array.size:
         return
     old = wrap(base.array, base.dtype, base.edge)
     if target is not base:

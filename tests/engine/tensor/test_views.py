@@ -50,3 +50,14 @@ def test_a_view_of_a_number_shares_its_memory(view, number):
     view(y).mul_(3)
     y.backward()
     assert (y.item(), leaf.grad.item()) == (6, 3)
+
+
+def test_a_write_to_an_empty_view_of_a_number_changes_nothing():
+    x = gradcli.tensor(1.5, requires_grad=True)
+    y = x * x
+    v = y.unsqueeze(0)
+    v[:-1].fill_(3)
+    empty = v[1:]
+    v.mul_(2)
+    (y + v.sum() + empty.sum()).backward()
+    assert (y.item(), x.grad.item()) == (4.5, 12)
