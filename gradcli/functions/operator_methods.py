@@ -119,6 +119,10 @@ def _getitem(self: Tensor, index: Any) -> Any:
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    part = _from_stand_in(index)
+    if part is not None:
+        part.put_at(self, index, value)
+        return
     index = plain_index(index)
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):

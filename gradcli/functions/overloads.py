@@ -185,8 +185,8 @@ def numel(input: Any) -> int:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether ``obj`` is a Tensor."""
-    return isinstance(obj, Tensor)
+    """Whether ``obj`` is a Tensor, or stands for one inside a transform."""
+    return isinstance(obj, Tensor) or getattr(obj, "__gradcli_rank__", 0) > 1
 
 
 def equal(x: Tensor, y: Tensor) -> bool:

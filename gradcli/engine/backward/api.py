@@ -129,15 +129,11 @@ def grad(
             help="leave allow_unused out",
         )
     grad_outputs = _weights(grad_outputs, outputs)
-    many = next((g for g in grad_outputs if hasattr(g, "each_of")), None)
-    if many is not None:  # weights of vmap: the gradients for each
-
-        def one(*weights: Any) -> tuple:
-            return grad(
-                outputs, inputs, weights, True, create_graph, allow_unused, materialize_grads
+    for value in (*outputs, *inputs, *grad_outputs):
+        if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
+            return value.__gradcli_grad__(
+                outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads
             )
-
-        return many.each_of(one, tuple(grad_outputs), {})
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(
@@ -197,7 +193,8 @@ _ONE = (Tensor, GradientEdge)
 
 
 def _listed(values: Any) -> list:
-    return [values] if isinstance(values, _ONE) else list(values)
+    one = isinstance(values, _ONE) or hasattr(values, "__gradcli_rank__")
+    return [values] if one else list(values)
 
 
 def _weights(given: Any, tensors: list) -> list:

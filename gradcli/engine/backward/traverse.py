@@ -16,6 +16,7 @@ from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arr
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
+from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
@@ -46,10 +47,15 @@ def collect(roots: Sequence[Node]) -> list[Node]:
 
 
 def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node]]:
-    """The nodes that a wanted input lies behind, and those that must run to reach it."""
+    """The nodes that a wanted input lies behind, and those that must run to reach it.
+
+    What a stale view depends on is not known, so that is reached too, and raises.
+    """
     runs: set[Node] = set()
     for node in reversed(order):
-        if any(e in runs or e in wanted for e in node.edges if e is not None):
+        if node.__class__ is Stale or any(
+            e in runs or e in wanted for e in node.edges if e is not None
+        ):
             runs.add(node)
     return [node for node in order if node in runs or node in wanted], runs
 

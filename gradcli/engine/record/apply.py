@@ -45,6 +45,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         for name, value in params.items():
             if isinstance(value, Tensor):
                 params[name] = value.array
+    first = inputs[0] if inputs else None
+    if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:
+        first.own_array()  # what may be a view shares memory, which a number has not
     raw = _promoted(op, inputs)
     if _budget.on:
         if op.entrywise:
