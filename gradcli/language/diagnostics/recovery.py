@@ -29,17 +29,18 @@ def further(fault: Fault) -> list[Fault]:
     if "\n" not in source.text:
         return []
     found: list[Fault] = []
-    text: str | None = source.text
-    last: Fault = fault
+    text: str = source.text
+    last = fault
     while len(found) < MOST - 1:
-        text = _without(text, last.start)  # type: ignore[attr-defined]
-        if text is None:
+        shorter = _without(text, last.start)
+        if shorter is None:
             break
+        text = shorter
         try:
             parse(Source(text, source.name), "file")
             break
         except SyntaxFault as next_fault:
-            if next_fault.start <= last.start:  # type: ignore[attr-defined]
+            if next_fault.start <= last.start:
                 break
             next_fault.source = source
             found.append(next_fault)

@@ -43,6 +43,11 @@ class SyntaxFault(Fault, ValueError):
     further              mistakes of the same kind after this one, already found
     """
 
+    source: Source
+    start: int
+    end: int
+    labels: list[Label]
+
     def __init__(
         self,
         code: str,

@@ -395,7 +395,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
         "cannot access free variable", "no value yet for"
     )
     for kind in type(fault).__mro__:
-        if kind in _CODES:
+        if issubclass(kind, Exception) and kind in _CODES:
             code, made = _CODES[kind]
             if kind is TypeError and "argument" in message:
                 code = "E0302"

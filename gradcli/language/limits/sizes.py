@@ -83,7 +83,7 @@ class Lazy:
     def __init__(self, kind: str, items: Iterable[Any], sources: Iterable[Any] = ()) -> None:
         self.kind = kind
         self.items = items
-        self.depth = 1 + max((s.depth for s in sources if s.__class__ is Lazy), default=0)
+        self.depth: int = 1 + max((s.depth for s in sources if s.__class__ is Lazy), default=0)
         if self.depth > LAZY_DEPTH:
             raise LimitFault(
                 "E0605", f"{kind} stands more than {LAZY_DEPTH} deep in itself",

@@ -126,21 +126,21 @@ def gated(function: Any, count: int | None = None) -> Any:
 def _gated_operator(function: Any, op: Operator, count: int | None) -> Callable:
     name = op.name
     arity = 1 << 30 if op.variadic else op.arity
-    slow = _any_arguments(function, op, arity)
+    call = slow = _any_arguments(function, op, arity)
     if count == 1 and arity == 1:
 
-        def call(x: Any) -> Any:
+        def unary(x: Any) -> Any:
             return function(x) if x.__class__ is Tensor else slow(x)
 
+        call = unary
     elif count == 2:
 
-        def call(x: Any, y: Any) -> Any:
+        def binary(x: Any, y: Any) -> Any:
             if x.__class__ is Tensor and y.__class__ in _PLAIN:
                 return function(x, y)
             return slow(x, y)
 
-    else:
-        call = slow
+        call = binary
     call.__name__ = name
     return call
 
@@ -317,7 +317,7 @@ _SPECIAL: dict[Any, Callable] = {
     factories.as_tensor: _making(factories.as_tensor, "as_tensor"),
     overloads.is_tensor: overloads.is_tensor,
     Tensor: _making(Tensor, "Tensor"),
-    Tensor.abs: _data_first(Tensor.abs, "abs"),
+    Tensor.abs: _data_first(Tensor.abs, "abs"),  # type: ignore[attr-defined]
     **{f: _data_first(f, f.__name__) for f in (
         overloads.torch_max, overloads.torch_min, overloads.diag, overloads.diag_embed,
         overloads.flatten, overloads.numel)},

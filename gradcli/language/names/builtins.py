@@ -52,7 +52,7 @@ def add_to(a: Any, b: Any) -> Any:
     if isinstance(a, list):
         extend(a, b)
         return a
-    if getattr(a, "__gradcli_rank__", 0):
+    if getattr(a, "__gradcli_rank__", False):
         a += b  # another reading of a tensor
         return a
     return add(a, b)
@@ -93,7 +93,7 @@ _SEQUENCES = frozenset((list, tuple, str))
 
 def multiply_by(a: Any, b: Any) -> Any:
     """``a *= b``: in place on tensors."""
-    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
         a *= b
         return a
     return multiply(a, b)
@@ -110,7 +110,7 @@ def power(a: Any, b: Any) -> Any:
 
 def power_by(a: Any, b: Any) -> Any:
     """``a **= b``: in place on tensors."""
-    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
         a **= b
         return a
     return power(a, b)
@@ -187,7 +187,7 @@ STRING_METHODS: dict[str, Callable] = {
 
 
 def _length(value: Any) -> int:
-    if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", 0):
+    if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", False):
         return len(value)
     if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
         return len(value)
@@ -213,7 +213,7 @@ def _tuple(values: Any = ()) -> tuple:
 
 
 def _is_data(value: Any) -> bool:
-    return getattr(value, "__gradcli_rank__", 0) > 0 or isinstance(value, np.ndarray)
+    return getattr(value, "__gradcli_rank__", False) > 0 or isinstance(value, np.ndarray)
 
 
 def _total(values: Any, *args: Any, **options: Any) -> Any:

@@ -10,7 +10,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.names import argument_checks, builtins, namespaces
 from gradcli.ops.errors import TypeFault
 
-KINDS = {
+KINDS: dict[Any, type] = {
     **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
     argument_checks.gated(Tensor): Tensor, argument_checks.gated(factories.tensor): Tensor,
     namespaces.size: Size,

@@ -43,7 +43,7 @@ def _option(value: Any) -> Any:
     return argument_checks.light(value)
 
 
-def _made(kind: type) -> type:
+def _made(kind: Any) -> type:
     """``kind`` for programs: its calls are looked at, its attributes are in the tables."""
 
     def __init__(self: Any, *args: Any, **options: Any) -> None:
@@ -96,7 +96,7 @@ def _constructor(name: str) -> Callable:
 
     make.__name__ = name
     make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: _kind(name)  # for isinstance
+    make.__gradcli_kind__ = lambda: _kind(name)  # type: ignore[attr-defined]
     return make
 
 
@@ -124,7 +124,7 @@ def _parameters() -> type:
 
 
 _parameter.__name__ = "Parameter"
-_parameter.__gradcli_kind__ = _parameters
+_parameter.__gradcli_kind__ = _parameters  # type: ignore[attr-defined]
 
 
 @functools.cache

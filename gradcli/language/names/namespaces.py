@@ -93,7 +93,8 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table.update(functions.created())
     table.update(factories.TYPED)
     table.update(
-        max=overloads.torch_max, min=overloads.torch_min, abs=Tensor.abs, all=OPERATORS["all"],
+        max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
+        abs=Tensor.abs,  # type: ignore[attr-defined]
         any=OPERATORS["any"], from_numpy=factories.as_tensor, Tensor=Tensor, Size=size,
         device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
         is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
@@ -243,7 +244,7 @@ def numpy(names: dict[str, Any]) -> Namespace:
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
     table.update(max=overloads.torch_max, min=overloads.torch_min, sum=OPERATORS["sum"],
-                 abs=Tensor.abs)  # fmt: skip
+                 abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
     for dtype in dtypes.ALL:
         if dtype.name in table:
             table[dtype.name] = made = _number_of(dtype)

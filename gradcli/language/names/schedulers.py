@@ -90,7 +90,7 @@ def _constructor(kind: Any, name: str) -> Callable:
 
     make.__name__ = name
     make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: kind  # for isinstance
+    make.__gradcli_kind__ = lambda: kind  # type: ignore[attr-defined]
     return make
 
 

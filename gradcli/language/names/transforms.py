@@ -58,7 +58,7 @@ def _guarded(function: Callable, name: str) -> Callable:
 def _results(result: Any, name: str) -> Any:
     if result.__class__ is tuple:
         return tuple(_results(part, name) for part in result)
-    if callable(result) and not getattr(result, "__gradcli_rank__", 0):
+    if callable(result) and not getattr(result, "__gradcli_rank__", False):
         return _guarded(result, name)
     return result
 
@@ -68,7 +68,7 @@ def _of_function(transform: Callable, name: str) -> Callable:
 
     def call(function: Any = None, *args: Any, func: Any = None, **options: Any) -> Any:
         function = func if function is None else function
-        if not callable(function) or getattr(function, "__gradcli_rank__", 0):
+        if not callable(function) or getattr(function, "__gradcli_rank__", False):
             raise TypeFault(
                 "E0303", f"{name} takes a function first, got a {type(function).__name__}",
                 help=f"write {name}(f, ...) with a function f, not its value f(x)",
@@ -103,7 +103,7 @@ def autograd() -> dict[str, Callable]:
     """What ``torch.autograd`` has beside Function, grad and backward."""
     from gradcli.transforms.check import gradcheck, gradgradcheck
 
-    checks = {"gradcheck": gradcheck, "gradgradcheck": gradgradcheck}
+    checks: dict[str, Callable] = {"gradcheck": gradcheck, "gradgradcheck": gradgradcheck}
     return {name: _of_function(check, name) for name, check in checks.items()}
 
 
@@ -118,7 +118,7 @@ def checkpoints() -> dict[str, Callable]:
     ) -> Any:
         steps = [_plain(f) for f in counted(functions)]
         for step in steps:
-            if not callable(step) or getattr(step, "__gradcli_rank__", 0):
+            if not callable(step) or getattr(step, "__gradcli_rank__", False):
                 raise TypeFault(
                     "E0303", "checkpoint_sequential takes a list of functions or layers",
                     help="write checkpoint_sequential([f, g], 2, x)",
@@ -161,5 +161,5 @@ def _optimizer(kind: Any, name: str) -> Callable:
 
     make.__name__ = name
     make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: kind  # for isinstance
+    make.__gradcli_kind__ = lambda: kind  # type: ignore[attr-defined]
     return make

@@ -185,11 +185,13 @@ class Program:
                 self._cache[key] = self._compile(*key)
         return self._cache[key]
 
-    def _compile(self, *wanted: Any) -> tuple[Any, list[n.Node], dict[str, Any]]:
+    def _compile(
+        self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool
+    ) -> tuple[Any, list[n.Node], dict[str, Any]]:
         problem = ""
         # Lists that became loops may be what nests too deeply.
         for in_place in (True, False) if self.checked.in_place else (True,):
-            tree, places, constants = lower(self.checked, *wanted, in_place)
+            tree, places, constants = lower(self.checked, inputs, keep, watched, in_place)
             try:
                 with warnings.catch_warnings():
                     # CPython's guesses about generated code; what is wrong shows when it runs.
@@ -252,5 +254,5 @@ def prepare(source: Source | str, mode: str = "line", before: Program | None = N
     if isinstance(source, str):
         source = Source(source)
     with no_collection():
-        checked = check(source, parse(source, mode), before and before.checked)
+        checked = check(source, parse(source, mode), before.checked if before else None)
     return Program(checked, formula=mode == "line")

@@ -93,31 +93,27 @@ def _caller(name: str, count: int | None) -> Callable:
 
 
 def _made_caller(name: str, count: int | None) -> Callable:
-    method = attributes.CALL[Tensor].get(name)
+    method: Any = attributes.CALL[Tensor].get(name)
     attribute = attributes.attribute
     tensor = Tensor if method is not None else None
-    if count == 0:
+    checked: Any = method
+    if method is not None and count != 0:
+        checked = gated_method(name, method, 1 if count == 1 else None)
 
-        def call(value: Any) -> Any:
-            return method(value) if value.__class__ is tensor else attribute(value, name)()
+    def without(value: Any) -> Any:
+        return checked(value) if value.__class__ is tensor else attribute(value, name)()
 
-    elif count == 1:
-        checked = method and gated_method(name, method, 1)
+    def with_one(value: Any, first: Any) -> Any:
+        if value.__class__ is tensor:
+            return checked(value, first)
+        return attribute(value, name)(first)
 
-        def call(value: Any, first: Any) -> Any:
-            if value.__class__ is tensor:
-                return checked(value, first)
-            return attribute(value, name)(first)
+    def with_any(value: Any, /, *args: Any, **options: Any) -> Any:
+        if value.__class__ is tensor:
+            return checked(value, *args, **options)
+        return attribute(value, name)(*args, **options)
 
-    else:
-        checked = method and gated_method(name, method, None)
-
-        def call(value: Any, /, *args: Any, **options: Any) -> Any:
-            if value.__class__ is tensor:
-                return checked(value, *args, **options)
-            return attribute(value, name)(*args, **options)
-
-    return call
+    return without if count == 0 else with_one if count == 1 else with_any
 
 
 def _keywords(function: Any) -> Any:

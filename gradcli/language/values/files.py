@@ -17,6 +17,7 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -148,11 +149,11 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     data = stream.read(count * itemsize)
     if len(data) != count * itemsize:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
-    order = "F" if order[1] == "True" else "C"
+    layout: Literal["F", "C"] = "F" if order[1] == "True" else "C"
     if kind == "b":  # a byte other than 0 and 1 would be a bool that is neither
-        return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=order)
+        return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=layout)
     dtype = np.dtype((descr[1] if descr[1] in "<>" else "") + kind + str(itemsize))
-    return np.frombuffer(data, dtype).reshape(shape, order=order).astype(dtype.newbyteorder("="))
+    return np.frombuffer(data, dtype).reshape(shape, order=layout).astype(dtype.newbyteorder("="))
 
 
 _NPY_TYPES = {("b", 1), ("f", 2), ("f", 4), ("f", 8), ("c", 8), ("c", 16)} | {
