@@ -24,6 +24,7 @@ from gradcli.jit.ir import NotTraceable, Program, Value
 from gradcli.jit.outside import Outside
 from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
+from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.memory_budget import budget, charge
 from gradcli.transforms.tree import unflatten
@@ -174,7 +175,7 @@ class Compiled:
         entry = self._entries.get(key)
         if entry is None or self._outside.changed():
             entry = self._entry(key, what, args)
-        if entry.program is not None and not (mode.inspect or mode.saving or random.drawn):
+        if entry.program is not None and not (mode.inspect or mode.saving or random.drawing.get()):
             if budget.on:
                 charge(entry.nbytes)
             try:
@@ -315,7 +316,7 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     captures = [v for _, v in trace.captures()]
     whole = Program([*inputs, *extra], captures, trace.tape, results)
     entry = Entry()
-    entry.program = simplify(whole)
+    entry.program = unroll(simplify(whole))
     entry.run, entry.code = build(entry.program)
     entry.captures = [(held, v.shape, v.dtype.numpy) for held, v in trace.captures()]
     entry.chooses = what != "value" and any(i.op.name == "where" for i in trace.tape)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import fit
 from gradcli.engine.dtypes import DType
+from gradcli.engine.record.cotangents import fit
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
-from gradcli.ops.operator import OPERATORS, is_number, push_forward
+from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.read import push_forward
 from gradcli.transforms.batched import Batched
 from gradcli.transforms.tracer import levels
 

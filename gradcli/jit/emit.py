@@ -18,7 +18,8 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.tensor.attributes import Size
-from gradcli.jit.ir import Instruction, Program, Value, shown, type_of
+from gradcli.jit.blocks import Group, run, schedule
+from gradcli.jit.ir import Instruction, Pack, Program, Value, type_of
 from gradcli.ops.operator import Operator
 
 _INFIX = {
@@ -88,16 +89,18 @@ class Emitter:
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
         self.lines: list[str] = []
+        self.blocks: list[str] = []
         self.exact = self._deciding()
         self.last: dict[Value, int] = {}
         self.owned: set[Value] = set()
-        self.masks = False
-        for place, ins in enumerate(program.instructions):
-            for a in ins.inputs():
-                self.last[a] = place
-        for v in program.outputs:
+        self.steps = schedule(program.instructions)
+        for place, step in enumerate(self.steps):
+            for ins in step.everything() if step.__class__ is Group else (step,):
+                for a in ins.inputs():
+                    self.last[a] = place
+        for v in program.results():
             if v.__class__ is Value:
-                self.last[v] = len(program.instructions)
+                self.last[v] = len(self.steps)
         given = ", ".join(self.names[v] for v in (*program.inputs, *program.captures))
         self.head = f"def {name}({given}):"
 
@@ -111,15 +114,57 @@ class Emitter:
 
     def text(self) -> str:
         """The whole function."""
-        for place, ins in enumerate(self.program.instructions):
-            self.line(place, ins)
-        returned = self._returned()
-        body = "\n".join(self.lines)
-        return (
-            f"{self.head}\n{body}\n    return {returned}\n"
-            if body
-            else (f"{self.head}\n    return {returned}\n")
-        )
+        for whole, entries in self.program.unpacked.items():
+            names = _listed([self.names[v] for v in entries])
+            flat = "" if len(whole.shape) == 1 else ".reshape(-1)"
+            self.lines.append(f"    {names} = {self.names[whole]}{flat}.tolist()")
+        for place, step in enumerate(self.steps):
+            if step.__class__ is Group:
+                self.group(place, step)
+            else:
+                self.line(place, step)
+        self.lines.append(f"    return {self._returned()}\n")
+        return "\n".join([*self.blocks, self.head, *self.lines])
+
+    def group(self, place: int, group: Group) -> None:
+        """A function of one block, before this one, and the call that runs it on all of them."""
+        size = math.prod(group.shape)
+        name = f"block{len(self.blocks)}"
+        outs = [i.out for i in group.instructions if self.last.get(i.out, -1) > place]
+        own = {i.out for i in group.instructions}
+        arrays: dict[Value, str] = {}
+        numbers: dict[Value, str] = {}
+        for ins in group.everything():
+            for a in ins.inputs():
+                if a.shape and a not in own:
+                    arrays[a] = self.operand(a)
+                elif not a.shape and a in self.names:
+                    numbers[a] = self.names[a]
+        inner = Block(self, group, outs)
+        lines = inner.lines()
+        given = [*arrays.values(), *(self.names[v] for v in outs)]
+        head = ", ".join(["low", "high", "t", *given, *numbers.values()])
+        totals = [f"{inner.word(i.args[0])}.sum()" for i in group.sums]
+        self.blocks.append("\n".join([
+            f"def {name}({head}):",
+            *(f"    {word} = {word}[low:high]" for word in given),
+            *lines,
+            f"    return {_listed(totals)}\n",
+        ]))  # fmt: skip
+        for v in outs:
+            dtype = self.bind(v.dtype.name, v.dtype.numpy)
+            self.lines.append(f"    {self.names[v]} = np.empty({tuple(v.shape)!r}, {dtype})")
+        words = [f"{word}.reshape(-1)" for word in given] + list(numbers.values())
+        self.scope["run_blocks"] = run
+        call = f"run_blocks({name}, {size}, {inner.most}, {_listed(words)}, {len(group.sums)})"
+        if not group.sums:
+            self.lines.append(f"    {call}")
+            return
+        totals = [self.names[i.out] for i in group.sums]
+        self.lines.append(f"    {_listed(totals)} = {call}")
+        for ins, word in zip(group.sums, totals, strict=True):
+            if ins.op.name == "mean":
+                self.lines.append(f"    {word} = {word} / {size}")
 
     def line(self, place: int, ins: Instruction) -> None:
         """One instruction."""
@@ -168,7 +213,7 @@ class Emitter:
         kind = scalar_kind(ins.out)
         kinds = [scalar_kind(a) for a in ins.args]
         if kind and all(kinds):
-            word = self._on_numbers(ins)
+            word = self.on_numbers(ins)
             if word is not None:
                 return word
         elif kind or ins.out.shape:
@@ -184,7 +229,8 @@ class Emitter:
         call = f"{self.bind(ins.op.name + '_', ins.op.compute)}({', '.join(words)})"
         return f"float({call})" if kind == "f" else f"bool({call})" if kind == "b" else call
 
-    def _on_numbers(self, ins: Instruction) -> str | None:
+    def on_numbers(self, ins: Instruction) -> str | None:
+        """The expression on Python floats and bools, or None where NumPy has to be called."""
         op = ins.op
         words = [self.operand(a) for a in ins.args]
         sign = _INFIX.get(op.compute)
@@ -291,7 +337,7 @@ class Emitter:
     def own(self) -> None:
         """Find the arrays that are computed here, are nobody's view and have no view."""
         for ins in self.program.instructions:
-            if is_fresh(ins):
+            if is_fresh(ins) and ins.op.name not in ("sum", "mean"):
                 self.owned.add(ins.out)
             else:
                 self.owned.difference_update(ins.inputs())
@@ -299,6 +345,12 @@ class Emitter:
     def _returned(self) -> str:
         words, given = [], set()
         for v in self.program.outputs:
+            if v.__class__ is Pack:
+                dtype = "float" if v.values[0].dtype is dtypes.float64 else "bool"
+                shape = "" if len(v.shape) == 1 else f".reshape({tuple(v.shape)!r})"
+                listed = f"[{', '.join(self.operand(e) for e in v.values)}]"
+                words.append(f"np.array({listed}, {dtype}){shape}")
+                continue
             if v.__class__ is not Value:
                 words.append(self.literal(v))
                 continue
@@ -314,6 +366,94 @@ class Emitter:
     @property
     def by_out(self) -> dict[Value, Instruction]:
         return {ins.out: ins for ins in self.program.instructions}
+
+
+def _listed(words: list[str]) -> str:
+    """A tuple of these."""
+    return f"({', '.join(words)}{',' * (len(words) == 1)})"
+
+
+class Block:
+    """The lines of a group's function: buffers are used again as soon as nobody reads them."""
+
+    def __init__(self, emitter: Emitter, group: Group, outs: list[Value]) -> None:
+        self.emitter, self.group = emitter, group
+        self.names = {i.out: emitter.names[i.out] for i in group.instructions}
+        self.outs = set(outs)
+        self.free: list[int] = []
+        self.most = 0
+        self.held: dict[Value, int] = {}
+        self.last = {a: n for n, i in enumerate(group.instructions) for a in i.inputs()}
+        self.last.update((i.args[0], len(group.instructions)) for i in group.sums)
+
+    def word(self, a: Any) -> str:
+        return (
+            self.names[a] if a.__class__ is Value and a in self.names else (self.emitter.operand(a))
+        )
+
+    def lines(self) -> list[str]:
+        """One or two lines for each instruction."""
+        found = []
+        for place, ins in enumerate(self.group.instructions):
+            out = self.names[ins.out]
+            call = self._ufunc(ins)
+            done = [a for a in ins.inputs() if a in self.held and self.last[a] == place]
+            if call is None:
+                word = self._computed(ins)
+                line = f"{out}[:] = {word}" if ins.out in self.outs else f"{out} = {word}"
+            else:
+                function, words = call
+                target = out
+                if ins.out not in self.outs:
+                    target = f"t[{self._buffer(ins.out, done)}]"
+                text = f"np.{function}({', '.join([*words, target])})"
+                line = text if target == out else f"{out} = {text}"
+            for a in dict.fromkeys(done):
+                if a in self.held:
+                    self.free.append(self.held.pop(a))
+            found.append(f"    {line}  # {ins.op.name}")
+        return found
+
+    def _buffer(self, value: Value, done: list[Value]) -> int:
+        if done and done[0] in self.held:  # in place
+            number = self.held.pop(done[0])
+        elif self.free:
+            number = self.free.pop()
+        else:
+            number = self.most
+            self.most += 1
+        self.held[value] = number
+        return number
+
+    def _ufunc(self, ins: Instruction) -> tuple[str, list[str]] | None:
+        """A function of NumPy with an output, and its arguments; None where there is no such."""
+        op = ins.op
+        if ins.out.dtype is not dtypes.float64:
+            return None
+        words = [self.word(a) for a in ins.args]
+        sign = _INFIX.get(op.compute)
+        if sign in _IN_PLACE:
+            return _IN_PLACE[sign], words
+        if isinstance(op.compute, np.ufunc) and hasattr(np, op.compute.__name__):
+            return op.compute.__name__, words
+        if op.name == "neg":
+            return "negative", words
+        if op.name == "pow" and ins.args[1].__class__ in (int, float) and ins.args[1] == 2:
+            return "multiply", [words[0], words[0]]
+        if op.name == "relu":
+            return "maximum", ["0", words[0]]
+        if op.name == "reciprocal":
+            return "divide", ["1.0", words[0]]
+        return None
+
+    def _computed(self, ins: Instruction) -> str:
+        words = [self.word(a) for a in ins.args]
+        sign = _INFIX.get(ins.op.compute)
+        if sign is not None:
+            return f"{words[0]} {sign} {words[1]}"
+        words += [f"{n}={self.emitter.literal(p)}" for n, p in ins.params.items()]
+        name = self.emitter.bind(ins.op.name + "_", ins.op.compute)
+        return f"{name}({', '.join(words)})"
 
 
 def is_fresh(ins: Instruction) -> bool:
@@ -362,6 +502,3 @@ def build(program: Program) -> tuple[Callable[..., tuple], str]:
     text = emitter.text()
     exec(compile(text, "<gradcli.compile>", "exec"), emitter.scope)
     return emitter.scope["program"], text
-
-
-__all__ = ["Emitter", "build", "shown"]

@@ -110,28 +110,47 @@ class Instruction:
         return (a for a in self.args if a.__class__ is Value)
 
 
+class Pack:
+    """A result that is made of single values."""
+
+    __slots__ = ("shape", "values")
+
+    def __init__(self, shape: tuple[int, ...], values: list[Value]) -> None:
+        self.shape = shape
+        self.values = values
+
+
 class Program:
     """Straight-line code: parameters, instructions, results.
 
     ``inputs`` are given by the caller of each run, ``captures`` belong to tensors and arrays that
-    the traced function found outside; ``outputs`` are values, or numbers where nothing is computed.
+    the traced function found outside, ``unpacked`` are the entries of small ones; ``outputs`` are
+    values, or packs of them.
     """
 
-    __slots__ = ("captures", "inputs", "instructions", "outputs")
+    __slots__ = ("captures", "inputs", "instructions", "outputs", "unpacked")
 
     def __init__(
         self, inputs: Sequence[Value], captures: Sequence[Value],
         instructions: Sequence[Instruction], outputs: Sequence[Any],
+        unpacked: dict[Value, list[Value]] | None = None,
     ) -> None:  # fmt: skip
         self.inputs = list(inputs)
         self.captures = list(captures)
         self.instructions = list(instructions)
         self.outputs = list(outputs)
+        self.unpacked = unpacked or {}
+
+    def results(self) -> list[Any]:
+        """The outputs, those of packs one by one."""
+        return [v for out in self.outputs for v in (out.values if out.__class__ is Pack else [out])]
 
     def names(self) -> dict[Value, str]:
         """A name for every value: x for inputs, k for captures, v for what is computed."""
         found = {v: f"x{i}" for i, v in enumerate(self.inputs)}
         found.update((v, f"k{i}") for i, v in enumerate(self.captures))
+        for whole, entries in self.unpacked.items():
+            found.update((v, f"{found[whole]}_{i}") for i, v in enumerate(entries))
         found.update((ins.out, f"v{i}") for i, ins in enumerate(self.instructions))
         return found
 
@@ -139,6 +158,8 @@ class Program:
         names = self.names()
         given = ", ".join(f"{names[v]}: {type_of(v)}" for v in (*self.inputs, *self.captures))
         lines = [f"program({given})"]
+        for whole, entries in self.unpacked.items():
+            lines.append(f"  {', '.join(names[v] for v in entries)} = {names[whole]}")
         for ins in self.instructions:
             words = [ins.op.name, *(shown(a, names) for a in ins.args)]
             words += [f"{n}={shown(p, names)}" for n, p in ins.params.items()]
@@ -149,6 +170,8 @@ class Program:
 
 def shown(value: Any, names: dict[Value, str]) -> str:
     """An operand as the texts of a program show it."""
+    if value.__class__ is Pack:
+        return f"[{', '.join(shown(v, names) for v in value.values)}]"
     if value.__class__ is Value:
         if value not in names:
             return shown(value.const, names)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.jit.ir import Instruction, Program, Value
+from gradcli.jit.ir import Instruction, Pack, Program, Value
 from gradcli.jit.trace import freeze
 from gradcli.ops.operator import OPERATORS
 
@@ -30,8 +30,13 @@ def simplify(program: Program) -> Program:
     work = _Simplifier(program)
     for ins in program.instructions:
         work.add(ins)
-    outputs = [work.now(v) for v in program.outputs]
-    return Program(program.inputs, program.captures, _alive(work.done, outputs), outputs)
+    outputs = [
+        Pack(v.shape, [work.now(e) for e in v.values]) if v.__class__ is Pack else work.now(v)
+        for v in program.outputs
+    ]
+    done = Program(program.inputs, program.captures, work.done, outputs, program.unpacked)
+    done.instructions = _alive(work.done, done.results())
+    return done
 
 
 def _alive(instructions: list[Instruction], outputs: list) -> list[Instruction]:
