@@ -61,7 +61,7 @@ def graph(
 
 
 def _write(made: Any, folder: str) -> None:
-    from gradcli.display.tensorboard import write_graph
+    from gradcli.display.tensorboard import write_graph  # loads TensorBoard
 
     try:
         write_graph(made, folder)

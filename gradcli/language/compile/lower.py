@@ -190,7 +190,7 @@ class Lowerer:
         self.constants[f"g_{name}"] = names.function(name)
         return ast.Name(f"g_{name}", LOAD, **where)
 
-    def spelled(self, name: n.Name) -> str:
+    def variable(self, name: n.Name) -> str:
         """What a variable is called in generated code."""
         return self.checked.renamed.get(id(name)) or f"v_{name.id}"
 
@@ -233,7 +233,7 @@ class Lowerer:
         if id(node) in self.checked.variables or node.id in self.inputs:
             counter = id(node) in self.counters and node.id not in self.inputs
             bits = COUNTER if counter else 0
-            return Value(ast.Name(self.spelled(node), LOAD, **self.at(node)), 1, bits=bits)
+            return Value(ast.Name(self.variable(node), LOAD, **self.at(node)), 1, bits=bits)
         if node.id in self.checked.imported:
             name = self.constant("k_", self.checked.imported[node.id])
             return Value(ast.Name(name, LOAD, **self.at(node)), 1)
@@ -406,7 +406,7 @@ class Lowerer:
         return code
 
     def cut(self, made: ast.Slice, where: dict) -> ast.expr:
-        """A slice as a value of its own."""
+        """A slice as a value: ``slice(lower, upper, step)``."""
         bounds = [p or ast.Constant(None, **where) for p in (made.lower, made.upper, made.step)]
         return self.call("h_slice", *bounds, at=where)
 
@@ -494,6 +494,7 @@ class Lowerer:
                 "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
                 help=attributes.WITHHELD[last],
             )  # fmt: skip
+        # Needed after an error only.
         from gradcli.language.diagnostics.foreign_names import FUNCTIONS, module_help
 
         near = None if last in FUNCTIONS else closest(dotted, table)
@@ -722,7 +723,7 @@ class Lowerer:
     def target(self, node: n.Node) -> ast.expr:
         """A target made of names only."""
         if isinstance(node, n.Name):
-            return ast.Name(self.spelled(node), STORE, **self.at(node))
+            return ast.Name(self.variable(node), STORE, **self.at(node))
         # A target nests as deep as its brackets; lists of names are flat in practice.
         shell = ast.Tuple([], STORE, **self.at(node))
         work: list[tuple[Any, ast.Tuple]] = [(node, shell)]
@@ -730,7 +731,7 @@ class Lowerer:
             source, made = work.pop()
             for item in source.items:
                 if isinstance(item, n.Name):
-                    made.elts.append(ast.Name(self.spelled(item), STORE, **self.at(item)))
+                    made.elts.append(ast.Name(self.variable(item), STORE, **self.at(item)))
                 else:
                     inner = ast.Tuple([], STORE, **self.at(item))
                     made.elts.append(inner)

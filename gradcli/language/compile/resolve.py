@@ -1,8 +1,8 @@
-"""Names and places: which names a program binds, which it takes from outside, what stands where.
+"""Resolve names: which the program binds, which it imports, which have to be given.
 
-The first half of lowering. The result is a checked program: the tree, the set of Name nodes that
-mean a variable of the program, the modules it imports, and the names left over, which are the name
-table's or have to be given. What runs a checked program is a separate matter.
+The first half of compiling. The result, ``Checked``, is the tree with the set of Name nodes that
+are variables of the program, the modules that it imports, and the names that are left over: those
+are in the name table or are inputs.
 """
 
 from __future__ import annotations
@@ -172,6 +172,7 @@ class Checked:
             and not (name in CALLED and name in self.called)
         ]  # fmt: skip
         if missing:
+            # Needed after an error only.
             from gradcli.language.diagnostics.unknown_names import MOST, unknown
 
             known = [*self.bound, *given]
@@ -388,7 +389,7 @@ def _count(checked: Checked, node: n.Node) -> None:
 
 
 def _module_help(dotted: str) -> str:
-    from gradcli.language.diagnostics.foreign_names import module_help
+    from gradcli.language.diagnostics.foreign_names import module_help  # needed after an error only
 
     return module_help(dotted) or "torch, numpy and math can be imported"
 

@@ -1,10 +1,10 @@
-"""What a fault of the backward pass is about, in the user's text: E0401, E0402, anomaly mode.
+"""Errors of the backward pass in the user's text: E0401, E0402 and those of anomaly mode.
 
-The first two have two places besides the call of ``backward()``: where a value was saved, and what
-made it useless since, a write or an earlier pass. Places of the engine are instructions of
-generated code, whose line numbers are the numbers of tree nodes. A call through the tables hides
-its operator's place from the engine; so where one is missing, the program runs once more with every
-node noting its own (``again``): what it computed is dropped, what it says of the fault is kept.
+E0401 and E0402 have two more places besides the call of ``backward()``: where a value was saved,
+and the write or the earlier pass that made it useless. The engine knows places as instructions of
+generated code, whose line numbers are the numbers of tree nodes. A call through the name table
+hides its place from the engine. Where one is missing, the program runs once more with the place of
+every node recorded (``again``); only the error of that run is kept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a running program may build: lengths, whole numbers, nesting, and how far it may walk.
+"""Limits on what a running program builds: lengths, whole numbers, nesting.
 
-Whatever runs inside one call of C code cannot be interrupted, so its size is checked before. Loops
-that are not written as loops (``sum(...)``, ``list(zip(...))``) take a step from the run's budget
-at every turn, as written ones do.
+A single call into C code cannot be interrupted, so its size is checked before it. Loops inside
+functions (``sum(...)``, ``list(zip(...))``) take a step from the budget for each item, as loops of
+the program do.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The gate between a program and the functions of the tables.
+"""Checks of the arguments with which a program calls the functions of the name table.
 
-Operators compute on whatever array NumPy can make of an argument: of a range of 10**12 numbers, of
-a list that holds itself, of a string. So the arguments of every call are looked at first: lists
-become tensors once their size is known, and what is no number is refused. A call on tensors and
-numbers passes at the cost of a look at its type.
+An operator would compute on whatever array NumPy can make of an argument: of a range of 10**12
+numbers, of a list that contains itself, of a string. So every call converts its arguments first:
+lists become tensors once their size is known, and what is not a number is refused. A call on
+tensors and numbers costs one look at each type.
 """
 
 from __future__ import annotations

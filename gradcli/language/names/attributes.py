@@ -47,17 +47,12 @@ _TENSOR_CALL = [
 def _tensor_methods() -> dict[str, Any]:
     table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
     table["tolist"] = argument_checks.to_list
-    for op in OPERATORS.values():
-        for name in (op.name, *op.aliases):
-            for spelled in (name, f"{name}_"):
-                method = getattr(Tensor, spelled, None)
-                if callable(method) and not spelled.startswith("_"):
-                    table.setdefault(spelled, method)
-    for name in functions.composed():
-        for spelled in (name, f"{name}_"):
-            method = getattr(Tensor, spelled, None)
-            if callable(method):
-                table.setdefault(spelled, method)
+    operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
+    for base in (*operators, *functions.composed()):
+        for name in (base, f"{base}_"):  # and in place
+            method = getattr(Tensor, name, None)
+            if callable(method) and not name.startswith("_"):
+                table.setdefault(name, method)
     return table
 
 

@@ -1,7 +1,7 @@
-"""Python's own functions as the language has them, bounded.
+"""Python's built-in functions, operators and methods of lists and strings, within limits.
 
-Nothing here grows without being charged. Each takes Tensors as well as Python values where Python's
-function would. ``TABLE`` is the part of the name table that this file fills.
+Every result that can grow is checked or charged before it is built. Each takes Tensors too where
+Python's function would. ``TABLE`` is the part of the name table that this module fills.
 """
 
 from __future__ import annotations

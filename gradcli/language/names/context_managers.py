@@ -1,8 +1,10 @@
-"""What ``with`` takes in a program: switches, hooks on saved tensors, handles, levels of duals.
+"""The context managers of ``with``: gradient modes, saved-tensor hooks, handles, dual levels.
 
-A type joins ``CONTEXTS`` when the table that holds it is made, and nothing else is entered or left:
-a value of any other type is refused before its ``__enter__`` is looked for. What a program sets
-here for the process ends with its block, or with the program.
+``CONTEXTS`` holds the types that ``with`` accepts; a type joins when its table is made. A value of
+another type is refused before its ``__enter__`` is looked up. What a program sets here ends with
+the block, or with the program.
+
+Each table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations

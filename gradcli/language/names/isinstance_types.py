@@ -1,4 +1,4 @@
-"""``isinstance`` for programs, with the types that they know."""
+"""``isinstance`` of the language, and the types that programs can name."""
 
 from __future__ import annotations
 

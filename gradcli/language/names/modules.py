@@ -1,8 +1,10 @@
-"""``torch.nn`` in a program: layers and losses as values, their parameters, clipping, first values.
+"""``torch.nn``, ``torch.nn.init`` and ``torch.nn.utils`` for programs.
 
-A program has no classes, so it has the modules that are there: ``nn.Sequential(nn.Linear(2, 8),
-nn.Tanh())``. Each is a subclass of the Python face's own, whose call looks at its arguments as
-every other function of the tables does; its attributes join the tables when it is first made.
+Programs have no classes, so they use the modules that exist: ``nn.Sequential(nn.Linear(2, 8),
+nn.Tanh())``. Each is a subclass of the Python module that checks the arguments of its calls; its
+attributes join the attribute tables when the class is first used.
+
+Each table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations

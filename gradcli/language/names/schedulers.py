@@ -1,7 +1,9 @@
-"""``torch.optim.lr_scheduler`` in a program: PyTorch's schedulers as values with ``step``.
+"""``torch.optim.lr_scheduler`` for programs.
 
-Rates are what a program can make arbitrarily large without a loop (``gamma**epoch``), so whole
-numbers among them become floats before they grow.
+A learning rate can become arbitrarily large without a loop (``gamma**epoch``), so whole numbers
+become floats before they grow.
+
+The table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def set_printoptions(
     profile: Any = None, sci_mode: Any = None,
 ) -> None:  # fmt: skip
     """``torch.set_printoptions``, until the program ends. Raises ValueFault (E0304)."""
-    from gradcli.engine import printing
+    from gradcli.engine import printing  # few programs print tensors
 
     given: dict[str, Any] = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
              "linewidth": linewidth}  # fmt: skip

@@ -1,8 +1,9 @@
-"""Functions of a program that take functions: transforms, derivatives at a point, optimizers.
+"""``torch.func``, ``torch.autograd.functional``, ``torch.utils.checkpoint`` and ``torch.optim``.
 
-``torch.func``, ``torch.autograd.functional`` and ``torch.optim`` as the language has them. What a
-transform gives is a function that looks at its arguments as every other function of the tables
-does, and it is the program's own functions that they call: each call takes steps from the budget.
+What takes functions of the program. The functions that a transform returns check their arguments as
+all functions of the tables do; calls of the program's functions take steps from the budget.
+
+Each table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the generated code of one run sees: helpers, constants of the program, nothing of Python's.
+"""The globals of generated code: helpers, constants of the program, and no Python builtins.
 
-Helpers whose names begin with ``h_`` stand for the operators and statements that need looking at;
-``lower`` says where each is emitted.
+Helpers named ``h_...`` replace the operators and statements that need a check; ``compile.lower``
+emits their calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The abstract syntax tree: what a program or an expression says, without how it was spelled.
+"""The abstract syntax tree: a program or an expression without its layout.
 
 Nodes are immutable, slotted, and know their place: ``start`` and ``end`` are offsets into the
 ``Source``. Sequences are tuples. For each class ``fields`` names the slots that hold child nodes (a

@@ -209,7 +209,7 @@ def _number(reader: Reader, item: str, span: tuple[int, int], inner: _Open, dtyp
         return number
     if reader.evaluate is not None and item.isascii() and not NUMBERISH.match(item):
         return None
-    from gradcli.language.diagnostics.flag_values import mend
+    from gradcli.language.diagnostics.flag_values import mend  # needed after an error only
 
     raise reader.fault("E0901", f"{where} is not a number", *span, mend(item, dtype.kind))
 

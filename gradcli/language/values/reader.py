@@ -95,7 +95,7 @@ class Reader:
         value = self.literal(text, start, end, where, dtype)
         if value is not None:
             return np.asarray(value)
-        from gradcli.language.diagnostics.flag_values import mend
+        from gradcli.language.diagnostics.flag_values import mend  # needed after an error only
 
         expression = text.isascii() and not NUMBERISH.match(text)
         if expression and self.evaluate is not None and text.lower() not in ("true", "false"):
