@@ -151,7 +151,7 @@ def attribute(value: Any, name: str) -> Any:
     method = CALL.get(kind, {}).get(name)
     if method is not None:
         if kind is Tensor:
-            method = argument_checks.gated_method(name, method, None)
+            method = argument_checks.method_with_checks(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
     if name in WITHHELD:
         raise TypeFault("E0204", f"programs cannot use `{name}`", help=WITHHELD[name])
@@ -170,8 +170,8 @@ def _of_stand_in(value: Any, name: str) -> Any:
     if method is None:
         raise UnknownAttribute(Tensor, name)
     return lambda *args, **options: method(
-        *map(argument_checks.light, args),
-        **{k: argument_checks.light(v) for k, v in options.items()},
+        *map(argument_checks.checked_option, args),
+        **{k: argument_checks.checked_option(v) for k, v in options.items()},
     )
 
 

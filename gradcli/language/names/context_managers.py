@@ -107,11 +107,12 @@ def forward_ad() -> dict[str, Any]:
 
     def make_dual(tensor: Any, tangent: Any, level: Any = None) -> Any:
         return face.make_dual(
-            argument_checks.data(tensor, "make_dual"), argument_checks.data(tangent, "make_dual")
+            argument_checks.checked_data(tensor, "make_dual"),
+            argument_checks.checked_data(tangent, "make_dual"),
         )
 
     def unpack_dual(tensor: Any, level: Any = None) -> Any:
-        return face.unpack_dual(argument_checks.data(tensor, "unpack_dual"))
+        return face.unpack_dual(argument_checks.checked_data(tensor, "unpack_dual"))
 
     def enter_dual_level() -> int:
         level = face.enter_dual_level()

@@ -12,7 +12,8 @@ from gradcli.ops.errors import TypeFault
 
 KINDS: dict[Any, type] = {
     **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
-    argument_checks.gated(Tensor): Tensor, argument_checks.gated(factories.tensor): Tensor,
+    argument_checks.with_checks(Tensor): Tensor,
+    argument_checks.with_checks(factories.tensor): Tensor,
     namespaces.size: Size,
 }  # fmt: skip
 

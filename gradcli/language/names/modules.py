@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import SHORT, Lazy, listed, weigh
+from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested
 from gradcli.language.names import argument_checks, attributes
 from gradcli.ops.errors import TypeFault
 
@@ -39,10 +39,10 @@ def _option(value: Any) -> Any:
     """An argument of a layer: numbers, short lists of them, words, tensors, other layers."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        value = listed(value)
+        value = as_list(value)
     if kind is list or kind is tuple:
-        weigh(value, SHORT)
-    return argument_checks.light(value)
+        check_nested(value, SHORT)
+    return argument_checks.checked_option(value)
 
 
 def _made(kind: Any) -> type:
@@ -77,9 +77,9 @@ def _made(kind: Any) -> type:
 def _input(value: Any, name: str) -> Any:
     """What a layer computes on: a tensor, or a tuple of them such as the state of an LSTM."""
     if value.__class__ is tuple:
-        weigh(value, SHORT)
-        return tuple([argument_checks.data(v, name) for v in value])
-    return value if value is None else argument_checks.data(value, name)
+        check_nested(value, SHORT)
+        return tuple([argument_checks.checked_data(v, name) for v in value])
+    return value if value is None else argument_checks.checked_data(value, name)
 
 
 def _as_list(walk: Callable) -> Callable:

@@ -121,7 +121,7 @@ _vmap.__name__ = _vmap.__qualname__ = "vmap"
 
 def size(sizes: Any = ()) -> Size:
     """``torch.Size``. Raises TypeFault (E0303) for what is no whole number."""
-    whole = builtins.listed(sizes)
+    whole = builtins.as_list(sizes)
     for n in whole:
         if not isinstance(n, int):
             raise TypeFault(
@@ -254,7 +254,7 @@ def numpy(names: dict[str, Any]) -> Namespace:
 
 def _wide(make: Callable) -> Callable:
     """A function that makes float64 where nothing else is asked for."""
-    make = argument_checks.gated(make)
+    make = argument_checks.with_checks(make)
 
     def made(*args: Any, **options: Any) -> Tensor:
         if options.get("dtype") is not None:
@@ -274,7 +274,7 @@ def _number_of(dtype: dtypes.DType) -> Callable:
     """``np.float32``: makes a number of that type, and names the type as ``dtype=np.float32``."""
 
     def number(value: Any = 0) -> Tensor:
-        return factories.tensor(argument_checks.solid(value), dtype=dtype)
+        return factories.tensor(argument_checks.bounded_lists(value), dtype=dtype)
 
     number.__name__ = dtype.name
     number.__module__ = __name__

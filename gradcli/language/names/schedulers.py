@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import SHORT, Lazy, listed, weigh
+from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested
 from gradcli.language.names import attributes
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
@@ -46,11 +46,11 @@ def _option(value: Any) -> Any:
     """An argument of a scheduler: numbers, words, functions, schedulers, short lists of them."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        value = listed(value)
+        value = as_list(value)
     if kind is Tensor:
         return value.item()
     if isinstance(value, list | tuple):
-        weigh(value, SHORT)
+        check_nested(value, SHORT)
         return [_option(v) if not isinstance(v, list | tuple) else v for v in value]
     if callable(value) and kind not in attributes.CALL:
         return _rate_of(value)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from gradcli.language.limits.sizes import SHORT, Lazy, counted, listed, weigh
+from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested, counted
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import attributes
 from gradcli.ops.errors import TypeFault
@@ -23,9 +23,9 @@ def argument(value: Any) -> Any:
     """An argument of a transform or of what it gives: tensors, numbers, lists of them."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        return listed(value)
+        return as_list(value)
     if kind is list or kind is tuple:
-        weigh(value, SHORT)
+        check_nested(value, SHORT)
     elif kind is str:
         raise TypeFault("E0303", "a transformed function takes tensors and numbers, not a string")
     return value
@@ -153,9 +153,9 @@ def optim() -> dict[str, Callable]:
 def _optimizer(kind: Any, name: str) -> Callable:
     def make(params: Any, *args: Any, **options: Any) -> Any:
         if params.__class__ is Lazy or params.__class__ is range:
-            params = listed(params)
+            params = as_list(params)
         if params.__class__ is list or params.__class__ is tuple:
-            weigh(params, SHORT)
+            check_nested(params, SHORT)
         return kind(params, *map(argument, args), **{
             k: v if isinstance(v, str) else argument(v) for k, v in options.items()
         })  # fmt: skip
