@@ -12,7 +12,8 @@ import numpy as np
 
 from gradcli.ops.comparison import sign
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.kinds import elementwise
+from gradcli.ops.exponential import expm1
+from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import SCALARS
 
@@ -36,6 +37,7 @@ where = elementwise(
     None,
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
+    jvp=lambda tx, ty, condition: where(condition, tx, ty),
     inputs=("condition", "x", "y"),
     dtypes="where",
     doc="x where the condition holds, else y; entry by entry.",
@@ -178,10 +180,9 @@ relu = elementwise(
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
 )
-leaky_relu = elementwise(
+leaky_relu = composite(
     "leaky_relu",
-    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
-    lambda t, x, negative_slope: where(x > 0, t, t * negative_slope),
+    lambda x, negative_slope: where(x > 0, x, x * negative_slope),
     params={"negative_slope": 0.01},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
@@ -193,10 +194,9 @@ leaky_relu = elementwise(
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
 )
-elu = elementwise(
+elu = composite(
     "elu",
-    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
-    lambda t, x, out, alpha: where(x > 0, t, t * (out + alpha)),
+    lambda x, alpha: where(x > 0, x, alpha * expm1(x)),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
@@ -206,10 +206,10 @@ elu = elementwise(
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
 )
-hardtanh = elementwise(
+hardtanh = composite(
     "hardtanh",
+    lambda x: where(abs(x) < 1, x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
-    lambda t, x: where(abs(x) < 1, t, 0.0),
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",

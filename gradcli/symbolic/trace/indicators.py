@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.trace.elementwise import applied, call
+from gradcli.symbolic.trace.elementwise import call
 from gradcli.symbolic.trace.symbol import Symbol, aligned, as_symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -65,22 +65,6 @@ def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
     if min is not None:
         x = call("maximum", [x, as_symbol(min)])
     return x if max is None else call("minimum", [x, as_symbol(max)])
-
-
-@operation("leaky_relu")
-def leaky_relu(x: Symbol, negative_slope: Any = 0.01) -> Symbol:
-    """x where it is above 0, else negative_slope*x."""
-    above = call("gt", [x, as_symbol(0)])
-    slope = as_symbol(negative_slope)
-    return where(above, x, Symbol(v.mul(x.tensor, slope.tensor), x.axes))
-
-
-@operation("elu")
-def elu(x: Symbol, alpha: Any = 1.0) -> Symbol:
-    """x where it is above 0, else alpha*(exp(x) - 1)."""
-    above = call("gt", [x, as_symbol(0)])
-    tail = v.mul(as_symbol(alpha).tensor, v.add(applied("exp", [x.tensor]), v.number(-1)))
-    return where(above, x, Symbol(tail, x.axes))
 
 
 @operation("remainder")

@@ -45,6 +45,8 @@ class Symbol:
                 raise
             except (TypeError, ValueError, OverflowError):  # a parameter of another kind
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
+        if op.formula is not None:
+            return op.formula(*symbols, **params)
         if op.kind in ("elementwise", "constant") and not params:
             from gradcli.symbolic.trace.elementwise import call
 
