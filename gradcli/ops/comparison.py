@@ -192,7 +192,7 @@ sign = step(
     parity="odd",
     values={0: 0},
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="0",
 )
 heaviside = step(
     "heaviside",
@@ -204,7 +204,7 @@ heaviside = step(
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 everywhere; PyTorch has none",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="0",
 )
 signbit = constant(
     "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."

@@ -54,7 +54,9 @@ class Operator:
         quotient    (g, h) where f is g/h
         kink        what a formula of the derivative says of points without one; {0} is an input,
                     {op} the name
-        piecewise   composed of pieces: two such functions may be equal on whole intervals
+        breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
+                    ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
+                    one a multiple of the other ("multiples"), or as a "condition" has it
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
@@ -71,6 +73,7 @@ class Operator:
         "aliases",
         "arity",
         "batching",
+        "breaks",
         "compute",
         "core",
         "doc",
@@ -93,7 +96,6 @@ class Operator:
         "numpy",
         "params",
         "parity",
-        "piecewise",
         "positive",
         "pytorch",
         "quotient",
@@ -145,7 +147,7 @@ class Operator:
         square: tuple[str, int, int] | None = None,
         quotient: tuple[str, str] | None = None,
         kink: str = "",
-        piecewise: bool = False,
+        breaks: str = "",
         numpy: str | None = None,
         pytorch: str | None = None,
         jax: str | None = None,
@@ -189,7 +191,7 @@ class Operator:
         self.square = square
         self.quotient = quotient
         self.kink = kink
-        self.piecewise = piecewise
+        self.breaks = breaks
         self.numpy = numpy
         self.pytorch = pytorch
         self.jax = jax

@@ -39,6 +39,11 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     # The method: np.sum costs as much again on small arrays.
+    if dim is None or dim.__class__ is int:
+        try:
+            return x.sum(axis=dim, keepdims=keepdim)
+        except (np.exceptions.AxisError, AttributeError):
+            pass  # a number, or a wrong dimension
     return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
 
 
