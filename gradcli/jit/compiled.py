@@ -27,7 +27,7 @@ from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.memory_budget import budget, charge
+from gradcli.ops.memory_budget import budget, charge, no_collection
 from gradcli.transforms.tree import unflatten
 
 _MOST = 256
@@ -225,7 +225,7 @@ class Compiled:
             return Entry(f"it has {self._outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), no_collection():
                 entry = _compiled(self.function, what, arrays)
             if not self._outside.changed():
                 return entry
