@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch, lined_up, matrices
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.kinds import general
 from gradcli.ops.matrix_errors import not_square, unsolved
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, Operator, general
+from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
-from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze
+from gradcli.ops.shape import diagonal, mT, reshape, squeeze, tril, unsqueeze
 
 
 def _square(name: str, x: Any) -> tuple[int, ...]:
@@ -55,6 +57,9 @@ inv = general(
     doc="The inverse of a square matrix.",
     domain="det(x) != 0",
     example='sum(inv(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    numpy="np.linalg.inv",
+    batching=matrices,
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -189,6 +194,10 @@ det = general(
     doc="The determinant of a square matrix.",
     edges="the derivatives hold at any rank",
     example='det(A) --A "2,1;1,3"',
+    core="(n,n)->()",
+    numpy="np.linalg.det",
+    latex=r"\det",
+    batching=matrices,
 )
 adjugate = general(
     "adjugate",
@@ -198,6 +207,9 @@ adjugate = general(
     dtypes="inexact",
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
     example='sum(adjugate(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    latex=r"\operatorname{adj}",
+    batching=matrices,
 )
 adjugate_along = general(
     "adjugate_along",
@@ -207,6 +219,7 @@ adjugate_along = general(
     jvp=lambda tx, ty, x, y: adjugate_along_two(x, y, tx) + adjugate_along(x, ty),
     dtypes="promote",
     doc="The derivative of adjugate(x) along y.",
+    batching=matrices,
 )
 adjugate_along_two = general(
     "adjugate_along_two",
@@ -219,6 +232,7 @@ adjugate_along_two = general(
     ),
     dtypes="promote",
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
+    batching=matrices,
 )
 
 
@@ -233,7 +247,7 @@ def _logdet(x: Any) -> Any:
 def _logabsdet(x: Any) -> Any:
     _square("slogdet", x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    return np.linalg.slogdet(wide)[1].astype(x.dtype)[()]
+    return np.linalg.slogdet(wide)[1].astype(x.real.dtype)[()]
 
 
 def _detsign(x: Any) -> Any:
@@ -252,17 +266,37 @@ logdet = general(
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
     example='logdet(A) --A "2,1;1,3"',
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[1]",
+    pytorch="torch.linalg.slogdet({0})[1]",
+    latex=r"\log\det",
+    batching=matrices,
 )
+
+
+def _conjugate(x: Any) -> Any:
+    return OPERATORS["conj"](x) if is_complex(x) else x
+
+
+def _real_part(x: Any) -> Any:
+    return OPERATORS["real"](x) if is_complex(x) else x
+
+
 logabsdet = general(
     "logabsdet",
     _logabsdet,
-    lambda g, x: _column(_column(g)) * mT(inv(x)),
-    jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
+    # A real function of complex numbers, unlike the determinant itself.
+    lambda g, x: _column(_column(g)) * _conjugate(mT(inv(x))),
+    jvp=lambda tx, x: _real_part(sum(mT(inv(x)) * tx, (-2, -1))),
     dtypes="inexact",
     grad_name="LinalgSlogdetBackward0",
     doc="The logarithm of the determinant's size: the second part of slogdet.",
     domain="det(x) != 0",
     example='slogdet(A)[1] --A "1,2;3,1"',
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[1]",
+    pytorch="torch.linalg.slogdet({0})[1]",
+    batching=matrices,
 )
 detsign = Operator(
     "constant",
@@ -273,6 +307,11 @@ detsign = Operator(
     entrywise=False,
     dtypes="inexact",
     doc="The sign of the determinant: the first part of slogdet.",
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[0]",
+    pytorch="torch.linalg.slogdet({0})[0]",
+    latex=r"\operatorname{sign}\det",
+    batching=matrices,
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------
@@ -323,6 +362,22 @@ def _solve_jvp(tx: Any, ty: Any, x: Any, out: Any) -> Any:
     return solve(x, ty - matmul(tx, out))
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def solved(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """A right side that is a vector as a matrix of one column; leading dimensions broadcast."""
+    if batch.ranks[0] < 2 or not batch.ranks[1]:
+        return NotImplemented
+    if batch.ranks[1] > 1:
+        return op(*lined_up(batch))
+    x, y = batch.values
+    columns = unsqueeze(y, -1)
+    if batch.own[1]:
+        columns = reshape(columns, (batch.count, *(1,) * (batch.ranks[0] - 2), *columns.shape[1:]))
+    return squeeze(op(x, columns), -1)
+
+
 solve = general(
     "solve",
     _solve,
@@ -334,6 +389,8 @@ solve = general(
     doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
+    numpy="np.linalg.solve",
+    batching=solved,
 )
 
 
@@ -369,4 +426,8 @@ cholesky = general(
     domain="symmetric positive definite x",
     edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    numpy="np.linalg.cholesky",
+    latex=r"\operatorname{chol}",
+    batching=matrices,
 )

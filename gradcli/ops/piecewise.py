@@ -12,7 +12,9 @@ import numpy as np
 
 from gradcli.ops.comparison import sign
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import elementwise, is_complex
+from gradcli.ops.exponential import expm1
+from gradcli.ops.kinds import composite, elementwise
+from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -35,11 +37,15 @@ where = elementwise(
     None,
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
+    jvp=lambda tx, ty, condition: where(condition, tx, ty),
     inputs=("condition", "x", "y"),
     dtypes="where",
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
+    kink="where {0} changes: derivative of the side that is taken",
+    numpy="np.where",
+    breaks="condition",
 )
 
 
@@ -57,6 +63,12 @@ abs = elementwise(
     dtypes="keep",
     doc="The absolute value.",
     edges="slope 0 at 0",
+    parity="even",
+    values={0: 0},
+    kink="at {0} = 0: derivative of {op} taken as 0",
+    numpy="np.abs",
+    latex=r"\left\lvert {x} \right\rvert",
+    breaks="0",
 )
 
 
@@ -74,6 +86,10 @@ maximum = elementwise(
     doc="The larger of two, entry by entry; NaN wins.",
     edges="a tie is split in half",
     example="maximum(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
+    numpy="np.maximum",
+    latex=r"\max",
+    breaks="ties",
 )
 minimum = elementwise(
     "minimum",
@@ -84,6 +100,10 @@ minimum = elementwise(
     doc="The smaller of two, entry by entry; NaN wins.",
     edges="a tie is split in half",
     example="minimum(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
+    numpy="np.minimum",
+    latex=r"\min",
+    breaks="ties",
 )
 fmax = elementwise(
     "fmax",
@@ -94,6 +114,9 @@ fmax = elementwise(
     doc="The larger of two; a NaN loses.",
     edges="a tie goes to the first",
     example="fmax(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+    latex=r"\max",
+    breaks="ties",
 )
 fmin = elementwise(
     "fmin",
@@ -104,6 +127,9 @@ fmin = elementwise(
     doc="The smaller of two; a NaN loses.",
     edges="a tie goes to the first",
     example="fmin(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+    latex=r"\min",
+    breaks="ties",
 )
 
 
@@ -138,6 +164,9 @@ clamp = elementwise(
     doc="x held between two bounds (numbers).",
     edges="slope 1 at a bound",
     example="clamp(x, -1, 1) --x 0.5",
+    kink="where {0} meets a bound: derivative of clamp taken as 1",
+    numpy="np.clip({0}, {min}, {max})",
+    pytorch="torch.clamp({0}, min={min}, max={max})",
 )
 relu = elementwise(
     "relu",
@@ -147,28 +176,45 @@ relu = elementwise(
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",
+    kink="at {0} = 0: derivative of {op} taken as 0",
+    numpy="np.maximum({0}, 0.0)",
+    pytorch="torch.relu",
+    breaks="0",
 )
-leaky_relu = elementwise(
+leaky_relu = composite(
     "leaky_relu",
-    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
-    lambda t, x, negative_slope: where(x > 0, t, t * negative_slope),
+    lambda x, negative_slope: where(x > 0, x, x * negative_slope),
     params={"negative_slope": 0.01},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
+    kink="at {0} = 0: derivative of leaky_relu taken as the negative slope",
+    numpy="""def _leaky_relu(x, slope):
+    return np.where(x > 0, x, slope * x)""",
+    pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
+    latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
+    breaks="0",
 )
-elu = elementwise(
+elu = composite(
     "elu",
-    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
-    lambda t, x, out, alpha: where(x > 0, t, t * (out + alpha)),
+    lambda x, alpha: where(x > 0, x, alpha * expm1(x)),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
+    numpy="""def _elu(x, alpha):
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
+    pytorch="torch.nn.functional.elu({0}, {alpha})",
+    latex=r"\operatorname{ELU}_{{alpha}}",
+    breaks="0",
 )
-hardtanh = elementwise(
+hardtanh = composite(
     "hardtanh",
+    lambda x: where(abs(x) < 1, x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
-    lambda t, x: where(abs(x) < 1, t, 0.0),
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
+    kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
+    numpy="np.clip({0}, -1.0, 1.0)",
+    pytorch="torch.clamp({0}, -1.0, 1.0)",
+    breaks="-1 1",
 )

@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.comparison import sign
 from gradcli.ops.cupy_compat import special
 from gradcli.ops.exponential import exp, log
-from gradcli.ops.operator import elementwise
+from gradcli.ops.kinds import elementwise
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
@@ -23,8 +23,13 @@ _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
 def _one(name: str) -> Callable[[Any], Any]:
-    """SciPy's function of one argument, in the argument's own precision."""
-    return lambda x: special(name, x, x)
+    """SciPy's function of one argument, in the argument's precision."""
+
+    def compute(x: Any) -> Any:
+        return special(name, x, x)
+
+    compute.__qualname__ = f"special.{name}"  # where generated code finds the function
+    return compute
 
 
 erf = elementwise(
@@ -32,12 +37,15 @@ erf = elementwise(
     _one("erf"),
     lambda x: exp(-x * x) * (2.0 / _ROOT_PI),
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
+    parity="odd",
+    values={0: 0},
 )
 erfc = elementwise(
     "erfc",
     _one("erfc"),
     lambda x: exp(-x * x) * (-2.0 / _ROOT_PI),
     doc="1 - erf(x), exact where erf is near 1.",
+    values={0: 1},
 )
 erfcx = elementwise(
     "erfcx",
@@ -45,6 +53,7 @@ erfcx = elementwise(
     lambda x, out: 2.0 * x * out - 2.0 / _ROOT_PI,
     doc="exp(x**2)*erfc(x), without overflow.",
     grad_name="SpecialErfcxBackward0",
+    values={0: 1},
 )
 erfinv = elementwise(
     "erfinv",
@@ -53,12 +62,17 @@ erfinv = elementwise(
     doc="The inverse of erf.",
     domain="-1 < x < 1",
     example="erfinv(x) --x 0.3",
+    parity="odd",
+    values={0: 0},
+    latex=r"\operatorname{erf}^{-1}",
 )
 ndtr = elementwise(
     "ndtr",
     _one("ndtr"),
     lambda x: exp(-0.5 * (x * x)) / _ROOT_2PI,
     doc="The distribution function of the standard normal.",
+    values={0: 0.5},
+    latex=r"\Phi",
 )
 ndtri = elementwise(
     "ndtri",
@@ -68,6 +82,7 @@ ndtri = elementwise(
     domain="0 < x < 1",
     grad_name="SpecialNdtriBackward0",
     example="ndtri(x) --x 0.3",
+    latex=r"\Phi^{-1}",
 )
 log_ndtr = elementwise(
     "log_ndtr",
@@ -75,6 +90,7 @@ log_ndtr = elementwise(
     lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
     doc="log(ndtr(x)), without underflow.",
     grad_name="SpecialLogNdtrBackward0",
+    latex=r"\log\Phi",
 )
 
 
@@ -90,6 +106,7 @@ entr = elementwise(
     domain="x > 0",
     grad_name="SpecialEntrBackward0",
     example="entr(x) --x 0.3",
+    numpy="special.entr",
 )
 
 
@@ -108,6 +125,11 @@ gamma = elementwise(
     doc="The Gamma function: (x - 1)! for whole numbers.",
     domain="x > 0",
     example="gamma(x) --x 4.5",
+    values={1: 1, 2: 1},
+    pytorch="""def _gamma(x):
+    mirrored = torch.pi / (torch.sin(torch.pi * x) * torch.exp(torch.lgamma(1 - x)))
+    return torch.where(x > 0, torch.exp(torch.lgamma(x)), mirrored)""",
+    latex=r"\Gamma",
 )
 lgamma = elementwise(
     "lgamma",
@@ -117,6 +139,9 @@ lgamma = elementwise(
     doc="The logarithm of abs(gamma(x)).",
     domain="x > 0",
     example="lgamma(x) --x 4.5",
+    values={1: 0, 2: 0},
+    pytorch="torch.lgamma",
+    latex=r"\log\Gamma",
 )
 digamma = elementwise(
     "digamma",
@@ -126,6 +151,8 @@ digamma = elementwise(
     doc="The slope of lgamma.",
     domain="x > 0",
     example="digamma(x) --x 4.5",
+    numpy="special.digamma",
+    latex=r"\psi",
 )
 polygamma = elementwise(
     "polygamma",
@@ -135,6 +162,9 @@ polygamma = elementwise(
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
     domain="x > 0",
     example="polygamma(2, x) --x 1.5",
+    numpy="special.polygamma({n}, {0})",
+    pytorch="torch.polygamma({n}, {0})",
+    latex=r"\psi^{({n})}",
 )
 zeta = elementwise(
     "zeta",
@@ -145,6 +175,8 @@ zeta = elementwise(
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
+    numpy="special.zeta",
+    latex=r"\zeta",
 )
 gammainc = elementwise(
     "gammainc",
@@ -156,6 +188,8 @@ gammainc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
+    numpy="special.gammainc",
+    latex="P",
 )
 gammaincc = elementwise(
     "gammaincc",
@@ -167,6 +201,8 @@ gammaincc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
+    numpy="special.gammaincc",
+    latex="Q",
 )
 
 
@@ -188,6 +224,7 @@ bessel_i = elementwise(
     lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
     params={"n": 0},
     doc="The modified Bessel function of the first kind, of whole order.",
+    latex="I_{{n}}",
 )
 bessel_ie = elementwise(
     "bessel_ie",
@@ -196,6 +233,7 @@ bessel_ie = elementwise(
     params={"n": 0},
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",
+    latex=r"\operatorname{ie}_{{n}}",
 )
 bessel_j = elementwise(
     "bessel_j",
@@ -203,14 +241,24 @@ bessel_j = elementwise(
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
     params={"n": 0},
     doc="The Bessel function of the first kind, of whole order.",
+    latex="J_{{n}}",
 )
-i0 = elementwise("i0", _one("i0"), lambda x: i1(x), doc="The modified Bessel function of order 0.")
+i0 = elementwise(
+    "i0",
+    _one("i0"),
+    lambda x: i1(x),
+    doc="The modified Bessel function of order 0.",
+    values={0: 1},
+    latex="I_{0}",
+)
 i1 = elementwise(
     "i1",
     _one("i1"),
     lambda x: 0.5 * (i0(x) + bessel_i(x, 2)),
     doc="The modified Bessel function of order 1.",
     grad_name="SpecialI1Backward0",
+    values={0: 0},
+    latex="I_{1}",
 )
 i0e = elementwise(
     "i0e",
@@ -227,13 +275,22 @@ i1e = elementwise(
     grad_name="SpecialI1EBackward0",
 )
 bessel_j0 = elementwise(
-    "bessel_j0", _one("j0"), lambda x: -bessel_j1(x), doc="The Bessel function of order 0."
+    "bessel_j0",
+    _one("j0"),
+    lambda x: -bessel_j1(x),
+    doc="The Bessel function of order 0.",
+    values={0: 1},
+    jax="",
+    latex="J_{0}",
 )
 bessel_j1 = elementwise(
     "bessel_j1",
     _one("j1"),
     lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
     doc="The Bessel function of order 1.",
+    values={0: 0},
+    jax="",
+    latex="J_{1}",
 )
 
 
@@ -260,7 +317,13 @@ def _sinc_slope(x: Any, n: int) -> Any:
 
 
 sinc = elementwise(
-    "sinc", lambda x: _sinc_slope(x, 0), lambda x: sinc_slope(x, 1), doc="sin(pi*x)/(pi*x), 1 at 0."
+    "sinc",
+    lambda x: _sinc_slope(x, 0),
+    lambda x: sinc_slope(x, 1),
+    doc="sin(pi*x)/(pi*x), 1 at 0.",
+    values={0: 1},
+    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
+    numpy="np.sinc",
 )
 sinc_slope = elementwise(
     "sinc_slope",
@@ -268,4 +331,7 @@ sinc_slope = elementwise(
     lambda x, n: sinc_slope(x, n + 1),
     params={"n": 1},
     doc="The derivative of order n of sinc.",
+    latex=lambda given, rank: (
+        r"\operatorname{sinc}" + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
+    ),
 )

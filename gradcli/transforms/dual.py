@@ -20,7 +20,8 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.storage import Slots
-from gradcli.ops.operator import OPERATORS, push_forward
+from gradcli.ops.operator import OPERATORS
+from gradcli.ops.read import push_forward
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
 from gradcli.transforms.tracer import Operand, shares, snapshot, store, tensors_of

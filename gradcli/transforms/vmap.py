@@ -96,13 +96,13 @@ def _mapping(count: int, randomness: str, internal: bool = False) -> Iterator[in
     """A level for values that are ``count`` side by side, until the end of the ``with``."""
     level = next_level()
     running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
-    random.drawn.append(_drawing(randomness, level, count))
+    drawing = random.drawing.set(_drawing(randomness, level, count))
     running.randomness[level] = randomness
     try:
         yield level
     finally:
         running.vmaps.pop()
-        random.drawn.pop()
+        random.drawing.reset(drawing)
         del running.randomness[level]
         demote(level)
 

@@ -188,6 +188,58 @@ def test_forward_equals_reverse_and_reverse_over_forward(name, place):
             close(forward.numpy(), reverse.numpy(), 1e-10)
 
 
+TURNING = [
+    (name, place)
+    for name, place in SMOOTH
+    if any(np.iscomplexobj(a) for a in ROWS[name].arguments(place))
+    and name != "eig_parts"  # its vectors are determined up to a phase that differences do not keep
+]
+
+
+@pytest.mark.parametrize(("name", "place"), TURNING)
+def test_forward_of_complex_numbers_is_the_derivative_along_the_direction(name, place):
+    function, arrays, wrt = setup(name, place)
+    directions = {
+        i: weights(arrays[i].shape, 7 + i, np.iscomplexobj(arrays[i])).astype(arrays[i].dtype)
+        for i in wrt
+    }
+
+    def moved(step: float) -> np.ndarray:
+        shifted = [a + step * directions[i] if i in wrt else a for i, a in enumerate(arrays)]
+        out = function(
+            *(gradcli.tensor(a) if isinstance(a, np.ndarray | np.generic) else a for a in shifted)
+        )
+        return out.numpy()
+
+    def free(*values: Any) -> Any:
+        given = dict(zip(wrt, values, strict=True))
+        rest = [gradcli.tensor(a) if isinstance(a, np.ndarray) else a for a in arrays]
+        return function(*(given.get(i, a) for i, a in enumerate(rest)))
+
+    leaves = [gradcli.tensor(arrays[i]) for i in wrt]
+    _, tangent = gradcli.func.jvp(free, leaves, [gradcli.tensor(directions[i]) for i in wrt])
+    h = 1e-3
+    along = (-moved(2 * h) + 8 * moved(h) - 8 * moved(-h) + moved(-2 * h)) / (12 * h)
+    assert tangent.numpy().dtype == along.dtype
+    close(tangent.numpy(), along, 1e-7)
+
+
+@pytest.mark.parametrize("name", ["norm", "var", "std", "logabsdet", "svdvals", "eigvalsh", "abs"])
+def test_real_functions_of_complex_numbers_in_both_modes(name):
+    rng = np.random.default_rng(5)
+    x, along = (rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in range(2))
+    if name == "eigvalsh":
+        x, along = x + x.conj().T, along + along.conj().T
+    op, h = OPERATORS[name], 1e-5
+    want = (op(x + h * along) - op(x - h * along)) / (2 * h)
+    _, tangent = gradcli.func.jvp(op, (gradcli.tensor(x),), (gradcli.tensor(along),))
+    assert tangent.dtype is gradcli.float64
+    close(tangent.numpy(), want, 1e-8)
+    leaf = gradcli.tensor(x, requires_grad=True)
+    op(leaf).sum().backward()
+    close(np.sum(leaf.grad.numpy().conj() * along).real, np.sum(want), 1e-8)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize(
     "name", [name for name, row in ROWS.items() if row.wrt and name not in COMPLEX_ONLY]

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import cast
 from gradcli.engine.custom_function.context import Context, Store
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import (
@@ -25,8 +24,10 @@ from gradcli.engine.graph.node import (
     Output,
     Part,
     next_number,
+    placed_number,
 )
 from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import take_into_base
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -42,6 +43,7 @@ class FunctionNode(Node):
     __slots__ = ("arguments", "ctx", "definition", "outputs", "ports", "shown")
     op = _OPERATION
     only = None
+    foreign = True
 
     def __init__(self, definition: Any, ctx: Context, edges: tuple, arguments: tuple) -> None:
         self.definition = definition
@@ -52,7 +54,7 @@ class FunctionNode(Node):
         self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
-        self.seq = next_number()
+        self.seq = placed_number() if mode.placed else next_number()
         self.shape = ()
         self.dtype = next((e.dtype for e in edges if e is not None), None)
         self.extra = None
@@ -253,7 +255,7 @@ def _bound(definition: Any, args: tuple) -> tuple:
     """With setup_context, arguments that were left out have forward's defaults."""
     if definition.setup_context is None:
         return args
-    import inspect
+    import inspect  # takes as long to load as much of the engine
 
     try:
         given = inspect.signature(definition.forward).bind(*args)

@@ -1,7 +1,7 @@
 """Applying an operator to Tensors: promote, charge, compute, record.
 
 This is the general way, which every operator can take; the commonest have a shorter one, see
-``short_ways``.
+``fast_path``.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number
+from gradcli.engine.grad_mode import current
+from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import PICKY, refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
@@ -27,6 +28,8 @@ _budget = memory_budget.budget
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
 """The classes of plain Python numbers."""
+MISFITS = (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError)
+"""What NumPy raises of operands that do not fit."""
 
 
 def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -55,12 +58,19 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         array = op.compute(*raw, **params)
     except Fault:
         raise
-    except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as fault:
+    except MISFITS as fault:
         raise explained(op, raw, fault) from None
+    return finish(op, inputs, params, array, raw)
+
+
+def finish(
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], array: Any, raw: Sequence[Any]
+) -> Tensor:
+    """The Tensor of what ``op`` computed from ``raw``, recorded where an input needs a gradient."""
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
-    if mode.grad and op.recorded and out.dtype.kind >= 2:
+    if op.recorded and out.dtype.kind >= 2 and current().grad:
         record(op, inputs, params, out, raw)
     return out
 
@@ -81,10 +91,9 @@ def note_view(out: Tensor, source: Any) -> None:
     meta = source._meta()
     own = out.meta = meta.__class__(meta.version)
     base = own.base = source if meta.base is None else meta.base
-    own.made = meta.made if mode.grad else "inference" if mode.inference else "no_grad"
-    if not mode.grad and base.edge is not None and out.dtype.kind >= 2:
-        from gradcli.engine.graph.view_edges import Severed
-
+    state = current()
+    own.made = meta.made if state.grad else "inference" if state.inference else "no_grad"
+    if not state.grad and base.edge is not None and out.dtype.kind >= 2:
         out.edge = Severed(out)
     base.meta.add_view(out)
 
@@ -148,7 +157,7 @@ def _promoted(op: Operator, inputs: list) -> list:
         return raw
     if (
         op.name in ONE_TYPE
-        and not mode.mixes
+        and not current().mixes
         and not (is_number(inputs[0]) or is_number(inputs[1]))
         and inputs[0].dtype is not inputs[1].dtype
     ):
@@ -172,7 +181,11 @@ def _promoted(op: Operator, inputs: list) -> list:
 
 
 def record(
-    op: Operator, inputs: list, params: dict[str, Any], out: Tensor, raw: Sequence[Any] = ()
+    op: Operator,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: Tensor,
+    raw: Sequence[Any] = (),
 ) -> None:
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
@@ -189,10 +202,9 @@ def record(
         return
     numbers = () if variadic else tuple([a.__class__ in NUMBERS for a in inputs])
     node = _new(node_class(op, numbers, out.dtype.kind == 3))
-    if node.masks:
-        mode.branches = True
+    state = current()
     node.edges = tuple(edges)
-    node.seq = next_number()
+    node.seq = placed_number() if state.placed else next_number()
     node.shape = out.array.shape
     node.dtype = out.dtype
     node.saved = EMPTY
@@ -211,11 +223,15 @@ def record(
                 wanted = names if not wanted else (*wanted, *names)
         if wanted:
             _save(op, node, inputs, raw, wanted, out.array)
+        elif state.annotate:
+            for a in inputs:
+                if a.__class__ in NUMBERS:
+                    more(node).params.setdefault("number", a)
     out.edge = node
 
 
 def _save(
-    op: Operator, node: Node, inputs: list, raw: Sequence[Any], wanted: tuple, array: Any
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple, array: Any
 ) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
@@ -227,7 +243,8 @@ def _save(
             stamp(node, inputs)
             break
     mark(node)
-    if mode.saving:
+    if current().saving:
+        # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
         node.saved = Packed(node)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj, real
 from gradcli.ops.decompositions.packing import (
     Together,
@@ -25,7 +26,7 @@ from gradcli.ops.decompositions.packing import (
     take_part,
 )
 from gradcli.ops.joining import cat
-from gradcli.ops.operator import general
+from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 
@@ -91,6 +92,7 @@ svd_parts = general(
     grad_name="LinalgSvdBackward0",
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
     edges="infinite or NaN for the vectors of repeated or zero singular values",
+    batching=matrices,
 )
 
 
@@ -118,4 +120,6 @@ svdvals = general(
     grad_name="LinalgSvdBackward0",
     doc="The singular values of a matrix in descending order.",
     example='sum(svdvals(A)) --A "2,1;1,3"',
+    latex=r"\boldsymbol{\sigma}",
+    batching=matrices,
 )
