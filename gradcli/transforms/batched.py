@@ -239,11 +239,6 @@ class Batched(Operand):
         found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
-    def __getitem__(self, index: Any) -> Any:
-        if holds(index, self.__gradcli_rank__):
-            return self.pick_from(self, index)
-        return OPERATORS["getitem"](self, plain_index(index))
-
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch: at once where it can be."""
         level = self.__gradcli_rank__
@@ -291,11 +286,12 @@ def _placed(result: Any, dim: int | None, level: int) -> Any:
     return Batched(result if dim == 0 else moveaxis(result, dim, 0), level)
 
 
-def _side_by_side(stack: Any, level: int) -> Any:
-    """Stacked results as a batch; one inside the tangents that were taken of them."""
+def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
+    """Results stacked along ``dim`` as a batch, inside what higher levels put around them."""
     if rank_of(stack) > level:
-        return stack.over(lambda part: _side_by_side(part, level))
-    return Batched(stack, level)
+        deeper = dim + stack.batch  # a batch has its own dimension in front
+        return stack.over(lambda part: _side_by_side(part, level, deeper))
+    return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
 
 
 def _depends(what: str) -> RuntimeFault:

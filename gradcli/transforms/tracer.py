@@ -360,14 +360,17 @@ class Operand(Slots, Conversions):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
+        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        if rank_of(part) > 1:
+            return part.pick_from(self, index)
         return OPERATORS["getitem"](self, plain_index(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        for part in index if isinstance(index, tuple) else (index,):
-            if rank_of(part) > 1:
-                part.put_at(self, index, value)
-                return
-        put(self, plain_index(index), value)
+        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        if rank_of(part) > 1:
+            part.put_at(self, index, value)
+        else:
+            put(self, plain_index(index), value)
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Any:
         """Write the entries of ``src``."""

@@ -232,6 +232,8 @@ def _operation(
     if op.entrywise or len(tensors) == 1 or not _is_plain(op):
         size = " * ".join(f"x{i}.size" for i in tensors)
         unfit.append(f"(budget.on and {size} > LARGE)")
+    if _may_be_view(op):
+        unfit.append("not x0.ndim")  # a number has no memory that a view could share
     lines.append(f"if {' or '.join(unfit)}: {general}")
     raw = [
         f"x{i}" if i in tensors else
