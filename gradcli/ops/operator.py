@@ -43,6 +43,9 @@ class Operator:
     be said (the rest is derived, or there is none):
 
         batching    how it works on a batch, where that does not follow: see ``batching``
+        one_dtype   two Tensors have to have one element type
+        refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
+                    name of its kernel, or a sentence; or a function of the element types
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -91,6 +94,7 @@ class Operator:
         "latex",
         "name",
         "numpy",
+        "one_dtype",
         "params",
         "parity",
         "piecewise",
@@ -99,6 +103,7 @@ class Operator:
         "quotient",
         "reads",
         "recorded",
+        "refuses",
         "rules",
         "saves",
         "scaled",
@@ -127,6 +132,8 @@ class Operator:
         entrywise: bool | None = None,
         batching: Callable[..., Any] | None = None,
         dtypes: str = "float",
+        one_dtype: bool = False,
+        refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
@@ -171,6 +178,8 @@ class Operator:
         if formula is None:
             self.read_rules(rules)
         self.dtypes = dtypes
+        self.one_dtype = one_dtype
+        self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES

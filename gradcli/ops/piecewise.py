@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import expm1
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import is_complex
@@ -68,6 +68,7 @@ abs = elementwise(
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
+    refuses={"bool": "abs_cpu"},
 )
 
 
@@ -89,6 +90,7 @@ maximum = elementwise(
     piecewise=True,
     numpy="np.maximum",
     latex=r"\max",
+    refuses={"complex": "maximum not implemented for complex tensors."},
 )
 minimum = elementwise(
     "minimum",
@@ -103,6 +105,7 @@ minimum = elementwise(
     piecewise=True,
     numpy="np.minimum",
     latex=r"\min",
+    refuses={"complex": "minimum not implemented for complex tensors."},
 )
 fmax = elementwise(
     "fmax",
@@ -166,6 +169,7 @@ clamp = elementwise(
     kink="where {0} meets a bound: derivative of clamp taken as 1",
     numpy="np.clip({0}, {min}, {max})",
     pytorch="torch.clamp({0}, min={min}, max={max})",
+    refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
 )
 relu = elementwise(
     "relu",
@@ -179,6 +183,10 @@ relu = elementwise(
     piecewise=True,
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
+    refuses={
+        "bool": "Boolean inputs not supported for relu",
+        "complex": (UnwrittenFault, "clamp is not supported for complex types"),
+    },
 )
 leaky_relu = composite(
     "leaky_relu",
@@ -193,6 +201,7 @@ leaky_relu = composite(
     return np.where(x > 0, x, slope * x)""",
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
+    refuses={"bool int complex": "leaky_relu_cpu"},
 )
 elu = composite(
     "elu",
@@ -205,6 +214,7 @@ elu = composite(
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
+    refuses={"bool int complex": "elu_cpu"},
 )
 hardtanh = composite(
     "hardtanh",

@@ -189,6 +189,7 @@ matmul = bilinear(
     example='sum(A @ x) --A "1,2;3,4" --x 1,2',
     infix="@",
     batching=multiplied,
+    one_dtype=True,
 )
 
 
@@ -227,6 +228,8 @@ dot = bilinear(
     core="(n),(n)->()",
     numpy="@",
     batching=dotted,
+    refuses={"bool": "dot"},
+    one_dtype=True,
 )
 
 

@@ -278,6 +278,7 @@ amax = reduction(
     numpy="np.max",
     pytorch="torch.amax",
     latex=r"\max",
+    refuses={"complex": "max_values_cpu"},
 )
 amin = reduction(
     "amin",
@@ -293,6 +294,7 @@ amin = reduction(
     numpy="np.min",
     pytorch="torch.amin",
     latex=r"\min",
+    refuses={"complex": "min_values_cpu"},
 )
 
 
@@ -351,6 +353,7 @@ softmax = general(
     return top / np.sum(top, axis=axis, keepdims=True)""",
     pytorch="torch.softmax({0}, {dim})",
     latex=r"\operatorname{softmax}",
+    refuses={"bool int complex": "softmax_lastdim_kernel_impl"},
 )
 
 
@@ -372,6 +375,7 @@ log_softmax = general(
     return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))""",
     pytorch="torch.log_softmax({0}, {dim})",
     latex=r"\log\operatorname{softmax}",
+    refuses={"bool int complex": "log_softmax_lastdim_kernel_impl"},
 )
 
 
@@ -424,6 +428,7 @@ argcummax = constant(
     params={"dim": 0},
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummax_cpu"},
 )
 argcummin = constant(
     "argcummin",
@@ -432,4 +437,5 @@ argcummin = constant(
     params={"dim": 0},
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummin_cpu"},
 )

@@ -39,6 +39,7 @@ erf = elementwise(
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     parity="odd",
     values={0: 0},
+    refuses={"complex": "erf_vml_cpu"},
 )
 erfc = elementwise(
     "erfc",
@@ -65,6 +66,7 @@ erfinv = elementwise(
     parity="odd",
     values={0: 0},
     latex=r"\operatorname{erf}^{-1}",
+    refuses={"complex": "erfinv_vml_cpu"},
 )
 ndtr = elementwise(
     "ndtr",
@@ -142,6 +144,7 @@ lgamma = elementwise(
     values={1: 0, 2: 0},
     pytorch="torch.lgamma",
     latex=r"\log\Gamma",
+    refuses={"complex": "lgamma_vml_cpu"},
 )
 digamma = elementwise(
     "digamma",

@@ -151,6 +151,7 @@ atan2 = elementwise(
     edges="slopes 0 and 0 at (0, 0)",
     example="atan2(x, y) --x 1 --y 2",
     kink="at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
+    refuses={"complex": "atan2_cpu"},
 )
 hypot = elementwise(
     "hypot",
@@ -162,4 +163,5 @@ hypot = elementwise(
     example="hypot(x, y) --x 3 --y 4",
     parity="even",
     kink="at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",
+    refuses={"complex": "hypot_cpu"},
 )
