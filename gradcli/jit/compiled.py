@@ -175,7 +175,7 @@ class Compiled:
         entry = self._entries.get(key)
         if entry is None or self._outside.changed():
             entry = self._entry(key, what, args)
-        if entry.program is not None and not (mode.inspect or mode.saving or random.drawn):
+        if entry.program is not None and not (mode.inspect or mode.saving or random.drawing.get()):
             if budget.on:
                 charge(entry.nbytes)
             try:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import fit
 from gradcli.engine.dtypes import DType
+from gradcli.engine.record.cotangents import fit
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
 from gradcli.ops.operator import OPERATORS, is_number

@@ -226,12 +226,12 @@ class Traced:
     def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
         self.trace = Trace()
         self.inputs = [self.trace.input(a) for a in arrays]
-        random.drawn.append(_no_random)
+        drawing = random.drawing.set(_no_random)
         try:
             with enable_grad():
                 result = function(*self.inputs)
         finally:
-            random.drawn.pop()
+            random.drawing.reset(drawing)
         leaves, self.form = flatten(result)
         self.outputs = [self._result(leaf) for leaf in leaves]
 

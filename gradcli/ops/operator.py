@@ -259,7 +259,9 @@ class Operator:
             return chosen.__gradcli_apply__(self, args, params)
         return self.compute(*args, **params)
 
-    def bind(self, args: tuple, params: dict) -> tuple[tuple, dict]:
+    def bind(
+        self, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Sort a call's positional and keyword arguments into inputs and parameters.
 
         Raises TypeFault (E0302) where an input is missing, a name is unknown or given twice.
@@ -267,15 +269,16 @@ class Operator:
         if self.variadic:
             return args, self._known(params)
         if len(args) < self.arity and params:
-            args = list(args)
-            while len(args) < self.arity:
-                for name in (self.inputs[len(args)], *self.torch[len(args) : len(args) + 1]):
+            given = list(args)
+            while len(given) < self.arity:
+                at = len(given)
+                for name in (self.inputs[at], *self.torch[at : at + 1]):
                     if name in params and name not in self.params:
-                        args.append(params.pop(name))
+                        given.append(params.pop(name))
                         break
                 else:
                     break
-            args = tuple(args)
+            args = tuple(given)
         if len(args) < self.arity:
             missing = ", ".join(self.inputs[len(args) :])
             raise TypeFault(
@@ -297,7 +300,7 @@ class Operator:
             params[name] = value
         return args[: self.arity], self._known(params) if params else params
 
-    def _known(self, params: dict) -> dict:
+    def _known(self, params: dict[str, Any]) -> dict[str, Any]:
         if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
             raise TypeFault(
                 "E0302",

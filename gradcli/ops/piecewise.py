@@ -14,7 +14,7 @@ from gradcli.ops.comparison import sign
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import expm1
 from gradcli.ops.kinds import composite, elementwise
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -31,7 +31,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)[()]
 
 
-where = elementwise(
+where: Operator = elementwise(
     "where",
     _where,
     None,

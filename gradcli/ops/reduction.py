@@ -11,23 +11,12 @@ import numpy as np
 
 from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
+from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import (
-    Dims,
-    count,
-    expand,
-    flip,
-    normal_dim,
-    normal_dims,
-    permute,
-    reshape,
-    tril,
-    triu,
-    unreduce,
-    unsqueeze,
-)
+from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unreduce, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -385,7 +374,7 @@ def _cumsum(x: Any, dim: int) -> Any:
     return np.cumsum(x, axis=axis) + 0 if np.ndim(x) else x.copy()
 
 
-cumsum = linear(
+cumsum: Operator = linear(
     "cumsum",
     lambda x, dim: _cumsum(x, dim),
     lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,

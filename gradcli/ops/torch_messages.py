@@ -15,7 +15,7 @@ SCALARS = {
 """What PyTorch's messages call the element types."""
 
 
-def sizes_differ(*shapes: tuple) -> str | None:
+def sizes_differ(*shapes: tuple[Any, ...]) -> str | None:
     """Of two shapes that do not broadcast: the last dimension that differs. None where they do."""
     if len(shapes) < 2:
         return None

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import where
 
 sin = elementwise(
@@ -18,7 +19,7 @@ sin = elementwise(
     square=("cos", 1, -1),
     latex=r"\sin",
 )
-cos = elementwise(
+cos: Operator = elementwise(
     "cos",
     np.cos,
     lambda x: -sin(x),
@@ -81,7 +82,7 @@ sinh = elementwise(
     square=("cosh", -1, 1),
     latex=r"\sinh",
 )
-cosh = elementwise(
+cosh: Operator = elementwise(
     "cosh",
     np.cosh,
     lambda x: sinh(x),

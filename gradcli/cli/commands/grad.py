@@ -12,6 +12,7 @@ from gradcli import engine
 from gradcli.cli import inputs, options, output
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor
+from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -65,9 +66,9 @@ def grad(
     if not doctor:
         job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
         return
-    from gradcli.cli.commands.doctor import record_of, search, text_of
+    from gradcli.display.findings import record_of, text_of  # needed by --doctor alone
 
-    findings = search(job)
+    findings = job.examine()
     extra["findings"] = [record_of(f) for f in findings]
     job.emit("grad", parts, extra)
     if findings and output.form_of(job.json, job.format) != "json":
@@ -118,8 +119,6 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     parts: list[tuple[str, str, Any, str]] = []
     for name in (n.strip() for n in (show or "").split(",") if n.strip()):
         if name not in outcome.variables:
-            from gradcli.language.diagnostics.render import closest
-
             near = closest(name, outcome.variables)
             raise ValueFault(
                 "E0910", f"--show {name}: the program leaves no variable of that name",

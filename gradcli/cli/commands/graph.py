@@ -9,6 +9,8 @@ import typer
 
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
+from gradcli.display import graphs
+from gradcli.display.records import dump_json
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -32,8 +34,6 @@ def graph(
     tensorboard: Folder = None,
 ) -> None:
     """Example: gradcli graph "2*dot(x,x)" --x 0,1,2,3 --values"""
-    from gradcli.display import graphs
-
     form = format or ("json" if job.json else "text")
     if form not in FORMS:
         raise ValueFault(
@@ -53,8 +53,6 @@ def graph(
         _write(made, tensorboard)
         return
     if form == "json":
-        from gradcli.display.records import dump_json
-
         record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made)}
         output.write(dump_json({**record, "warnings": []}) + "\n")
     else:

@@ -11,6 +11,8 @@ from gradcli.cli import inputs, options, output
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.ops.errors import Fault, ValueFault
+from gradcli.optim.minimize import METHODS
+from gradcli.optim.minimize import minimize as search
 
 Method = Annotated[
     str, typer.Option("--method", metavar="NAME", help="lbfgs (default), adam, sgd, rmsprop ...")
@@ -43,9 +45,6 @@ def minimize(
     trace: Trace = False,
 ) -> None:
     """Example: gradcli minimize "(1-x)^2 + 100*(y-x^2)^2" --x -1.2 --y 1"""
-    from gradcli.optim.minimize import METHODS
-    from gradcli.optim.minimize import minimize as search
-
     if method not in METHODS:
         raise no_choice("--method", method, tuple(METHODS))
     _check(lr, steps, tolerance)
@@ -104,12 +103,9 @@ def _tracer() -> Any:
 
 def _explained(fault: Fault, job: Job) -> Fault:
     """A value that is not finite, with the operation that it comes from."""
-    from gradcli.cli.commands import doctor
-
-    found = doctor.search(job)
-    if not found:
+    first = job.cause()
+    if first is None:
         return fault
-    first = doctor.cause(found)
     first.notes = (*first.notes, fault.message)
     first.help = f"{first.help}; or {fault.help}" if first.help else fault.help
     return first

@@ -11,6 +11,8 @@ import typer
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
+from gradcli.display.plot import save_curves, show_curves
+from gradcli.display.records import write_csv
 from gradcli.engine import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -37,8 +39,6 @@ def plot(job: Job, over: Over = None, out: Out = None, ascii: Ascii = False) -> 
     if out is not None:
         _save(out, name, points, curves)
     elif form == "text":
-        from gradcli.display.plot import show_curves
-
         plain = ascii or not _draws(sys.stdout)
         output.write(show_curves(points, curves, ascii=plain) + "\n")
     else:
@@ -106,8 +106,6 @@ def _draws(stream: Any) -> bool:
 
 
 def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> None:
-    from gradcli.display.plot import save_curves
-
     try:
         save_curves(out, name, points, curves)
     except ImportError:
@@ -122,8 +120,6 @@ def _save(out: str, name: str, points: Any, curves: list[tuple[str, Any]]) -> No
 
 def _emit(job: Job, form: str, name: str, points: Any, values: Any, slopes: Any) -> None:
     if form == "csv":
-        from gradcli.display.records import write_csv
-
         header = [name, "value", f"d/d{name}"]
         output.write(write_csv([header, *np.stack([points, values, slopes], 1).tolist()]))
         return

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import deliver
+from gradcli.engine.backward.hooks import deliver, exchange_grad
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Node
@@ -67,6 +67,26 @@ def backward(
     roots, cotangents = start(tensors, gradients, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
     run(roots, cotangents, keep, create_graph, None)
+
+
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
+
+    ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
+    Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
+    graph).
+    """
+    backward([self], [gradient], retain_graph, create_graph, inputs)
+
+
+_backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
+Tensor.backward = _backward  # type: ignore[attr-defined]
 
 
 def grad(
@@ -163,9 +183,8 @@ def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
         deliver(edge, g if recorded else g.array, recorded)
     elif isinstance(target, Tensor):
         meta = target._meta()
-        have = meta.grad if meta.kept is None else None
         if meta.kept is None:
-            meta.grad = g if have is None else have + g
+            exchange_grad(meta, lambda have: g if have is None else have + g)
 
 
 def _listed(values: Any) -> list:

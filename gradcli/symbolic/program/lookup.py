@@ -67,4 +67,5 @@ def not_imported(checked: Checked, func: n.Node) -> tuple[Fault, bool] | None:
         return None
     from gradcli.language.diagnostics.unknown_names import unknown
 
-    return unknown(checked, inner, (), ()), inner.id not in SHORT
+    called = inner.id in checked.called
+    return unknown(checked.source, inner, called, (), ()), inner.id not in SHORT
