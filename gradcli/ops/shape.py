@@ -162,7 +162,7 @@ def tiled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     return op(x, (1, *(1,) * -lead, *repeats))
 
 
-reshape = linear(
+reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
@@ -179,7 +179,9 @@ reshape = linear(
 )
 
 
-def expand_words(given: Sequence[int], shape: tuple, dtype: str = "float32") -> str | None:
+def expand_words(
+    given: Sequence[int], shape: tuple[Any, ...], dtype: str = "float32"
+) -> str | None:
     """What PyTorch says of an expansion that cannot be: the last dimension that does not fit."""
     for back in range(1, min(len(given), len(shape)) + 1):
         if given[-back] not in (1, shape[-back]) and shape[-back] != -1:
@@ -266,7 +268,7 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     return np.sum(x, axis=ones, keepdims=True) if ones else x
 
 
-sum_to = linear(
+sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
@@ -287,7 +289,7 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     return np.swapaxes(x, *dims) if n else x
 
 
-transpose = linear(
+transpose: Operator = linear(
     "transpose",
     _transpose,
     lambda g, dim0, dim1: transpose(g, dim0, dim1),
@@ -301,7 +303,7 @@ transpose = linear(
     pytorch="torch.transpose({0}, {dim0}, {dim1})",
     batching=transposed,
 )
-reverse_dims = linear(
+reverse_dims: Operator = linear(
     "reverse_dims",
     np.transpose,
     lambda g: reverse_dims(g),
@@ -314,7 +316,7 @@ reverse_dims = linear(
     pytorch="({0}).mT",
     batching=reversed_dims,
 )
-mT = linear(
+mT: Operator = linear(
     "mT",
     lambda x: np.swapaxes(x, -1, -2),
     lambda g: mT(g),
@@ -408,7 +410,7 @@ unsqueeze = linear(
     pytorch="torch.unsqueeze({0}, {dim})",
     batching=unsqueezed,
 )
-flip = linear(
+flip: Operator = linear(
     "flip",
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
     lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))).copy(),
@@ -430,7 +432,7 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
 
 
-roll = linear(
+roll: Operator = linear(
     "roll",
     _roll,
     lambda g, shifts, dims: roll(g, _opposite(shifts), dims),
@@ -513,7 +515,7 @@ def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
     return out
 
 
-undiagonal = linear(
+undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
@@ -542,7 +544,7 @@ def _marked(head: str, diagonal: int) -> str:
     return f"{head}_{{{diagonal}}}" if diagonal else head
 
 
-tril = linear(
+tril: Operator = linear(
     "tril",
     lambda x, diagonal: np.tril(_at_least_matrix("tril", x), diagonal),
     lambda g, diagonal: tril(g, diagonal),
@@ -554,7 +556,7 @@ tril = linear(
     latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
     batching=matrices,
 )
-triu = linear(
+triu: Operator = linear(
     "triu",
     lambda x, diagonal: np.triu(_at_least_matrix("triu", x), diagonal),
     lambda g, diagonal: triu(g, diagonal),
