@@ -127,7 +127,7 @@ def record_of(said: Diagnosis) -> dict[str, Any]:
 
 
 class _Statement:
-    """A statement that left a value that is not finite, without a graph that tells more."""
+    """A statement that left a value that is not finite, without a graph that says where."""
 
     def __init__(self, start: int, name: str, array: Any) -> None:
         self.start, self.name, self.array = start, name, array

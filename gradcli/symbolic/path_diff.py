@@ -23,7 +23,7 @@ from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to
 from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
 from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import told_apart
+from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, double, draw, worst
@@ -80,7 +80,7 @@ class _Path:
         self.sizes = self._sizes()
 
     def _sizes(self, one: bool = False) -> dict[str, int]:
-        """A size for every dimension that has a name; ``one`` for all that have none of their own.
+        """A size for every dimension that has a name; ``one`` for all others.
 
         A symmetric matrix is square.
         """
@@ -211,7 +211,7 @@ class _Path:
                 steps, detached, source = steps_of(again.checked), set(), again.source
             shapes = infer(steps, known, source)
             shapes.declarations = dict(known) | shapes.declarations
-            shapes = told_apart(shapes, path)
+            shapes = without_symmetry(shapes, path)
             options = forms(*derivative(steps, shapes, name, source, detached))
             exact = [self._exact(point, path[:depth]) for point, _ in points]
             text, error = self._confirmed(options, points, exact, path[:depth])

@@ -1,6 +1,6 @@
 """One product of factors as a matrix expression: a small graph, folded until no sum is left.
 
-    labels are nodes, vectors hang on one node, matrices join two
+    labels are nodes, vectors have one node, matrices join two
 
     a vector at the end of a matrix      M @ v            one that ends nowhere     sum(M, dim)
     a label between two matrices         M @ N            with a vector on it       M @ diag(v) @ N
@@ -26,7 +26,7 @@ Atom = tuple[Text, Text]
 
 
 class Vector:
-    """What hangs on a label: a matrix product (its factors) or a single text, to a power."""
+    """A factor over one label: a matrix product (its factors) or a single text, to a power."""
 
     __slots__ = ("chain", "exponent")
 
@@ -82,7 +82,7 @@ def _raised(x: Text, exponent: Fraction) -> Text:
 
 
 def elementwise(vectors: Sequence[Vector]) -> Text:
-    """The entrywise product of what hangs on one label."""
+    """The entrywise product of the factors over one label."""
     if len(vectors) == 1 and vectors[0].exponent == 1:
         return vectors[0].text()
     for v in vectors:

@@ -5,7 +5,7 @@
 
 So ``@``, elementwise ``*``, ``sum``, ``trace``, ``outer``, ``.T`` and broadcasting are one thing. A
 free label that a term does not mention is broadcast over. Factors that are summed over completely
-are a scalar base of their own; products of scalars therefore commute and merge like numbers.
+are a scalar base; products of scalars therefore commute and merge like numbers.
 """
 
 from __future__ import annotations

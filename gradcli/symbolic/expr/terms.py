@@ -1,4 +1,4 @@
-"""Terms in their normal form, and sums of them: what ``value`` builds its arithmetic on.
+"""Terms in their normal form, and sums of them: what ``expr.tensor`` builds its arithmetic on.
 
 Factors are merged and sorted, summed labels named in one way, deltas carried out; like terms are
 collected. Work is counted (``spend``), so that every rearrangement ends.
@@ -215,7 +215,7 @@ def _flat(merged: Mapping, coefficient: Fraction) -> tuple[list[tuple], Fraction
 def _carried(merged: dict, deltas: list, bound: set[Label]) -> list | None:
     """The factors with one delta carried out; None where all that are left have free labels.
 
-    Then what hangs on such a delta hangs on the first of its labels: diag(u).
+    Then the factors over such a delta have the first of its labels: diag(u).
     """
     for b, idx in deltas:
         if (b, idx) not in merged:

@@ -37,7 +37,7 @@ class Step:
 
     ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones"
     and "zeros" hold their dimensions in ``value``. ``ties`` is what became of the ties of its
-    arguments where it was differentiated (see ``symbol.Ties``), None before that.
+    arguments where it was differentiated (see ``trace.symbol.Ties``), None before that.
     """
 
     __slots__ = ("inputs", "node", "op", "params", "ties", "value")
@@ -348,7 +348,7 @@ class _Flattening:
     def composed(
         self, name: str, node: n.Call, args: list[n.Node]
     ) -> tuple[str, list[n.Node], dict, Any]:
-        """A function that is made of operators: see ``spelled``."""
+        """A function that is made of operators: see ``composed.expand``."""
         function = composed_function(self.checked, node.func, name)
         if isinstance(function, Operator) and function.sizes:
             return self.shaped(function.name, node, args)

@@ -1,4 +1,4 @@
-"""What indexing, joining, reversing and running sums do to symbols: products with ``picks``."""
+"""Indexing, joining, reversing and running sums of symbols: products with selectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradcli.symbolic.unsupported import no_closed_form
 
 
 def _times(x: v.Tensor, base: v.Base, labels: tuple[v.Label, ...], gone: v.Label) -> v.Tensor:
-    """A tensor times one of ``picks``, summed over a label; every term by itself."""
+    """A tensor times a selector, summed over a label; every term by itself."""
     return v.contract(v.distribute(x, v.factor(base, labels)), [gone])
 
 
@@ -29,7 +29,7 @@ def entry_of(x: v.Tensor, label: v.Label, k: int) -> v.Tensor:
 def getitem(x: Symbol, index: Any = ()) -> Symbol:
     """x[index]: a number picks an entry, a slice a part, None adds an axis of size 1.
 
-    Raises a fault (E0701) where the size of a slice cannot be told.
+    Raises a fault (E0701) where the size of a slice is not known.
     """
     x = _apart(x)
     t, axes = x.tensor, []

@@ -1,7 +1,7 @@
 """What the operators do to symbols: arithmetic, products, sums, extremes and shapes, by index.
 
 Nothing here knows a derivative. An operator that is not here is an elementwise call or has no
-closed form yet. The largest and smallest entries and products over axes are bases over a body,
+closed form. The largest and smallest entries and products over axes are bases over a body,
 which has local labels of the axes that stay and labels from ``GONE`` on for those reduced.
 """
 
@@ -117,7 +117,7 @@ def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
 
 
 def _apart(x: Symbol) -> Symbol:
-    """The symbol with labels of its own (a diagonal may use one twice)."""
+    """The symbol with distinct, fresh labels (a diagonal may use one twice)."""
     if not x.axes:
         return x
     names = {a: v.fresh(a[0]) for a in x.axes if a is not None}
@@ -168,14 +168,12 @@ def std(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) 
 
 @operation("norm")
 def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbol:
-    """The root of a sum of squares, for p = 1 a sum of abs; others are in ``reductions``."""
+    """The root of a sum of squares, for p = 1 a sum of abs; see ``p_norm``."""
     if p in (2, "fro", None):
         square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
         return _power(Fraction(1, 2))(sum(square, dim, keepdim))
     if p == 1:
         return sum(call("abs", [x]), dim, keepdim)
-    pass
-
     return p_norm(x, p, dim, keepdim)
 
 
@@ -411,8 +409,6 @@ def p_norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
         return _over("amax" if p > 0 else "amin", size, dim, keepdim)
     if isinstance(p, str) or p == 0:
         raise no_closed_form(f"`norm` with p = {p}")
-    pass
-
     exponent = Fraction(repr(p))
     total = sum(Symbol(v.power(size.tensor, exponent), size.axes), dim, keepdim)
     return Symbol(v.power(total.tensor, 1 / exponent), total.axes)

@@ -234,7 +234,7 @@ def aligned(symbols: Sequence[Symbol]) -> tuple[list[v.Tensor], Axes]:
 
 
 def _in_order(axes: Axes) -> bool:
-    """Whether axes have labels of their own, in the order in which those were made."""
+    """Whether axes have distinct labels, in the order in which those were made."""
     numbers = [x[1] for x in axes if x is not None]
     return numbers == sorted({*numbers})
 

@@ -17,8 +17,8 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.shapes.inference import Shapes
 from gradcli.symbolic.trace import indexing as indexing  # registers indexing and joining
-from gradcli.symbolic.trace import indicators as indicators  # registers where and its kin
-from gradcli.symbolic.trace import matrices as matrices  # registers inv, det and their kin
+from gradcli.symbolic.trace import indicators as indicators  # registers where, comparisons
+from gradcli.symbolic.trace import matrices as matrices  # registers inv, det, solve
 from gradcli.symbolic.trace import operations
 from gradcli.symbolic.trace import reshaping as reshaping  # registers reshape and tile
 from gradcli.symbolic.trace import (
