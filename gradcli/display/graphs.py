@@ -13,7 +13,7 @@ Nothing here recurses: a chain of a million operations is a graph like any other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -182,6 +182,7 @@ def graph_of(
         if values is not False:
             alone.value = root.array
         return Graph([alone])
+    assert root.edge is not None  # it was recorded
     tensors.setdefault(root.edge, root)
     number = {node: i for i, node in enumerate(order)}
     nodes = []
@@ -364,5 +365,5 @@ def _json_input(value: Any) -> dict[str, Any]:
 
 
 def _json_argument(value: Any) -> Any:
-    plain: tuple[Callable, ...] = (bool, int, float)
-    return value if value is None or isinstance(value, plain) else _argument(value)
+    plain = value is None or isinstance(value, bool | int | float)
+    return value if plain else _argument(value)

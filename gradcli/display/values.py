@@ -12,6 +12,7 @@ needed to read the same number back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def _shortened(parts: list[str]) -> list[str]:
     return [*parts[:EDGE], "...", *parts[-EDGE:]]
 
 
-def _writer(dtype: np.dtype, precision: Precision) -> Callable[[object], str]:
+def _writer(dtype: np.dtype, precision: Precision) -> Callable[[Any], str]:
     """What turns one element, as a Python object, into text."""
     digits = DIGITS if precision is None else precision
     if digits != "full" and (isinstance(digits, bool) or not isinstance(digits, int) or digits < 1):
@@ -137,7 +138,7 @@ def _align(cells: list[str], digits: int | str) -> list[str]:
         plain = {cell: cell.partition(".")[2] for cell in cells if _is_fraction(cell)}
         most = max(map(len, plain.values()), default=0)
         fuller = {
-            cell: cell + "0" * max(0, min(most - len(decimals), digits - _significant(cell)))
+            cell: cell + "0" * max(0, min(most - len(decimals), int(digits) - _significant(cell)))
             for cell, decimals in plain.items()
         }
         cells = [fuller.get(cell, cell) for cell in cells]

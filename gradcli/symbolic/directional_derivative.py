@@ -81,7 +81,7 @@ class _Job:
         with decimals(writes_decimals(self.program.checked)):
             options = forms(t, dims)
             small = forms(t, dims, self.points.shrunk) if self.points.shrunk else options
-        first: tuple | None = None
+        first: tuple[Text, Any] | None = None
         for text, checkable in zip(options, small, strict=True):
             off = worst(prepare(checkable.key), known, self.points.sizes)
             if off[0] <= TOLERANCE:

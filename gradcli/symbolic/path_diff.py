@@ -197,7 +197,7 @@ class _Path:
         return chosen
 
     def along(
-        self, path: tuple[str, ...], steps: Sequence[Step], tape: Tape,
+        self, path: tuple[str, ...], steps: list[Step], tape: Tape,
         known: Mapping[str, Declaration], points: Sequence[tuple[dict, Tape]],
     ) -> tuple[Text, float]:  # fmt: skip
         """The derivative by one variable after the other."""
@@ -255,7 +255,7 @@ class _Path:
         raise withheld(first[0], first[1], path)
 
     def _value(
-        self, steps: Sequence[Step], tape: Tape, known: Mapping[str, Declaration]
+        self, steps: list[Step], tape: Tape, known: Mapping[str, Declaration]
     ) -> Program | None:
         """The path's value as a program of one line, for printers; None where it is too long."""
         v.reset()

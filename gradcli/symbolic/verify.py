@@ -348,7 +348,7 @@ def worst(
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
     """The value of an answer's text, with dimensions that it names bound to numbers."""
-    given = {}
+    given: dict[str, Any] = {}
     for name in answer.checked.outer:
         if name in values:
             given[name] = as_tensor(values[name])

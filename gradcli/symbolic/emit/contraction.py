@@ -284,7 +284,8 @@ class Graph:
         if len(self.matrices) % 2 or labels != len(self.matrices) + 1:
             return False
         both = [self.vectors.get(x) for x in ends]
-        if None in both or elementwise(both[0]).key != elementwise(both[1]).key:
+        one, two = both
+        if one is None or two is None or elementwise(one).key != elementwise(two).key:
             return False
         trial = Graph(self.sums)
         trial.matrices = list(self.matrices)
@@ -345,7 +346,7 @@ class Graph:
         if start is None:
             return None
         left = list(self.matrices)
-        at, chain = start, []
+        at, chain = start, []  # type: ignore[var-annotated]
         while left:
             m = next((m for m in left if m.row == at), None) or next(
                 (m for m in left if m.column == at), None

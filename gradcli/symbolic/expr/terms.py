@@ -111,7 +111,7 @@ def product(
             e = have + e
             roots = roots or (kind == "sum" and len(b.args[0].terms) == 1 and e.denominator == 1)
         if e.__class__ is not int and e.denominator == 1:
-            e = e.numerator  # whole exponents are plain numbers: they hash fast
+            e = e.numerator  # type: ignore[assignment]  # whole exponents are plain numbers: they hash fast
         merged[key] = e
         if kind in _PLAIN:
             continue
@@ -373,8 +373,8 @@ def _averaged(m: Monomial, free: Iterable[Label]) -> int:
 
 def settled(
     kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...], make: bool = True
-) -> tuple[Base, tuple[Label, ...]] | None:
-    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first.
+) -> Any:
+    """(base, labels): a base over tensors or its transpose, as it came first, and where to put it.
 
     Without ``make`` only a base that exists already, else None.
     """

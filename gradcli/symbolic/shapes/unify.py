@@ -281,10 +281,10 @@ class Unifier:
                 raise self.wrong(s, f"{s.op} needs a vector or a matrix", s.inputs)
             return first
         if reduces(s.op):
-            dims = normal_dims(s.params.get("dim"), len(first))
+            gone = normal_dims(s.params.get("dim"), len(first))
             if s.params.get("keepdim"):
-                return tuple(None if i in dims else d for i, d in enumerate(first))
-            return tuple(d for i, d in enumerate(first) if i not in dims)
+                return tuple(None if i in gone else d for i, d in enumerate(first))
+            return tuple(d for i, d in enumerate(first) if i not in gone)
         if s.op in SHAPES:
             return SHAPES[s.op](self, s, inner)
         op = OPERATORS.get(s.op)
@@ -339,6 +339,7 @@ class Unifier:
         name = s.value
         if name not in self.variables:
             given = self.declared.get(name)
+            dims: tuple[Any, ...]
             if given is not None and given.dims:
                 dims = tuple(None if d == "1" else self.new(d) for d in given.dims)
             else:

@@ -52,7 +52,7 @@ from gradcli.symbolic.simplify.rule import Rule
 
 _SQUARES = frozenset(SQUARES)
 _ANGLES = _SQUARES | set(QUOTIENTS)
-_GONE = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
+_GONE: tuple[frozenset[str], ...] = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
 """Functions whose squares are exchanged in a normal form: none, the odd ones, the even ones."""
 _RAMPS = frozenset(PIECES) - {"where", "abs"}
 _NAMED = _SQUARES | {"exp", "sigmoid"}
@@ -149,8 +149,8 @@ class _Search:
                 yield from self._variants(shape)
         flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
         for start in (t, flat) if self.calls & _SQUARES else ():
-            for gone in SQUARES if start is not None else ():
-                if gone in self.calls:
+            for gone in SQUARES:
+                if gone in self.calls and start is not None:
                     other = _tried(partial(squares_exchanged, gone=gone), start)
                     for shape in self._arranged(other) if other is not None else ():
                         yield from self._variants(shape)
@@ -202,7 +202,7 @@ class _Search:
             if start is None or (arrange is _over_all and not _divides(t)):
                 continue
             change = partial(factored, t) if arrange is factored else arrange
-            other = _tried(lambda u, change=change: tidied(change(u)), start)
+            other = _tried(partial(_tidied_after, change), start)
             if other is not None:
                 yield other
                 again = _tried(factored if arrange is opened else denominators_opened, other)
@@ -260,6 +260,10 @@ def _divides(t: v.Tensor) -> bool:
     """Whether terms of a sum have something below the line."""
     sums = [u for u in (t, *(b.args[0] for b in v.groups_of(t))) if len(u.terms) > 1]
     return any(e < 0 for u in sums for m in u.terms for _, _, e in m)
+
+
+def _tidied_after(change: Callable[[v.Tensor], v.Tensor], t: v.Tensor) -> v.Tensor:
+    return tidied(change(t))
 
 
 def _over_all(t: v.Tensor) -> v.Tensor:

@@ -108,7 +108,7 @@ def _split(m: v.Monomial, c: Fraction, a: v.Label, b: v.Label) -> v.Tensor | Non
         return None
     names = {a: b, b: a}
     found = v.power(v.product(scalars, c, ()), Fraction(-1))
-    factors = []
+    factors: list = []
     for core, idx, _ in left:
         p, q = (names.get(x, x) for x in idx)
         inner = v.factor(core, ((a[0], 0), (a[0], 1)))

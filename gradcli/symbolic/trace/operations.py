@@ -107,7 +107,7 @@ operation("ones_like")(lambda x: Symbol(v.UNIT, x.axes))
 # ---- Sums and products ---------------------------------------------------------------------------
 
 
-def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
+def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[Any], Any]:
     """The labels that a reduction runs over, and the axes that it leaves."""
     dims = normal_dims(dim, len(x.axes))
     gone = [x.axes[d] for d in dims if x.axes and x.axes[d] is not None]
@@ -215,7 +215,7 @@ def matmul(x: Symbol, y: Symbol) -> Symbol:
     left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
     lead = x.axes[:-2] if len(x.axes) > 1 else ()
     if len(y.axes) > 2:
-        same = {}
+        same: dict = {}
         front = y.axes[:-2]
         for i in range(1, min(len(lead), len(front)) + 1):
             if lead[-i] is not None and front[-i] is not None:
@@ -336,7 +336,7 @@ def undiagonal(x: Symbol, shape: Any = ()) -> Symbol:
     x = _apart(x)
     if len(x.axes) != 1 or x.axes[0] is None or shape[0] != shape[1]:
         raise no_closed_form("a diagonal matrix that is not square")
-    (a,) = x.axes
+    a: Any = x.axes[0]
     other = v.fresh(a[0])
     return Symbol(v.mul(x.tensor, v.delta(a, other)), (a, other))
 

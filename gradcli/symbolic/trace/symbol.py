@@ -95,10 +95,10 @@ class Size(Symbol):
         super().__init__(v.size(dimension))
         self.dimension = dimension
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and other.dimension == self.dimension
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
@@ -117,8 +117,7 @@ def dimension_of(entry: Any) -> str | None:
 
 
 put_signs(Symbol)
-Symbol.__hash__ = object.__hash__
-Size.__eq__ = Size.__dict__["__eq__"]
+Symbol.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 def _constants() -> dict[float, v.Tensor]:

@@ -84,7 +84,7 @@ def _step(
     if step.op == "constant":
         return Symbol(v.factor(v.base("constant", step.value))), None
     if step.op in ("eye", "ones", "zeros"):
-        axes = tuple(None if d is None else v.fresh(d) for d in shape)
+        axes: tuple[Any, ...] = tuple(None if d is None else v.fresh(d) for d in shape)
         if step.op == "eye":
             return Symbol(v.delta(axes[0], axes[1]), axes), None
         return Symbol(v.UNIT if step.op == "ones" else v.ZERO, axes), None
