@@ -32,7 +32,7 @@ from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
 from gradcli.language.values.flags import read_value
-from gradcli.language.values.reader import ValueFormFault
+from gradcli.language.values.reader import MAX_BYTES, ValueFormFault
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
 _FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
@@ -142,10 +142,11 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
 def load(
     source: Source, mode: str, variables: Variables, given: Sequence[str] | None,
     file: str | None, dtype: str | None, rng: int | None, device: str, wrt: str | None = None,
-    differentiate: bool = True,
+    differentiate: bool = True, memory: int | None = None,
 ) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
     """The program, its variables as leaves, and the names to differentiate by.
 
+    ``memory`` bounds the bytes of all values together, None where nothing does.
     Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value,
     E09xx for values that cannot be read.
     """
@@ -157,12 +158,15 @@ def load(
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
     values = {name: value for name, value in values.items() if program.takes(name)}
     for name, text in texts.items():
-        values[name] = read_flag(name, text, chosen)
+        taken = sum(np.asarray(value).nbytes for value in values.values())
+        room = None if memory is None else max(0, memory - taken)
+        values[name] = read_flag(name, text, chosen, most=room)
         program.origins[name] = f"--{name}"
     program.checked.require(values)
     leaves = {}
     for name, value in values.items():
-        leaf = factories.tensor(value)
+        # Nobody else has an array that was read here: it need not be copied.
+        leaf = (factories.as_tensor if np.ndim(value) else factories.tensor)(value)
         if differentiate and leaf.dtype.differentiable:
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
@@ -215,17 +219,20 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     return chosen
 
 
-def read_flag(name: str, text: str, dtype: dtypes.DType, *, files: bool = True) -> Any:
+def read_flag(
+    name: str, text: str, dtype: dtypes.DType, *, files: bool = True, most: int | None = None
+) -> Any:
     """The value that a flag's text describes, with carets under what is wrong in it.
 
     ``files``: whether ``@file`` may be read. A flag comes from the user, a text inside a data file
-    from anybody.
+    from anybody. ``most``: the bytes that the value may take.
     """
     stdin = standard_input().buffer if files and "@-" in text else None
     try:
         value = read_value(
-            text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files
-        )
+            text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files,
+            max_bytes=MAX_BYTES if most is None else most,
+        )  # fmt: skip
     except ValueFormFault as problem:
         fault = FlagFault(problem.code, f"--{name}: {problem.message}", help=problem.help)
         fault.source = Source(text, "")  # type: ignore[attr-defined]

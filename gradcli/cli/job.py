@@ -43,6 +43,7 @@ class Job:
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
+            memory=self.bounds.memory,
         )  # fmt: skip
         self.drawn = random.snapshot()
         if asked.get("wrt") is not None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import fit
 from gradcli.engine.dtypes import DType
+from gradcli.engine.record.cotangents import fit
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
 from gradcli.ops.operator import OPERATORS, is_number
@@ -73,7 +73,7 @@ def _cotangent(ins: Instruction, i: int, g: Any) -> Any:
         return None
     complex_out = ins.out.dtype.is_complex
     # A vjp without conjugates is right for holomorphic operators when both ends are turned.
-    turned = complex_out and (op.scaled[place] or op.kind == "general")
+    turned = complex_out and (op.scaled[place] or op.kind in ("reduction", "general"))
     words = []
     for name in op.reads[place]:
         if name in ("g", "t"):

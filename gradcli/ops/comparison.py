@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.kinds import constant, step
 from gradcli.ops.torch_messages import nothing_largest
@@ -124,8 +125,12 @@ def _arg_extreme(find: Any, name: str) -> Any:
 
 
 _REDUCE = {"dim": None, "keepdim": False}
-all = constant("all", _all, params=_REDUCE, dtypes="keep", doc="Whether every entry is true.")
-any = constant("any", _any, params=_REDUCE, dtypes="keep", doc="Whether some entry is true.")
+all = constant(
+    "all", _all, params=_REDUCE, dtypes="keep", doc="Whether every entry is true.", batching=reduced
+)
+any = constant(
+    "any", _any, params=_REDUCE, dtypes="keep", doc="Whether some entry is true.", batching=reduced
+)
 count_nonzero = constant(
     "count_nonzero",
     _count_nonzero,
@@ -134,6 +139,7 @@ count_nonzero = constant(
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
+    batching=reduced,
 )
 argmax = constant(
     "argmax",

@@ -42,6 +42,7 @@ class Operator:
     What mathematics, the language and other libraries know of it, each where there is something to
     be said (the rest is derived, or there is none):
 
+        batching    how it works on a batch, where that does not follow: see ``batching``
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -71,6 +72,7 @@ class Operator:
     __slots__ = (
         "aliases",
         "arity",
+        "batching",
         "breaks",
         "compute",
         "core",
@@ -125,6 +127,7 @@ class Operator:
         formula: Callable[..., Any] | None = None,
         variadic: bool = False,
         entrywise: bool | None = None,
+        batching: Callable[..., Any] | None = None,
         dtypes: str = "float",
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
@@ -164,6 +167,7 @@ class Operator:
             steps = kind == "constant" and "dim" not in self.params
             entrywise = kind == "elementwise" or steps
         self.entrywise = entrywise
+        self.batching = batching
         self.jvp = jvp
         self.slope = slope
         if formula is None:

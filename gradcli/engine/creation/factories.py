@@ -385,6 +385,13 @@ def typed(dtype: DType, name: str) -> Any:
     return create
 
 
+def _constructor(cls: type[Tensor], *data: Any) -> Tensor:
+    """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
+    return typed(dtypes.get_default_dtype(), "Tensor")(*data)
+
+
+Tensor.__new__ = staticmethod(_constructor)  # type: ignore[method-assign, assignment]
+
 TYPED = {
     name: typed(dtype, name)
     for name, dtype in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from gradcli.language.values.reader import (
 )
 from gradcli.ops.errors import LimitFault
 
+_PIECE = 1 << 16
+"""Values of a range that are computed at once."""
 _MARK = re.compile(r"[,;:()\[\]{}]")
 _TOKEN = re.compile(r"[\[\],]|[^\[\],]+")
 _DECIMAL = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?\Z", re.ASCII)
@@ -298,8 +301,8 @@ def _steps(
         count = -((a - b) // c)
         check_bytes(count, 8, max_bytes)
         if max(abs(a), abs(b), abs(c)) + abs(c) < 2**53:
-            return (a + c * np.arange(count)) / float(scale)
-        return first + step * np.arange(count)
+            return _by_index(count, lambda i: (a + c * i) / float(scale))
+        return _by_index(count, lambda i: first + step * i)
     ratio = (last - first) / step
     if not ratio < 2**62:
         raise LimitFault("E0602", "refusing to allocate a range without end", help="a larger step")
@@ -308,7 +311,16 @@ def _steps(
     close = abs(ratio - near) <= 4e-15 * max(1.0, ratio)
     count = near if close else int(np.ceil(ratio))
     check_bytes(count, 8, max_bytes)
-    return first + step * np.arange(count)
+    return _by_index(count, lambda i: first + step * i)
+
+
+def _by_index(count: int, formula: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """``formula`` of 0 to ``count`` - 1, a piece at a time: no other array of that size is made."""
+    found = np.empty(count)
+    for start in range(0, count, _PIECE):
+        end = min(start + _PIECE, count)
+        found[start:end] = formula(np.arange(start, end))
+    return found
 
 
 def _as_integers(texts: list[str]) -> list[int] | None:

@@ -145,14 +145,18 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     check_bytes(count, max(itemsize, 8), max_bytes)
     if 8 + width + length + count * itemsize > available:
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
-    data = stream.read(count * itemsize)
-    if len(data) != count * itemsize:
+    data = bytearray(count * itemsize)
+    if stream.readinto(data) != len(data):
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
     order = "F" if order[1] == "True" else "C"
     if kind == "b":  # a byte other than 0 and 1 would be a bool that is neither
         return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=order)
     dtype = np.dtype((descr[1] if descr[1] in "<>" else "") + kind + str(itemsize))
-    return np.frombuffer(data, dtype).reshape(shape, order=order).astype(dtype.newbyteorder("="))
+    return (
+        np.frombuffer(data, dtype)
+        .reshape(shape, order=order)
+        .astype(dtype.newbyteorder("="), copy=False)
+    )
 
 
 _NPY_TYPES = {("b", 1), ("f", 2), ("f", 4), ("f", 8), ("c", 8), ("c", 16)} | {
@@ -307,7 +311,7 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
         check_bytes(len(values), 8, max_bytes)
     if not rows:
         raise _Trouble(f"{shown} holds no numbers")
-    result = np.array(values)
+    result = np.frombuffer(values)
     if column is not None or width == 1:
         return result.reshape(()) if rows == 1 and header is None and part is None else result
     return result if rows == 1 and header is None else result.reshape(rows, width)
