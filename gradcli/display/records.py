@@ -8,6 +8,7 @@ for a formula gets an apostrophe in front.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from typing import Any
 
@@ -77,7 +78,7 @@ def dump_json(obj: object, *, indent: int | None = None) -> str:
     >>> dump_json({"ok": True, "value": float("inf"), "x": np.arange(3)})
     '{"ok": true, "value": "Infinity", "x": [0, 1, 2]}'
     """
-    import json
+    import json  # late: most runs print no record
 
     try:
         text = json.dumps(obj, allow_nan=False, default=_jsonable, indent=indent)
@@ -120,7 +121,7 @@ def _plain(obj: object) -> object:
 
 def _pair_surrogates(text: str) -> str:
     """Replace escapes of half a character (as undecodable bytes in a name give) by U+FFFD."""
-    import re
+    import re  # late: nothing else needs it at the start
 
     def fix(match: re.Match[str]) -> str:
         return match[0] if match[1] or match[2] else "\\ufffd"
@@ -196,8 +197,6 @@ def npy_bytes(data: object) -> bytes:
     >>> npy_bytes(np.arange(3.0))[:6]
     b'\\x93NUMPY'
     """
-    import io
-
     array = np.asarray(data)
     if array.dtype.kind not in "biufc":
         raise TypeFault("E0303", f"a value of dtype {array.dtype} cannot be written as NPY")
