@@ -91,7 +91,7 @@ def _backward(
     run((edge,), (g,), bool(retain_graph), False, None)
 
 
-_backward.__name__ = _backward.__qualname__ = "backward"
+_backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _backward  # type: ignore[attr-defined]
 
 
