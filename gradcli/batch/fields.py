@@ -14,7 +14,8 @@ from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
 from gradcli.language.runtime.run import Limits, prepare
-from gradcli.language.values.flags import MAX_NESTING, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import MAX_NESTING
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 CONSTANT_STEPS = 10_000

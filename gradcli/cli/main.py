@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
     from gradcli.ops.errors import Fault
 
-# Imports make many objects and no garbage: the collector rests until a command's work begins.
-gc.disable()
-# OpenBLAS's threads start with NumPy and wait for work at full speed before they sleep: by default
-# 2**26 cycles, longer than a small command runs, which doubles its CPU time. After 2**16 the
-# products of large matrices were as fast.
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
-
 COMMANDS = {
     "eval": "the value of an expression",
     "grad": "the value and its gradient by every variable",
@@ -54,6 +47,12 @@ _MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and exit: 0 good, 1 mathematics, 2 words, 3 a limit, 130 Ctrl-C."""
+    # Imports make many objects and no garbage: the collector rests until a command's work begins.
+    gc.disable()
+    # OpenBLAS's threads start with NumPy and wait for work at full speed before they sleep: by
+    # default 2**26 cycles, longer than a small command runs, which doubles its CPU time. After
+    # 2**16 the products of large matrices were as fast.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     try:
         import signal  # with enum, half of what is imported until here: inside the try
 

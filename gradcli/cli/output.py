@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradcli.cli import streams, watchdog
 from gradcli.cli.arguments import no_choice
 from gradcli.display.values import show_rows, show_value
@@ -97,8 +99,6 @@ def _shown(array: Any, precision: int | str | None) -> str:
 
 
 def _entries(name: str, array: Any) -> list[list[Any]]:
-    import numpy as np
-
     return [
         [name, " ".join(map(str, place)), array[place].item() if array.ndim else array.item()]
         for place in np.ndindex(array.shape)

@@ -22,8 +22,8 @@ import numpy as np
 
 from gradcli.display.records import tensor_record
 from gradcli.display.values import show_value
+from gradcli.engine.backward.node_values import constant, raw, values_of
 from gradcli.engine.graph.node import AccumulateGrad, Handle, Node, more
-from gradcli.engine.graph.node_values import constant, raw, values_of
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
 from gradcli.ops.operator import is_number

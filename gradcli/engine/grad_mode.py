@@ -7,6 +7,8 @@ variable. A State never changes: to change a mode is to set another one.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -196,12 +198,37 @@ class _Switch:
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable) -> Callable:
-        import functools
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self._twin():
                 return function(*args, **kwargs)
+
+        return wrapped
+
+    def _generator(self, function: Callable) -> Callable:
+        """A generator that runs under the switch and hands over control outside it."""
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            resume, sent = generator.send, None
+            while True:
+                try:
+                    with self._twin():
+                        value = resume(sent)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    resume, sent = generator.send, (yield value)
+                except GeneratorExit:
+                    with self._twin():
+                        generator.close()
+                    raise
+                except BaseException as fault:
+                    resume, sent = generator.throw, fault
 
         return wrapped
 

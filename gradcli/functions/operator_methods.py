@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.graph.node_values import raw
+from gradcli.engine.backward.node_values import raw
 from gradcli.engine.record.apply import apply
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.fast_path import FUNCTIONS, method

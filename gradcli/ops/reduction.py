@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
@@ -131,6 +132,7 @@ prod_others = general(
     jvp=_others_jvp,
     doc="Along the last dimension, the product of all the other entries.",
     dtypes="keep",
+    batching=vectors,
 )
 
 
@@ -153,6 +155,7 @@ prod = reduction(
     edges="exact where entries are 0",
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
+    batching=along,
 )
 
 

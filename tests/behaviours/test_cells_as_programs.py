@@ -16,7 +16,7 @@ import pytest
 import gradcli
 from gradcli.language.diagnostics.foreign_names import FUNCTIONS
 from gradcli.language.diagnostics.render import SyntaxFault
-from gradcli.language.names.table import WITHHELD
+from gradcli.language.names.attributes import WITHHELD
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
 from tests.support.oracles import load

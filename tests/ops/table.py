@@ -284,7 +284,7 @@ PIECEWISE = (
     )),
     unary("leaky_relu", "F.leaky_relu(x, negative_slope)", saves=("x",), avoid=(0.0,),
         params=({}, {"negative_slope": 0.2}), kinks=(Kink(([0.0],), [0.0], ([0.01],)),)),
-    unary("elu", "F.elu(x, alpha)", saves=("x", "out"), avoid=(0.0,), params=({}, {"alpha": 2.0}),
+    unary("elu", "F.elu(x, alpha)", saves=("x",), avoid=(0.0,), params=({}, {"alpha": 2.0}),
         kinks=(Kink(([0.0, 1000.0],), [0.0, 1000.0], ([2.0, 1.0],), {"alpha": 2.0}),)),
     unary("hardtanh", "F.hardtanh(x)", saves=("x",), avoid=(-1.0, 1.0), kinks=(
         Kink(([-1.0, 1.0],), [-1.0, 1.0], ([0.0, 0.0],)),

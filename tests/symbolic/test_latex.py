@@ -6,10 +6,11 @@ import pytest
 
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import Fault
+from gradcli.ops.infix import is_comparison
 from gradcli.symbolic import diff
-from gradcli.symbolic.printers.latex.notation import compares, head
+from gradcli.symbolic.printers.latex.notation import head
 from gradcli.symbolic.printers.latex.writer import _Writer, latex
-from gradcli.symbolic.shapes.inference import parse_declaration
+from gradcli.symbolic.shapes.declarations import parse_declaration
 
 DECLARED = {
     name: parse_declaration(kind)
@@ -77,7 +78,7 @@ def test_every_operator_has_a_notation_with_all_its_parameters_or_is_refused():
     """A parameter that changes the value changes what is written."""
     unknown = set()
     for name, op in OPERATORS.items():
-        if hasattr(_Writer, f"do_{name}") or compares(name) or name == "contract":
+        if hasattr(_Writer, f"do_{name}") or is_comparison(name) or name == "contract":
             continue
         default = head(name, {}, 3)
         if default is None:

@@ -11,9 +11,16 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.diff_output import say, write_json, write_text
+from gradcli.display.records import dump_json
 from gradcli.engine import dtypes
+from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
+from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, ValueFault
+from gradcli.symbolic import Declaration, directional_derivative
+from gradcli.symbolic import diff as closed_form
+from gradcli.symbolic.closed_form import label
+from gradcli.symbolic.shapes.declarations import TRAITS
 
 _KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
@@ -149,8 +156,6 @@ class _Job:
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
-        from gradcli.symbolic import Declaration
-
         for name, text in texts.items():
             if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
                 self.declared[name] = text
@@ -178,16 +183,12 @@ class _Job:
     ) -> Any:
         """The derivative that is asked for."""
         if along or structured:
-            from gradcli.symbolic import directional_derivative
-
             if structured:
                 return directional_derivative.structured(self.program, wrt, self.declared, order)
             self.along = self.named(along)
             return directional_derivative.directional(
                 self.program, self.along, self.declared, order
             )
-        from gradcli.symbolic import diff as closed_form
-
         program, rest = self.program, of
         if of is not None:
             from gradcli.symbolic.program.tape import ending_with
@@ -228,8 +229,6 @@ class _Job:
 
     def label(self, name: str, order: int) -> str:
         """What stands in front of a formula."""
-        from gradcli.symbolic.closed_form import label
-
         if not self.along:
             return label(name, order)
         often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
@@ -271,8 +270,6 @@ class _Job:
         series = taylor(self.program, name, order, around, declared)
         watchdog.stop()
         if as_json:
-            from gradcli.display.records import dump_json
-
             record = {
                 "schema": 1, "ok": True, "command": "diff", "taylor": series.record(),
                 "warnings": [],
@@ -306,9 +303,6 @@ def _value(name: str, text: str) -> Any:
 def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
     """The fault for a text that is neither a value nor a declaration; None where it looks like
     neither."""
-    from gradcli.language.diagnostics.render import closest
-    from gradcli.symbolic.shapes.inference import TRAITS
-
     kind, traits, sizes = "", [], ""
     for word in text.split():
         head, _, after = word.partition(":")
@@ -359,8 +353,6 @@ def _interval(span: str | None) -> tuple[float, float] | None:
 
 def _branches(program: Program) -> bool:
     """Whether a text is more than one formula: then it has a path to follow."""
-    from gradcli.language.syntax import nodes as n
-
     control = (
         n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
         | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript

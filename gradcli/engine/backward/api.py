@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import deliver
+from gradcli.engine.backward.hooks import deliver, exchange_grad
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad, Node
@@ -189,9 +189,8 @@ def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
         deliver(edge, g if recorded else g.array, recorded)
     elif isinstance(target, Tensor):
         meta = target._meta()
-        have = meta.grad if meta.kept is None else None
         if meta.kept is None:
-            meta.grad = g if have is None else have + g
+            exchange_grad(meta, lambda have: g if have is None else have + g)
 
 
 _ONE = (Tensor, GradientEdge)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import cast, fit
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
+from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import Fault
@@ -151,7 +151,11 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     saved = node.saved
     if saved.__class__ is Freed:
         _refuse_again(node)
-    pulled = _unrecorded(node, g) if node.foreign else _pulled(node, g)
+    try:
+        pulled = _unrecorded(node, g) if node.foreign else _pulled(node, g)
+    except (TypeError, AttributeError):
+        _refuse_freed_meanwhile(node)
+        raise
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
@@ -281,6 +285,9 @@ def _pull_watched(
         if inspect is not None:
             inspect.explain(node, fault)
         raise
+    except (TypeError, AttributeError):
+        _refuse_freed_meanwhile(node)
+        raise
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     if inspect is not None:
@@ -290,6 +297,12 @@ def _pull_watched(
     if gone is not None and node.saved:
         node.saved = gone
     return pulled
+
+
+def _refuse_freed_meanwhile(node: Node) -> None:
+    """Raise E0401 where another thread's pass freed the values while this one was to read them."""
+    if node.saved.__class__ is Freed and node.op.__class__ is not Part:
+        raise freed(node) from None
 
 
 def _refuse_again(node: Node) -> None:

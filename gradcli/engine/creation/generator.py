@@ -8,10 +8,15 @@ ones by the method of Box and Muller (1958), in PyTorch's order.
 from __future__ import annotations
 
 import math
+import os
+from _thread import RLock
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import CPU, uint8
+from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -61,22 +66,26 @@ _COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _QUARTER = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # pi/4 in three parts
 
 
-def box_muller(uniform: Any) -> Any:
-    """As many normal numbers as there are uniform ones in [0, 1), a multiple of ``BLOCK``.
+def box_muller(uniform: Any) -> None:
+    """Turn uniform numbers in [0, 1), a multiple of ``BLOCK``, into normal ones in their place.
 
     Example:
         >>> import numpy as np
-        >>> box_muller(np.full(16, 0.5))[:2].round(4).tolist()
+        >>> numbers = np.full(16, 0.5)
+        >>> box_muller(numbers)
+        >>> numbers[:2].round(4).tolist()
         [-1.1774, -1.1774]
     """
-    blocks = uniform.reshape(-1, 2, BLOCK // 2)
-    if uniform.dtype == _f:
-        rows = _PIECE // BLOCK
-        pieces = [blocks[i : i + rows] for i in range(0, len(blocks), rows)]
-        return np.concatenate([_in_single(piece).reshape(-1) for piece in pieces])
+    transform = _in_single if uniform.dtype == _f else _in_double
+    for start in range(0, uniform.size, _PIECE):
+        piece = uniform[start : start + _PIECE]
+        piece[:] = transform(piece.reshape(-1, 2, BLOCK // 2)).reshape(-1)
+
+
+def _in_double(blocks: Any) -> Any:
     radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0]))
     angle = 2.0 * np.pi * blocks[:, 1]
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
 def _in_single(blocks: Any) -> Any:
@@ -119,15 +128,17 @@ def _sine_and_cosine(x: Any) -> tuple[Any, Any]:
     return (np.where(eighth & 4, -sine, sine), np.where((eighth - 2) & 4, cosine, -cosine))
 
 
-drawn: list[Any] = []
-"""How random tensors are made inside each running vmap, outermost first."""
+drawing: ContextVar[Any] = ContextVar("drawing", default=None)
+"""How random tensors are made inside the innermost vmap that this thread runs; None outside."""
 _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
+
+
+_alone = RLock()
+"""Held while a generator draws or is set: threads share the process's, as in PyTorch."""
 
 
 def system_seed() -> int:
     """A seed that nobody knows beforehand."""
-    import os
-
     return int.from_bytes(os.urandom(4), "little")
 
 
@@ -147,9 +158,10 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start afresh: the same seed gives the same numbers."""
-        self.bits._legacy_seeding(seed & 0xFFFFFFFF)
-        self.started = seed
-        self.waiting: float | None = None
+        with _alone:
+            self.bits._legacy_seeding(seed & 0xFFFFFFFF)
+            self.started = seed
+            self.waiting: float | None = None
         return self
 
     def seed(self) -> int:
@@ -163,20 +175,15 @@ class Generator:
     @property
     def device(self) -> Any:
         """Where it draws: the CPU."""
-        from gradcli.engine.dtypes import CPU
-
         return CPU
 
     def get_state(self) -> Any:
         """All that it knows, as a tensor of bytes: the words, the place among them, the half."""
-        from gradcli.engine.dtypes import uint8
-        from gradcli.engine.tensor.tensor import wrap
-
-        state = self.bits.state["state"]
-        waiting = math.nan if self.waiting is None else self.waiting
+        with _alone:
+            state, started, waiting = self.bits.state["state"], self.started, self.waiting
         parts = (
-            state["key"].astype(np.uint32), np.array([state["pos"], self.started], np.int64),
-            np.array([waiting], np.float64),
+            state["key"].astype(np.uint32), np.array([state["pos"], started], np.int64),
+            np.array([math.nan if waiting is None else waiting], np.float64),
         )  # fmt: skip
         return wrap(np.concatenate([part.view(np.uint8) for part in parts]), uint8)
 
@@ -190,16 +197,28 @@ class Generator:
         if not 0 <= place <= 624:  # NumPy would read beyond the words
             raise RuntimeFault("E0303", "expected a state that get_state() gave")
         key = array[:-24].view(np.uint32)
-        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
-        self.waiting, self.started = (None if math.isnan(waiting) else waiting), started
+        with _alone:
+            self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+            self.waiting, self.started = (None if math.isnan(waiting) else waiting), started
         return self
 
     def words(self, count: int) -> np.ndarray:
         """``count`` words of 32 bits."""
-        return np.asarray(self.bits.random_raw(count), np.uint64)
+        with _alone:
+            return np.asarray(self.bits.random_raw(count), np.uint64)
 
     def uniform(self, count: int, wide: bool, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Numbers in [low, high): float64 where ``wide``, else float32."""
+        if count <= _PIECE:
+            return self._uniform(count, wide, low, high)
+        found = np.empty(count, np.float64 if wide else np.float32)
+        with _alone:
+            for start in range(0, count, _PIECE):
+                piece = found[start : start + _PIECE]
+                piece[:] = self._uniform(piece.size, wide, low, high)
+        return found
+
+    def _uniform(self, count: int, wide: bool, low: float, high: float) -> np.ndarray:
         if wide:
             pairs = self.words(2 * count).reshape(-1, 2)
             joined = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
@@ -213,17 +232,21 @@ class Generator:
     def normal(self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Numbers of that mean and standard deviation: float64 where ``wide``, else float32."""
         if count < BLOCK:
-            found = np.array([self._one() for _ in range(count)], np.float64)
+            with _alone:
+                found = np.array([self._one() for _ in range(count)], np.float64)
         else:
-            flat = self.uniform(count, wide)
-            whole = count - count % BLOCK
-            found = box_muller(flat[:whole])
-            if whole < count:
-                found = np.concatenate((found, flat[whole:]))
-                found[-BLOCK:] = box_muller(self.uniform(BLOCK, wide))
+            with _alone:
+                found = self.uniform(count, wide)
+                last = self.uniform(BLOCK, wide) if count % BLOCK else None
+            box_muller(found[: count - count % BLOCK])
+            if last is not None:
+                box_muller(last)
+                found[-BLOCK:] = last
         if mean or std != 1:
-            found = fused(found, std, mean)
-        return found if wide else found.astype(np.float32)
+            for start in range(0, count, _PIECE):
+                piece = found[start : start + _PIECE]
+                piece[:] = fused(piece, std, mean)
+        return found if wide else found.astype(np.float32, copy=False)
 
     def _one(self) -> float:
         if self.waiting is not None:
@@ -245,11 +268,15 @@ class Generator:
 
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""
-        order = list(range(count))
-        for i, word in enumerate(self.words(max(0, count - 1)).tolist()):
-            j = i + word % (count - i)
-            order[i], order[j] = order[j], order[i]
-        return np.array(order, np.int64)
+        order = np.arange(count)
+        entries = memoryview(order)  # read and written as Python's integers
+        with _alone:
+            for start in range(0, count - 1, _PIECE):
+                words = self.words(min(_PIECE, count - 1 - start)).tolist()
+                for i, word in enumerate(words, start):
+                    j = i + word % (count - i)
+                    entries[i], entries[j] = entries[j], entries[i]
+        return order
 
 
 _generator: Generator | None = None
@@ -259,8 +286,8 @@ _later: int | None = None  # the seed to start from once a number is asked for
 def manual_seed(seed: int) -> Any:
     """Start the random numbers afresh: the same seed gives the same numbers, PyTorch's."""
     global _generator
-    _generator = Generator(seed=seed)
-    return _generator
+    _generator = found = Generator(seed=seed)
+    return found
 
 
 def seed_when_asked(seed: int | None) -> None:
@@ -269,34 +296,41 @@ def seed_when_asked(seed: int | None) -> None:
     Costs nothing where none is, unlike ``manual_seed``.
     """
     global _generator, _later
-    _generator, _later = None, seed
+    with _alone:
+        _generator, _later = None, seed
 
 
 def snapshot() -> Any:
     """What ``restore`` needs so that the numbers drawn from now on come again."""
     global _later
-    if _generator is None:
-        if _later is None:
-            _later = system_seed()
-        return _later
-    return _generator.started, _generator.bits.state, _generator.waiting
+    with _alone:
+        if _generator is None:
+            if _later is None:
+                _later = system_seed()
+            return _later
+        return _generator.started, _generator.bits.state, _generator.waiting
 
 
 def restore(state: Any) -> None:
     """Go back to a ``snapshot``; one taken before any number was drawn is a seed."""
-    global _generator, _later
+    global _generator
     if isinstance(state, int):
-        _generator, _later = None, state
+        seed_when_asked(state)
     else:
         seed, bits, waiting = state
-        _generator = Generator(seed=seed)
-        _generator.bits.state = bits
-        _generator.waiting = waiting
+        found = Generator(seed=seed)
+        found.bits.state = bits
+        found.waiting = waiting
+        _generator = found
 
 
 def generator() -> Generator:
     """The process's generator; seeded by the system where nobody seeded it."""
     global _generator
-    if _generator is None:
-        _generator = Generator(seed=system_seed() if _later is None else _later)
-    return _generator
+    found = _generator
+    if found is None:
+        with _alone:
+            found = _generator
+            if found is None:
+                found = _generator = Generator(seed=system_seed() if _later is None else _later)
+    return found

@@ -15,6 +15,7 @@ How such a function is run and recorded is in ``function_node``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,6 +56,13 @@ class Function:
 
     setup_context: Any = None
     jvp: Any = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``vjp`` is PyTorch's other name of ``backward``."""
+        super().__init_subclass__(**options)
+        if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
+            cls.backward = cls.__dict__["vjp"]  # type: ignore[method-assign]
+
     vmap: Any = None
     generate_vmap_rule = False
 
@@ -135,7 +143,6 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     Below ``@staticmethod``, as in PyTorch. The error (E0413) comes when a gradient is asked for,
     not before.
     """
-    import functools
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:

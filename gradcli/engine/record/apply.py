@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import PICKY, refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
@@ -90,8 +91,6 @@ def note_view(out: Tensor, source: Any) -> None:
     state = current()
     own.made = meta.made if state.grad else "inference" if state.inference else "no_grad"
     if not state.grad and base.edge is not None and out.dtype.kind >= 2:
-        from gradcli.engine.graph.view_edges import Severed
-
         out.edge = Severed(out)
     base.meta.add_view(out)
 
@@ -242,6 +241,7 @@ def _save(
             break
     mark(node)
     if current().saving:
+        # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
         node.saved = Packed(node)

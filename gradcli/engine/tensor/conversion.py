@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
+from gradcli.engine.grad_mode import mode
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -89,16 +90,6 @@ class Conversions:
         """The complex conjugate; a real tensor unchanged."""
         return OPERATORS["conj"](self) if self.dtype.is_complex else self
 
-    def cpu(self) -> Any:
-        """The tensor in the computer's own memory."""
-        return self if self.device == "cpu" else _on_host(self)
-
-
-def _on_host(tensor: Any) -> Any:
-    from gradcli.engine.tensor.tensor import wrap
-
-    return wrap(tensor.array.get(), tensor.dtype)
-
 
 def _no_device(name: str) -> Any:
     raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
@@ -129,9 +120,10 @@ class Leaving:
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
 
-        ``force`` gives the array of such a tensor too.
+        ``force`` gives the array of such a tensor too, as does the absence of recording: under
+        ``no_grad`` and in the forward of a custom function.
         """
-        if self.edge is not None and not force:
+        if self.edge is not None and not force and mode.grad:
             raise RuntimeFault(
                 "E0404",
                 "Can't call numpy() on Tensor that requires grad. "
@@ -214,7 +206,7 @@ class Leaving:
         return repr(self)
 
     def __repr__(self) -> str:
-        from gradcli.engine.printing import format_tensor
+        from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
         node = None if self.is_leaf else self.edge.origin
         return format_tensor(

@@ -175,7 +175,10 @@ class Checked:
             from gradcli.language.diagnostics.unknown_names import MOST, unknown
 
             known = [*self.bound, *given]
-            faults = [unknown(self, node, given, known) for node in missing[:MOST]]
+            faults = [
+                unknown(self.source, node, node.id in self.called, given, known)
+                for node in missing[:MOST]
+            ]
             faults[0].further = faults[1:]
             raise faults[0]
 

@@ -24,10 +24,9 @@ def check_target(w: Tokens, target: n.Expr) -> None:
     waiting = [target]
     while waiting:
         one = waiting.pop()
-        kind = type(one)
-        if kind is n.Tuple or kind is n.List:
+        if isinstance(one, n.Tuple | n.List):
             waiting.extend(reversed(one.items))
-        elif kind is not n.Name and kind is not n.Subscript and kind is not n.Attribute:
+        elif not isinstance(one, n.Name | n.Subscript | n.Attribute):
             raise _failure("bad_target", w, one, target=one)
 
 
@@ -43,7 +42,8 @@ def empty_tuple(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Tupl
 
 def group(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
     """``(value)``: the value itself."""
-    return symbols[0]
+    value: n.Expr = symbols[0]
+    return value
 
 
 def tuple_in_brackets(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
@@ -125,7 +125,8 @@ def attribute(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Attribut
 
 def call(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Call:
     """``f(args, name=value)``."""
-    args, keywords = symbols[1] if len(symbols) > 1 else (), ()
+    args: list[Any] = symbols[1] if len(symbols) > 1 else []
+    keywords: tuple[n.Keyword, ...] = ()
     if args and type(args[-1]) is n.Keyword:
         keywords = tuple([one for one in args if type(one) is n.Keyword])
         args = args[: -len(keywords)]
@@ -172,7 +173,8 @@ def slice_item(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Slice:
             place += 1
         else:
             parts[place] = symbol
-    return n.Slice(*parts, start, end)
+    lower, upper, step = parts
+    return n.Slice(lower, upper, step, start, end)
 
 
 def name(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Name:
@@ -363,7 +365,8 @@ MODULES = ("torch", "numpy", "math", "gradcli")
 def imports(_w: Tokens, start: int, end: int, symbols: list[Any]) -> list[n.Import]:
     """``import torch, numpy as np``: a statement for each."""
     if len(symbols) == 1:
-        return [n.Import(*symbols[0][:2], start, end)]
+        (path, alias, _, _) = symbols[0]
+        return [n.Import(path, alias, start, end)]
     return [n.Import(*one) for one in symbols]
 
 
@@ -417,7 +420,8 @@ def elif_clause(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> list[A
 
 def else_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
     """``else: body``."""
-    return symbols[0]
+    body: tuple[n.Statement, ...] = symbols[0]
+    return body
 
 
 def while_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.While:
@@ -507,8 +511,8 @@ def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Functio
                     first=methods[item.name].start,
                 )
             methods[item.name] = item
-        elif _sets_rule(item):
-            rule = item.value.value
+        elif (chosen := _rule_of(item)) is not None:
+            rule = chosen
         elif number or type(item) is not n.ExprStmt or type(item.value) is not n.String:
             raise _failure("class_member", w, item, member=item)
         end = item.end
@@ -523,17 +527,20 @@ METHODS = ("forward", "backward", "setup_context", "jvp", "vmap")
 """What a custom Function may hold."""
 
 
-def _sets_rule(item: n.Statement) -> bool:
-    """Whether a statement is ``generate_vmap_rule = True`` or ``= False``."""
-    if type(item) is not n.Assign or len(item.targets) != 1:
-        return False
+def _rule_of(item: n.Statement) -> bool | None:
+    """True or False where a statement is ``generate_vmap_rule = True`` or ``= False``."""
+    if not isinstance(item, n.Assign) or len(item.targets) != 1:
+        return None
     (target,) = item.targets
-    named = type(target) is n.Name and target.id == "generate_vmap_rule"
-    return named and type(item.value) is n.Literal and type(item.value.value) is bool
+    if not isinstance(target, n.Name) or target.id != "generate_vmap_rule":
+        return None
+    value = item.value.value if isinstance(item.value, n.Literal) else None
+    return value if isinstance(value, bool) else None
 
 
 def static_method(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def:
     """``@staticmethod`` before a method."""
+    method: n.Def
     *decorators, method = symbols
     for path, begin, stop in decorators:
         if path != "staticmethod":
@@ -543,4 +550,5 @@ def static_method(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.De
 
 def decorator(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, int, int]:
     """``@name``, and its place."""
-    return symbols[0]
+    path: tuple[str, int, int] = symbols[0]
+    return path

@@ -41,7 +41,7 @@ def lark_parser(grammar: str, lexer: Any = None) -> Any:
     from lark import Lark
     from lark.lexer import Lexer
 
-    class NoLexer(Lexer):
+    class NoLexer(Lexer):  # type: ignore[misc]
         """Stands where Lark wants a lexer; gradcli has its own."""
 
         def __init__(self, _conf: Any) -> None:
@@ -135,7 +135,9 @@ def _rule_key(rule: Any) -> tuple[str, str, str]:
     return str(rule.origin.name), str(rule.alias or ""), shape
 
 
-def _rule_row(rule: Any, nonterminal: dict[str, int]) -> tuple[int, int, str | None, tuple]:
+def _rule_row(
+    rule: Any, nonterminal: dict[str, int]
+) -> tuple[int, int, str | None, tuple[tuple[int, bool], ...]]:
     """One rule for the driver.
 
     The action is the name of a function of ``actions``, ``"*"`` for the helper rules that Lark

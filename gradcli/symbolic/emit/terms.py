@@ -16,7 +16,7 @@ from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.like_terms import Piece
 from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied
 
 
 def powers_merged(
@@ -55,8 +55,11 @@ def multiple(t: v.Tensor, u: v.Tensor) -> Fraction:
 
 
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
-_KEEPING = dict.fromkeys(("sum", "mean", "amax", "amin", "prod", "logsumexp"), 2) | {"norm": 3}
-"""Functions that can keep a dimension, by the number of their arguments with one."""
+_KEEPING = {
+    op.name: op.arity + list(op.params).index("keepdim") for op in OPERATORS.values()
+    if list(op.params)[-2:] == ["dim", "keepdim"]
+}  # fmt: skip
+"""Functions that can keep a dimension, by the number of arguments before the one that says so."""
 
 
 def column(writer: Any, u: Text) -> Text:

@@ -22,6 +22,7 @@ from gradcli.symbolic.expr.algebra import (
     lifted,
     opened,
 )
+from gradcli.symbolic.expr.identities import EVEN, ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.angles import double_angles, roots_named, squares_exchanged
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
@@ -29,6 +30,7 @@ from gradcli.symbolic.simplify.cross_products import crossed, turns
 from gradcli.symbolic.simplify.exponentials import exponents_joined, exponents_met
 from gradcli.symbolic.simplify.guards import known_sides, unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined
+from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.simplify.regroup import (
     inverses_met,
@@ -46,21 +48,19 @@ from gradcli.symbolic.simplify.relations import (
     powers_joined,
     powers_named,
 )
+from gradcli.symbolic.simplify.rule import Rule
 
-_EXCHANGES = (
-    ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
-)  # fmt: skip
-_SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
-_ANGLES = _SQUARES | {"tan", "tanh"}
-_GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
-_RAMPS = frozenset(("maximum", "minimum", "relu"))
+_SQUARES = frozenset(SQUARES)
+_ANGLES = _SQUARES | set(QUOTIENTS)
+_GONE = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
+"""Functions whose squares are exchanged in a normal form: none, the odd ones, the even ones."""
+_RAMPS = frozenset(PIECES) - {"where", "abs"}
 _NAMED = _SQUARES | {"exp", "sigmoid"}
-_TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
-_SPELLINGS = (
-    ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
-    ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
-    ({"pow"}, powers_joined), ({"exp", "log"}, logs_of_shares), ({"log"}, logs_joined),
+_RULES: tuple[Rule, ...] = (
+    hyperbolic, balanced, exponents_joined, powers_named, logarithms_named, ramps, powers_joined,
+    logs_of_shares, logs_joined,
 )  # fmt: skip
+"""Rules that are tried on every arrangement, each where its operators occur."""
 MOST_FORMS = 80
 MOST_WORK = 8000
 """Factors, over all forms that are tried: the search ends there, the same way every time."""
@@ -128,7 +128,7 @@ class _Search:
             t = _tried(roots_named, t) or t
         if self.calls >= {"exp", "log"} and not self.single:
             t = _tried(exponents_met, t) or t
-        if self.calls & _TIDIED:
+        if self.calls & (tidied.operators | {"where"}):
             yield t
             if "where" in self.calls:
                 t = _tried(unguarded, t) or t
@@ -149,9 +149,9 @@ class _Search:
                 yield from self._spelled(shape)
         flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
         for start in (t, flat) if self.calls & _SQUARES else ():
-            for gone, stays, sign in _EXCHANGES if start is not None else ():
+            for gone in SQUARES if start is not None else ():
                 if gone in self.calls:
-                    other = _tried(partial(_exchanged, gone, stays, sign), start)
+                    other = _tried(partial(squares_exchanged, gone=gone), start)
                     for shape in self._arranged(other) if other is not None else ():
                         yield from self._spelled(shape)
         if not self.single:
@@ -180,7 +180,7 @@ class _Search:
     def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
         starts = [t]
-        if self.calls & {"tan", "tanh"}:
+        if self.calls & set(QUOTIENTS):
             starts.append(_tried(as_quotients, t) or t)
         for start in starts:
             squares = self.calls & _SQUARES or start is not t
@@ -240,10 +240,10 @@ class _Search:
         if self.scalars > 1:
             for start in starts:
                 yield _tried(products_joined, start)
-        for needs, change in _SPELLINGS:
-            if needs <= self.calls:
+        for rule in _RULES:
+            if rule.operators <= self.calls:
                 for start in starts:
-                    other = _tried(change, start)
+                    other = _tried(rule, start)
                     if other is not None and other != start:
                         yield other
                         yield _tried(named, other)
@@ -310,10 +310,6 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
                 whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
             found.append(v.add(*whole))
     return found
-
-
-def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None:
-    return squares_exchanged(t, gone, stays, sign)
 
 
 def _cases(whole: bool, plainly: bool, t: v.Tensor) -> v.Tensor:

@@ -10,12 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.elementwise import powered
 from gradcli.symbolic.expr.kronecker import Kronecker, kronecker
-from gradcli.symbolic.trace.elementwise import powered
+from gradcli.symbolic.trace.operations import matmul
 from gradcli.symbolic.trace.symbol import Symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form, no_value
-
-MATRIX = ("inv", "det", "logdet", "logabsdet", "detsign", "adjugate")
 
 
 def _own(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
@@ -195,8 +194,6 @@ def cholesky(x: Symbol) -> Symbol:
 @operation("solve")
 def solve(x: Symbol, y: Symbol) -> Symbol:
     """inv(x) @ y."""
-    from gradcli.symbolic.trace.operations import matmul
-
     return matmul(inv(x), y)
 
 
@@ -220,6 +217,3 @@ def contract(x: Symbol, y: Symbol, labels: str = "") -> Symbol:
         tensors.append(v.relabel(s.tensor, moved))
     gone = [label for letter, label in names.items() if letter not in out]
     return Symbol(v.contract(v.mul(*tensors), gone), tuple(names[c] for c in out))
-
-
-__all__ = ["MATRIX", "inverse", "of_matrix"]

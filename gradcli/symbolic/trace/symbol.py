@@ -16,8 +16,9 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.ops.operator import OPERATORS
+from gradcli.ops.infix import put_signs
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.unsupported import no_closed_form
 
 Axes = tuple["v.Label | None", ...]
@@ -45,10 +46,12 @@ class Symbol:
                 raise
             except (TypeError, ValueError, OverflowError):  # a parameter of another kind
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
-        if op.kind in ("elementwise", "constant") and not params:
-            from gradcli.symbolic.trace.elementwise import call
-
-            return call(op.name, symbols)
+        if op.formula is not None:
+            return op.formula(*symbols, **params)
+        plain = all(type(p) in (int, float) for p in params.values())
+        if op.entrywise and op.kind in ("elementwise", "constant") and plain:
+            # Parameters that are numbers are arguments of the call, as they are written.
+            return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")
 
     @property
@@ -113,17 +116,7 @@ def dimension_of(entry: Any) -> str | None:
     return None if entry == 1 else str(entry)
 
 
-_install = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-    "mod": "remainder", "floordiv": "floor_divide", "and": "logical_and", "or": "logical_or",
-}  # fmt: skip
-for _word, _name in _install.items():
-    _op = OPERATORS[_name]
-    setattr(Symbol, f"__{_word}__", lambda self, other, op=_op: op(self, other))
-    setattr(Symbol, f"__r{_word}__", lambda self, other, op=_op: op(other, self))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _op = OPERATORS[_name]
-    setattr(Symbol, f"__{_name}__", lambda self, other, op=_op: op(self, other))
+put_signs(Symbol)
 Symbol.__hash__ = object.__hash__
 Size.__eq__ = Size.__dict__["__eq__"]
 
@@ -244,6 +237,12 @@ def _in_order(axes: Axes) -> bool:
     """Whether axes have labels of their own, in the order in which those were made."""
     numbers = [x[1] for x in axes if x is not None]
     return numbers == sorted({*numbers})
+
+
+def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
+    """The operator of that name applied entry by entry."""
+    tensors, axes = aligned(symbols)
+    return Symbol(applied(name, tensors), axes)
 
 
 OPERATION: dict[str, Any] = {}

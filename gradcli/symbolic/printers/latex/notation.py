@@ -16,7 +16,6 @@ from typing import Any
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault
 from gradcli.symbolic.expr import sizes
-from gradcli.symbolic.program.steps import COMPARISON
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM
 
 ROW, SUM, SIGN, ENTRIES, PRODUCT, POWER, ATOM = range(7)
@@ -240,11 +239,6 @@ def head(name: str, given: Mapping[str, Any], rank: int) -> str | None:
                 return None
             marks.append(rf"\mathrm{{{key}}}\,{numeral(value)}")
     return text + (f"_{{{', '.join(marks)}}}" if marks else "")
-
-
-def compares(name: str) -> bool:
-    """Whether an operator compares two values."""
-    return name in OPERATORS and OPERATORS[name].infix in COMPARISON
 
 
 def spreads(name: str) -> bool:

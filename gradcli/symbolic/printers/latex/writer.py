@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.language.runtime.run import Program
+from gradcli.ops.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
+from gradcli.symbolic.printers.formula import FREE, Formula
 from gradcli.symbolic.printers.latex import notation as t
 from gradcli.symbolic.printers.latex.blocks import Joined
 from gradcli.symbolic.printers.latex.broadcasting import Spread
@@ -30,12 +32,11 @@ from gradcli.symbolic.printers.latex.notation import (
     no_notation,
     parameters,
 )
-from gradcli.symbolic.program.formula import FREE, Formula
 from gradcli.symbolic.program.steps import Step
-from gradcli.symbolic.shapes.inference import Declaration
+from gradcli.symbolic.shapes.declarations import Declaration
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
-"""What is not named: the part below it is, where that is worth it."""
+"""What mathematics marks on a letter or leaves out: not it gets a name, but what it is of."""
 _FEW = 3
 """Factors of a product of entries that reads as well as an entry of its name."""
 _CAPITALS = "RSUQHWZK"
@@ -218,7 +219,7 @@ class _Writer(Spread, Joined):
         method: Callable | None = getattr(self, f"do_{s.op}", None)
         if method is not None:
             return method(i, s)
-        if t.compares(s.op):
+        if is_comparison(s.op):
             a, b = (self.beside(k, i).shown(SUM) for k in s.inputs)
             op = OPERATORS[s.op]
             return Piece(f"{a} {op.latex or op.infix} {b}", ROW)
@@ -375,7 +376,7 @@ class _Writer(Spread, Joined):
 
     def _condition(self, k: int, outer: str) -> str:
         op = self.formula.steps[k].op
-        return self.at(k, ROW if t.compares(op) or op in (outer, "logical_not") else SUM)
+        return self.at(k, ROW if is_comparison(op) or op in (outer, "logical_not") else SUM)
 
     def do_logical_not(self, i: int, s: Step) -> Piece:
         return Piece(rf"\lnot {self.at(s.inputs[0], ATOM)}", ROW)

@@ -1,0 +1,200 @@
+"""Calls of elementwise functions: their values at known numbers, their parity, their inverses.
+
+What is folded here holds wherever both sides are defined. Conditions become indicators, 0 or 1:
+``where(c, x, y)`` is x*[c] + y*[not c].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import gcd
+
+from gradcli.ops.infix import is_comparison
+from gradcli.ops.operator import OPERATORS
+from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.identities import EVEN, ODD
+from gradcli.symbolic.unsupported import no_closed_form
+
+
+def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
+    """The call of an elementwise operator on tensors that share their labels."""
+    numbers = [t.number() for t in tensors]
+    if is_comparison(name):
+        if tensors[0] == tensors[1]:
+            return v.number(int("=" in OPERATORS[name].infix and name != "ne"))
+        if None not in numbers:
+            return v.number(int(OPERATORS[name].compute(*numbers)))
+    elif name in ("maximum", "minimum", "fmax", "fmin") and tensors[0] == tensors[1]:
+        return tensors[0]
+    elif name in ("isnan", "isinf"):
+        return v.ZERO
+    elif len(tensors) == 1:
+        (t,) = tensors
+        if numbers[0] is not None:
+            found = _at_number(name, numbers[0])
+            if found is not None:
+                return found
+        if name in ("abs", "sign"):
+            found = _length(name, t)
+            if found is not None:
+                return found
+        if name == "exp":
+            return _exp(t)
+        if name == "log":
+            return _log(t)
+        if name in ODD or name in EVEN:
+            t, sign = _signed(name, t)
+            return v.scale(_made(name, (t,)), sign if name in ODD else 1)
+    return _made(name, tuple(tensors))
+
+
+def _length(name: str, t: v.Tensor) -> v.Tensor | None:
+    """abs or sign with all that has a known sign taken out; None where that is nothing.
+
+    abs(2*x) is 2*abs(x), abs(1/x) 1/abs(x), and of what is positive itself.
+    """
+    if len(t.terms) != 1:
+        positive = bool(t.terms) and all(
+            c > 0 and not v.bound_of(m) and all(v.is_positive(b, e) for b, _, e in m)
+            for m, c in t.terms.items()
+        )
+        return (t if name == "abs" else v.UNIT) if positive else None
+    ((m, c),) = t.terms.items()
+    if v.bound_of(m):
+        return None
+    known = [f for f in m if v.is_positive(f[0], f[2])]
+    rest = [f for f in m if f not in known]
+    turned = len(rest) == 1 and rest[0][2] != 1 and rest[0][2].denominator == 1 and (
+        name == "abs" or rest[0][2] % 2
+    )  # fmt: skip
+    if c == 1 and not known and not turned:
+        return None
+    found = v.product(known, abs(c), ()) if name == "abs" else v.number(1 if c > 0 else -1)
+    if not rest:
+        return found
+    power = rest[0][2] if turned else 1
+    inner = v.factor(*rest[0][:2]) if turned else v.product(rest, Fraction(1), ())
+    made = applied(name, (inner,))
+    return v.mul(found, v.power(made, Fraction(power)) if name == "abs" else made)
+
+
+def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
+    if any(b.kind == "join" for t in tensors for m in t.terms for b, _, _ in m):
+        found = v.through_join(tensors, lambda bodies: applied(name, bodies))
+        if found is not None:
+            return found
+    labels = tuple(sorted({x for t in tensors for x in t.free()}, key=lambda x: (x[1], x[0])))
+    if any(v.is_hidden(x) for x in labels):
+        raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
+    return v.factor(*v.settled("call", name, tensors, labels))
+
+
+def _at_number(name: str, x: Fraction) -> v.Tensor | None:
+    if x in OPERATORS[name].values:
+        return v.number(OPERATORS[name].values[x])
+    if name == "abs":
+        return v.number(abs(x))
+    if name == "sign":
+        return v.number((x > 0) - (x < 0))
+    if name == "logical_not":
+        return v.number(int(x == 0))
+    if name in ("floor", "ceil", "trunc", "round") and x.denominator == 1:
+        return v.number(x)
+    return None
+
+
+def _signed(name: str, t: v.Tensor) -> tuple[v.Tensor, int]:
+    """Of t and -t the one whose call came first; with all signs negative, -t."""
+    labels = tuple(t.free())
+    opposite = v.scale(t, -1)
+    for candidate, sign in ((t, 1), (opposite, -1)):
+        inner = tuple(v.relabel(candidate, {x: (x[0], i) for i, x in enumerate(labels)}).sorted())
+        if v.known("call", name, (v.Tensor(dict(inner)),), tuple(x[0] for x in labels)):
+            return candidate, sign
+    if all(c < 0 for c in t.terms.values()):
+        return opposite, -1
+    return t, 1
+
+
+def _exp(t: v.Tensor) -> v.Tensor:
+    """exp: logarithms in the exponent become powers, whole multiples too."""
+    rest: dict = {}
+    found = v.UNIT
+    for m, c in t.terms.items():
+        if _alone(m, "log"):
+            inner = v.place(m[0][0].args[0], m[0][1])
+            found = v.mul(found, v.power(inner, c))
+        else:
+            rest[m] = c
+    if not rest:
+        return found
+    t = v.Tensor(rest)
+    whole = gcd(*(c.numerator for c in rest.values())) if all(
+        c.denominator == 1 for c in rest.values()
+    ) else 1  # fmt: skip
+    t, sign = _signed("exp", v.scale(t, Fraction(1, whole)))
+    if sign < 0 and not _seen("exp", t):
+        t, sign = v.scale(t, -1), 1  # exp(-x) as it was written first
+    return v.mul(found, v.power(_made("exp", (t,)), Fraction(sign * whole)))
+
+
+def _alone(m: v.Monomial, name: str) -> bool:
+    """Whether a product is one call of an operator, not summed over."""
+    return (
+        len(m) == 1 and m[0][0].kind == "call" and m[0][0].name == name and m[0][2] == 1
+        and not v.bound_of(m)
+    )  # fmt: skip
+
+
+def _seen(name: str, t: v.Tensor) -> bool:
+    labels = tuple(t.free())
+    inner = v.relabel(t, {x: (x[0], i) for i, x in enumerate(labels)})
+    return v.known("call", name, (inner,), tuple(x[0] for x in labels))
+
+
+def _log(t: v.Tensor) -> v.Tensor:
+    """log: of exp, and of a root, is taken apart."""
+    if len(t.terms) == 1:
+        ((m, c),) = t.terms.items()
+        if c == 1 and len(m) == 1 and not v.bound_of(m):
+            b, idx, e = m[0]
+            if b.kind == "call" and b.name == "exp":
+                return v.scale(v.place(b.args[0], idx), e)
+            if b.kind == "constant" and b.name == "e":
+                return v.number(e)
+            if b.kind == "matrix" and b.name == "det" and e == 1:
+                return v.factor(v.base("matrix", "logdet", b.args))
+            if e.denominator > 1 or (e != 1 and v.is_positive(b)):
+                return v.scale(_made("log", (v.factor(b, idx),)), e)
+    return _made("log", (t,))
+
+
+def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
+    """a**b for tensors that share their labels."""
+    if a.number() == 1:
+        return v.UNIT
+    if len(a.terms) == 1:
+        ((m, c),) = a.terms.items()
+        if c == 1 and len(m) == 1 and m[0][2] == 1:
+            if m[0][0].kind == "constant" and m[0][0].name == "e":
+                return _exp(b)
+            if _alone(m, "exp"):
+                return _exp(v.mul(v.place(m[0][0].args[0], m[0][1]), b))
+    whole = b.terms.get((), Fraction(0)) if len(b.terms) > 1 else Fraction(0)
+    rest = v.add(b, v.number(-whole))
+    sign = -1 if all(c < 0 for c in rest.terms.values()) else 1  # x**-n is 1/x**n
+    found = v.power(_made("pow", (a, v.scale(rest, sign))), Fraction(sign))
+    return v.mul(found, v.power(a, whole))
+
+
+def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
+    """1 where the condition holds (or where it does not), else 0."""
+    known = condition.number()
+    if known is not None:
+        return v.number(int((known != 0) == holds))
+    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
+        return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
+    labels = tuple(condition.free())
+    b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
+    return v.factor(b, places)

@@ -1,0 +1,93 @@
+"""What the printers read: one or several expressions as one list of steps, shared parts once.
+
+A step is that of ``program``: an operator with its inputs and parameters; with it goes its shape.
+Whatever spelling the user chose (``A.t()``, ``A.T``, ``torch.sin``) is one operator here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gradcli.language.runtime.run import Program, prepare
+from gradcli.symbolic.expr.sizes import names as names_of
+from gradcli.symbolic.program.let import chosen, names_for
+from gradcli.symbolic.program.steps import Step, steps_of
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import infer, sizes_in
+
+FREE = frozenset(("name", "number", "constant", "size"))
+
+
+class Formula:
+    """Steps with their shapes, the results among them, and the parts that are worth a name.
+
+    steps    each after those it reads
+    dims     the dimensions of each step, by name or number (None: size 1)
+    roots    the steps that are results
+    named    the steps to be given a name, inner ones first
+
+    Names are given to save a reader operations; with ``light``, the operators that take a computer
+    no time, to save it the others: results that are computed then stand for themselves too.
+    """
+
+    __slots__ = ("dims", "named", "roots", "steps")
+
+    def __init__(
+        self, expressions: Sequence[str | Program], declared: Mapping[str, Declaration],
+        let: bool = True, light: Collection[str] | None = None,
+    ) -> None:  # fmt: skip
+        self.steps: list[Step] = []
+        self.dims: list[tuple[str | None, ...]] = []
+        self.roots: list[int] = []
+        place: dict[tuple, int] = {}
+        for expression in expressions:
+            program = prepare(expression) if isinstance(expression, str) else expression
+            steps = steps_of(program.checked)
+            shapes = infer(steps, declared, program.source, printed=True)
+            where: list[int] = []
+            for step, dims in zip(steps, shapes.of, strict=True):
+                inputs = tuple(where[i] for i in step.inputs)
+                key = (step.op, inputs, repr(sorted(step.params.items())), repr(step.value), dims)
+                if key not in place:
+                    place[key] = len(self.steps)
+                    self.steps.append(Step(step.op, step.node, inputs, step.params, step.value))
+                    self.dims.append(dims)
+                where.append(place[key])
+            self.roots.append(where[-1])
+        costs = [0 if s.op in FREE else 1 for s in self.steps]
+        for i, s in enumerate(self.steps):
+            if s.op == "neg" and self.steps[s.inputs[0]].op == "number":
+                costs[i] = 0
+            if s.op in ("eye", "ones", "zeros"):
+                costs[i] = 1
+        children = [s.inputs for s in self.steps]
+        roots = set(self.roots)
+        if light is not None:
+            costs = [c if s.op in light else 2 * c for s, c in zip(self.steps, costs, strict=True)]
+            self.named = chosen(children, costs, self.roots, roots, roots, 2)
+        else:
+            self.named = chosen(children, costs, self.roots, roots) if let else []
+
+    def rank(self, i: int) -> int:
+        """The number of dimensions of a step."""
+        return len(self.dims[i])
+
+    def letters(self, taken: Collection[str]) -> dict[int, str]:
+        """Names for the steps that are worth one, none of them taken."""
+        return names_for(self.named, [self.steps[i].op for i in self.named], taken)
+
+    def names(self) -> set[str]:
+        """Every name in the expressions."""
+        return {s.value for s in self.steps if s.op == "name"} | {
+            name
+            for s in self.steps
+            for d in [*sizes_in(s), *_sizes_asked(s)]
+            for name in names_of(d)
+        }
+
+
+def _sizes_asked(s: Step) -> list[str]:
+    """The sizes that a composed function put into a step."""
+    given = s.params.get("repeats" if s.op == "tile" else "shape", ())
+    found = [str(s.value)] if s.op == "size" else []
+    return [*found, *(str(x) for x in (given if isinstance(given, tuple | list) else (given,)))]

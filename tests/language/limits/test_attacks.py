@@ -1,0 +1,148 @@
+"""P2 and P3: hostile and malformed programs end in a Fault, in bounded time and memory.
+
+They run in a process of their own whose address space is limited: a hole fails the test, not the
+machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import select
+import subprocess
+import sys
+
+import pytest
+
+from gradcli.language.runtime.run import prepare
+from gradcli.ops.errors import Fault
+from tests.language.attacks.exhaustion import EXHAUSTION, MALFORMED
+from tests.language.attacks.families import MORE
+from tests.language.attacks.functions_and_contexts import HELD
+from tests.language.attacks.further import FRESH
+from tests.language.attacks.targets import OUTSIDE
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SECONDS = 5.0
+"""The most processor time that one attack may take."""
+HANGS = 30.0
+"""When a worker is given up."""
+ENDING = {**OUTSIDE, **HELD, **FRESH}
+"""Texts that may end in a value where they are harmless."""
+
+WORKER = """
+import json, resource, sys, time
+import gradcli
+from gradcli.language.runtime.run import Limits, prepare
+from gradcli.ops.errors import Fault
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (1 << 30), size + (1 << 30)))
+for line in sys.stdin:
+    text = json.loads(line)
+    begin = time.process_time()
+    try:
+        x = gradcli.tensor([1.0, 2.0], requires_grad=True) * 1
+        limits = Limits(steps=5_000, memory=64 << 20, output=1 << 20)
+        prepare(text, "file").run({"x": x}, limits=limits)
+        said = "ran"
+    except Fault as fault:
+        said = fault.code + " " + str(fault)
+    except BaseException as problem:
+        said = "RAW " + type(problem).__name__ + ": " + str(problem)[:200]
+    sys.stdout.write(json.dumps([round(time.process_time() - begin, 2), said[:3000]]) + "\\n")
+    sys.stdout.flush()
+"""
+
+
+def results(texts):
+    """What limited processes say to each text: (seconds, words)."""
+    said = []
+    while len(said) < len(texts):
+        worker = subprocess.Popen(
+            [sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True, cwd=ROOT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
+        with worker:
+            for text in texts[len(said) :]:
+                worker.stdin.write(json.dumps(text) + "\n")
+                worker.stdin.flush()
+                if not select.select([worker.stdout], [], [], HANGS)[0]:
+                    said.append((HANGS, "HANGS"))
+                    worker.kill()
+                    break
+                line = worker.stdout.readline()
+                if not line:
+                    said.append((0.0, f"DIES {worker.wait()}"))
+                    break
+                said.append(tuple(json.loads(line)))
+            else:
+                worker.stdin.close()
+    return said
+
+
+LIMITED = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="needs /proc and RLIMIT_AS"
+)
+
+
+@LIMITED
+@pytest.mark.parametrize(
+    "texts",
+    [
+        *(pytest.param(texts, id=name) for name, texts in MORE.items() if name != "texts"),
+        pytest.param(MORE["texts"][::8], id="some texts"),
+        pytest.param(MORE["texts"], id="texts", marks=pytest.mark.long),
+    ],
+)
+def test_each_family_ends_in_a_fault(texts):
+    wrong = []
+    for text, (seconds, said) in zip(texts, results(texts), strict=True):
+        good = said.startswith("E0") and "enough memory" not in said and "<locals>" not in said
+        if not good or seconds > SECONDS:
+            wrong.append((text[:160], seconds, said[:160]))
+    assert not wrong
+
+
+@LIMITED
+def test_exhaustion_ends_in_a_fault():
+    wrong = []
+    for text, (seconds, said) in zip(EXHAUSTION, results(EXHAUSTION), strict=True):
+        if not said.startswith("E0") or seconds > SECONDS or "enough memory" in said:
+            wrong.append((text[:160], seconds, said[:160]))
+    assert not wrong
+
+
+@pytest.mark.parametrize("text", MALFORMED)
+def test_malformed_text_is_a_fault(text):
+    import gradcli
+
+    x = gradcli.tensor([1.0, 2.0], requires_grad=True) * 1
+    with pytest.raises(Fault) as caught:
+        prepare(text, "file").run({"x": x})
+    assert caught.value.code.startswith("E0")
+    assert "v_" not in str(caught.value) and "Traceback" not in str(caught.value)
+
+
+def test_the_corpus_is_large():
+    assert len(set(EXHAUSTION)) == len(EXHAUSTION) > 200
+    assert len(set(MALFORMED)) == len(MALFORMED) > 300
+    assert all(len(set(texts)) == len(texts) for texts in MORE.values())
+    assert sum(map(len, MORE.values())) > 900
+    assert all(len(set(texts)) == len(texts) for texts in OUTSIDE.values())
+    assert sum(map(len, OUTSIDE.values())) > 700
+    assert all(len(set(texts)) == len(texts) > 50 for texts in HELD.values())
+    assert all(len(set(texts)) == len(texts) > 50 for texts in FRESH.values())
+    assert len(ENDING) == len(OUTSIDE) + len(HELD) + len(FRESH)
+
+
+@LIMITED
+@pytest.mark.parametrize("family", ENDING)
+def test_each_family_from_outside_ends(family):
+    """In a fault or, where it is harmless here, in a value; never by the system's own limit."""
+    wrong = []
+    for text, (seconds, said) in zip(ENDING[family], results(ENDING[family]), strict=True):
+        good = said == "ran" or (said.startswith("E0") and "E0999" not in said)
+        if not good or seconds > SECONDS or "enough memory" in said or "<locals>" in said:
+            wrong.append((text[:160], seconds, said[:160]))
+    assert not wrong
