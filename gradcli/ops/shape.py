@@ -26,6 +26,8 @@ def count(shape: Sequence[int], dim: Dims) -> Any:
     """How many entries a reduction over ``dim`` joins."""
     if dim is None:
         return math.prod(shape)
+    if dim.__class__ is int and -len(shape) <= dim < len(shape):
+        return shape[dim]
     total = 1
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
@@ -36,7 +38,7 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:
         return g
-    if dim.__class__ is int and shape:
+    if dim.__class__ is int and -len(shape) <= dim < len(shape):
         kept = list(shape)
         kept[dim] = 1
         return reshape(g, tuple(kept))
