@@ -45,6 +45,8 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions that ``dim`` names, counted from 0: None means all of them."""
     if dim is None:
         return tuple(range(ndim))
+    if dim.__class__ is tuple and len(dim) == 1 and ndim:
+        return (normal_dim(dim[0], ndim),)
     if not isinstance(dim, tuple | list):
         if getattr(dim, "ndim", 0) and hasattr(dim, "tolist"):
             return normal_dims(dim.tolist(), ndim)

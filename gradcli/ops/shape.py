@@ -26,6 +26,8 @@ def count(shape: Sequence[int], dim: Dims) -> Any:
     """How many entries a reduction over ``dim`` joins."""
     if dim is None:
         return math.prod(shape)
+    if dim.__class__ is int and -len(shape) <= dim < len(shape):
+        return shape[dim]
     total = 1
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
@@ -36,7 +38,7 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:
         return g
-    if dim.__class__ is int and shape:
+    if dim.__class__ is int and -len(shape) <= dim < len(shape):
         kept = list(shape)
         kept[dim] = 1
         return reshape(g, tuple(kept))
@@ -263,9 +265,11 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     shape = tuple(shape)
     lead = np.ndim(x) - len(shape)
     if lead > 0:
-        x = np.sum(x, axis=tuple(range(lead)))
-    ones = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
-    return np.sum(x, axis=ones, keepdims=True) if ones else x
+        x = x.sum(axis=tuple(range(lead)))
+    if x.shape == shape:
+        return x
+    ones = tuple([i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1])
+    return x.sum(axis=ones, keepdims=True) if ones else x
 
 
 sum_to: Operator = linear(
@@ -375,14 +379,22 @@ permute = linear(
 )
 
 
+_PYTHON = (float, int, complex)
+
+
 def _squeeze(x: Any, dim: Dims) -> Any:
     shape = np.shape(x)
+    if dim.__class__ is int and shape:
+        d = normal_dim(dim, len(shape))
+        return x.squeeze(d) if shape[d] == 1 else x
     dims = [d for d in normal_dims(dim, len(shape)) if shape[d] == 1]
     return np.squeeze(x, axis=tuple(dims)) if dims else x
 
 
 def _unsqueeze(x: Any, dim: int) -> Any:
-    return np.expand_dims(x, normal_dim(dim, np.ndim(x) + 1))
+    shape = list(np.shape(x))
+    shape.insert(normal_dim(dim, len(shape) + 1), 1)
+    return np.reshape(x, shape) if isinstance(x, _PYTHON) else x.reshape(shape)
 
 
 squeeze = linear(

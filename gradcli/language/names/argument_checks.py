@@ -104,7 +104,7 @@ def with_checks(function: Any, count: int | None = None) -> Any:
 
     Functions that look at their arguments themselves pass unchanged.
     """
-    special = _SPECIAL.get(function)
+    special = _SPECIAL.get(function) or _SPECIAL.get(getattr(function, "operator", None))
     if special is not None:
         return special
     module = getattr(function, "__module__", "") or ""
