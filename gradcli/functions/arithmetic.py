@@ -62,7 +62,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
             f"{rounding_mode!r}",
         )
     if _whole(input) and _whole(other):
-        return O["floor_divide"](input - fmod(input, other), other)
+        return O["floor_divide"](input - O["fmod"](input, other), other)
     return called(O["trunc"](_div(input, other)), "DivBackward2", *both)
 
 
@@ -75,16 +75,6 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, int) if is_number(value) else value.dtype.kind < 2
-
-
-def fmod(input: Any, other: Any) -> Any:
-    """The remainder with the sign of ``input``, as C has it."""
-    if _whole(input) and _whole(other):
-        rest = O["remainder"](input, other)
-        return O["where"]((rest != 0) & ((rest < 0) != (input < 0)), rest - other, rest)
-    quotient = O["trunc"](input / other)
-    name = "FmodBackward0" if is_number(other) else "FmodBackward1"
-    return called(input - multiple(quotient, other), name, input, other)
 
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -266,7 +256,7 @@ def view_as_real(input: Any) -> Any:
 
 
 BOTH = (
-    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
+    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
     round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power,
     resolve_conj, angle,
 )  # fmt: skip

@@ -42,7 +42,7 @@ COMPOSED = (
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (
-    "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
+    "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
     "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
     "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
     "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",

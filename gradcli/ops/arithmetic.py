@@ -173,6 +173,17 @@ remainder = elementwise(
     edges="the slope by x is 1 at the jumps too",
     example="x % y --x 7 --y 2.5",
 )
+fmod = elementwise(
+    "fmod",
+    lambda x, y: of_whole(np.fmod(x, y), y),
+    lambda t: t,
+    lambda t, x, y: -t * trunc(x / y),
+    dtypes="promote",
+    doc="The remainder with the sign of x, as C has it.",
+    domain="y != 0",
+    edges="the slope by x is 1 at the jumps too",
+    example="fmod(x, y) --x -7 --y 2.5",
+)
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -184,6 +195,8 @@ def _power(x: Any, y: Any) -> Any:
             return x * x * x
         if y == 0.5:
             return np.sqrt(x)
+        if y == -0.5:
+            return 1.0 / np.sqrt(x)
         if y == 1:
             return x * 1
         if y == -1:

@@ -40,6 +40,7 @@ KINKS = {
     "sinc": "at {0} = 0: the formula divides by it (gradcli grad is exact)",
     "frac": "where {0} is whole: derivative of frac taken as 1",
     "remainder": "where remainder of {0} jumps: derivative of its smooth pieces",
+    "fmod": "where fmod of {0} jumps: derivative of its smooth pieces",
     "hypot": "at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",
     "atan2": "at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
 }  # fmt: skip

@@ -283,7 +283,7 @@ PIECEWISE = (
     )),
     unary("leaky_relu", "F.leaky_relu(x, negative_slope)", saves=("x",), avoid=(0.0,),
         params=({}, {"negative_slope": 0.2}), kinks=(Kink(([0.0],), [0.0], ([0.01],)),)),
-    unary("elu", "F.elu(x, alpha)", saves=("x", "out"), avoid=(0.0,), params=({}, {"alpha": 2.0}),
+    unary("elu", "F.elu(x, alpha)", saves=("x",), avoid=(0.0,), params=({}, {"alpha": 2.0}),
         kinks=(Kink(([0.0, 1000.0],), [0.0, 1000.0], ([2.0, 1.0],), {"alpha": 2.0}),)),
     unary("hardtanh", "F.hardtanh(x)", saves=("x",), avoid=(-1.0, 1.0), kinks=(
         Kink(([-1.0, 1.0],), [-1.0, 1.0], ([0.0, 0.0],)),
@@ -321,6 +321,10 @@ ARITHMETIC = (
     binary("remainder", "torch.remainder(x, y)", 0.1, 4, second=(0.7, 0.9), numbers="right",
         saves=("x", "y"), kinks=(
         Kink(([4.0, -4.0], [2.0, 2.0]), [0.0, 0.0], ([1.0, 1.0], [-2.0, 2.0])),
+    )),
+    binary("fmod", "torch.fmod(x, y)", 1.0, 1.3, second=(0.7, 0.9), numbers="right",
+        saves=("x", "y"), kinks=(
+        Kink(([4.0, -4.0], [2.0, 2.0]), [0.0, -0.0], ([1.0, 1.0], [-2.0, 2.0])),
     )),
     binary("pow", "torch.pow(x, y)", 0.5, 2, second=(-2, 2), complex=True, saves=("x", "y", "out"),
         extra=[Case((Draw((2,), -2, -0.5), Number(3))),

@@ -43,6 +43,7 @@ _KERNELS = {
     "amin": ("min_values_cpu", _ORDER), "floor": ("floor_vml_cpu", _TRUTHS),
     "ceil": ("ceil_vml_cpu", _TRUTHS), "round": ("round_vml_cpu", (0, 3)),
     "floor_divide": ("div_floor_cpu", (0, 3)), "remainder": ("remainder_cpu", (0, 3)),
+    "fmod": ("fmod_cpu", (0, 3)),
     "frac": ("frac_cpu", _WHOLE), "erf": ("erf_vml_cpu", _ORDER),
     "lgamma": ("lgamma_vml_cpu", _ORDER), "erfinv": ("erfinv_vml_cpu", _ORDER),
     "argcummax": ("cummax_cpu", _ORDER), "argcummin": ("cummin_cpu", _ORDER),

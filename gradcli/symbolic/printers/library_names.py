@@ -160,7 +160,7 @@ _PLAIN = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10",
     "log1p", "sqrt", "abs", "sign", "floor", "ceil", "trunc", "maximum", "minimum", "fmax", "fmin",
     "hypot", "logaddexp", "where", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
-    "logical_xor", "logical_not", "floor_divide", "remainder", "heaviside", "outer", "kron",
+    "logical_xor", "logical_not", "floor_divide", "remainder", "fmod", "heaviside", "outer", "kron",
     "cross",
 )  # fmt: skip
 
