@@ -97,18 +97,17 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         return O["clamp"](input, min=min, max=max)
-    # At a bound the derivative is the input's, as between numbers; a NaN of any of them stays.
+    # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])
     return called(out, "ClampBackward0", input, min, max)
 
 
 def _held(input: Any, bound: Any, past: Any) -> Any:
-    """``bound`` where ``input`` is past it, or where it is NaN."""
-    taken = past(input, bound)
-    if not is_number(bound):
-        taken = O["logical_or"](taken, O["ne"](bound, bound))
-    return O["where"](taken, bound, input)
+    """``bound`` where ``input`` is past it; NaN, which has no slope, where either is NaN."""
+    held = O["where"](past(input, bound), bound, input)
+    missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
+    return O["where"](missing, 0.0 * (input + bound), held)
 
 
 def clamp_min(input: Any, min: Any) -> Any:
@@ -136,7 +135,12 @@ def round(input: Any, *, decimals: int | None = None) -> Any:
     """The nearest number of so many decimals, ties to even."""
     if decimals is None:
         return O["round"](input)
-    scaled = O["round"](input * 10.0**decimals) / 10.0**decimals
+    # By a whole power of ten both ways: 10.0**-3 is none in float32.
+    power = 10.0 ** abs(decimals)
+    if decimals < 0:
+        scaled = O["round"](input / power) * power
+    else:
+        scaled = O["round"](input * power) / power
     return called(scaled, "RoundBackward1", input)
 
 
@@ -171,21 +175,6 @@ def copysign(input: Any, other: Any) -> Any:
     if other.requires_grad:  # nothing of it is taken, and so zeros are what arrives there
         out = O["where"](wrap(np.zeros(out.shape, bool), dtypes.bool_), other, out)
     return called(out, "CopysignBackward0", input, other)
-
-
-def xlogy(input: Any, other: Any) -> Any:
-    """``input * log(other)``, 0 where ``input`` is 0."""
-    zero = input == 0
-    safe = O["where"](zero, 1.0, other)
-    return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0", input, other)
-
-
-def xlog1py(input: Any, other: Any) -> Any:
-    """``input * log1p(other)``, 0 where ``input`` is 0."""
-    zero = input == 0
-    safe = O["where"](zero, 0.0, other)
-    out = O["where"](zero, 0.0, input * O["log1p"](safe))
-    return called(out, "SpecialXlog1PyBackward0", input, other)
 
 
 def polygamma(n: int, input: Any) -> Any:
@@ -237,7 +226,7 @@ def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
         return called(O["atan2"](input.imag, input.real), "AngleBackward0")
-    return O["where"](input < 0, float(np.pi), 0.0 * input)
+    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input))
 
 
 def polar(abs: Any, angle: Any) -> Any:
@@ -257,7 +246,7 @@ def view_as_real(input: Any) -> Any:
 
 BOTH = (
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power,
+    round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
     resolve_conj, angle,
 )  # fmt: skip
 """Functions that are methods too."""

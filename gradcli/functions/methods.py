@@ -44,7 +44,7 @@ COMPOSED = (
 _REWRITTEN = (
     "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
     "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
-    "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
+    "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "index_put",
     "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
     "baddbmm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "float_power",
     "trunc", "frac", "fix", "sign", "sgn", "eq", "ne", "lt", "le", "gt", "ge", "gcd", "lcm",

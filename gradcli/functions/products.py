@@ -131,7 +131,9 @@ def inner(input: Any, other: Any) -> Any:
         )
     if input.ndim == other.ndim == 1:
         return O["dot"](input, other)
-    return O["sum"](O["unsqueeze"](input, -2) * other, -1)
+    # Every row of the one with every row of the other.
+    rows = O["reshape"](input, (*input.shape[:-1], *(1,) * (other.ndim - 1), input.shape[-1]))
+    return O["sum"](rows * other, -1)
 
 
 def kron(input: Any, other: Any) -> Any:

@@ -101,7 +101,12 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
     size = input.shape[normal_dim(dim, input.ndim)]
     order = O["argsort"](input, dim, False)
-    return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
+    missing = O["isnan"](input).sum(dim, True).array
+    if not np.any(missing):
+        return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
+    # A NaN is the median of whatever holds one: the first of those that stand last in order.
+    place = np.where(missing > 0, size - missing, (size - 1) // 2)
+    return _picked(input, O["gather"](order, place, dim), 0, dim, keepdim, "median")
 
 
 def _shared(flat: Any, same: np.ndarray) -> Any:

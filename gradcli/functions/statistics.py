@@ -116,7 +116,10 @@ def _quantile(
         share = (place - below) if interpolation == "linear" else np.full_like(place, 0.5)
         low, high = O["gather"](values, below, -1), O["gather"](values, above, -1)
         weight = wrap(share.astype(input.dtype.numpy), input.dtype)
-        out = called(O["where"](below == above, low, low + weight * (high - low)), "LerpBackward0")
+        gap = high - low
+        # From the nearer end, which may be infinite.
+        between = O["where"](share < 0.5, low + weight * gap, high - (1.0 - weight) * gap)
+        out = called(O["where"](below == above, low, between), "LerpBackward0")
     if not rank and dim is not None:
         out = O["reshape"](out, (-1,))
     return _arranged(out, points.ndim, dim, rank, keepdim)
@@ -147,6 +150,8 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     line = O["reshape"](input, (-1,)) if dim is None or not len(input.shape) else input
     at = 0 if dim is None or not len(input.shape) else dim
     order = O["argsort"](line, at, False)
+    if dim is None and not line.numel():
+        return input.new_full((), float("nan"))
     counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
     place = np.maximum((counts - 1) // 2, 0)
     pick = O["gather"](order, place, at)
@@ -167,9 +172,11 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     charge_shape((*rows.shape[:-1], PIECE), 1)
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
-        values, counts = np.unique(rows[place], return_counts=True)
-        best = values[np.argmax(counts)]
-        found[place] = np.flatnonzero(rows[place] == best)[-1]
+        row = rows[place]
+        # No NaN equals another: each is one of its kind.
+        values, counts = np.unique(row, return_counts=True, equal_nan=False)
+        same = np.flatnonzero(row == values[np.argmax(counts)])
+        found[place] = same[-1] if same.size else 0
     pick = np.expand_dims(found, normal_dim(dim, input.ndim))
     values = O["gather"](input, pick, dim, True)
     if not keepdim:

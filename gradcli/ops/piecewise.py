@@ -161,7 +161,7 @@ leaky_relu = elementwise(
 elu = elementwise(
     "elu",
     lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
-    lambda t, x, alpha: where(x > 0, t, t * (alpha * exp(minimum(x, 0.0)))),
+    lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(minimum(x, 0.0)))),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",

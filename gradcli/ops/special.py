@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import sign
+from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import special
-from gradcli.ops.exponential import exp, log
-from gradcli.ops.operator import elementwise
+from gradcli.ops.exponential import exp, log, log1p
+from gradcli.ops.operator import elementwise, is_number
+from gradcli.ops.piecewise import where
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
@@ -78,6 +79,53 @@ log_ndtr = elementwise(
 )
 
 
+def _times_log(x: Any, y: Any, function: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The logarithm of a number is a number, which widens nothing.
+        product = x * (float(function(y)) if is_number(y) else function(y))
+    # Of 0 times a logarithm, infinite or none, 0 is left; where y is NaN that stays.
+    return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
+
+
+def _log_for(t: Any, x: Any, y: Any) -> Any:
+    """t times the logarithm of y; 0 where x is 0 and y is not above 0."""
+    if is_number(y):
+        return t * math.log(y) if y > 0 else where(x == 0, 0.0, t * float(np.log(y)))
+    return where(logical_and(x == 0, y <= 0), 0.0, t * log(y))
+
+
+xlogy = elementwise(
+    "xlogy",
+    lambda x, y: _times_log(x, y, np.log),
+    lambda t, x, y: _log_for(t, x, y),
+    lambda t, x, y: where(logical_and(x == 0, y == 0), 0.0, t * (x / y)),
+    doc="x*log(y), 0 where x is 0.",
+    domain="y > 0",
+    edges="where x is 0 and y is not above 0, slope 0 by x; by y 0 at (0, 0)",
+    example="xlogy(x, y) --x 2 --y 3",
+)
+
+
+def _log1p_for(t: Any, x: Any, y: Any) -> Any:
+    """t times log1p(y); 0 where x is 0 and y is not above -1."""
+    if is_number(y):
+        return t * math.log1p(y) if y > -1 else where(x == 0, 0.0, t * float(np.log1p(y)))
+    return where(logical_and(x == 0, y <= -1), 0.0, t * log1p(y))
+
+
+xlog1py = elementwise(
+    "xlog1py",
+    lambda x, y: _times_log(x, y, np.log1p),
+    lambda t, x, y: _log1p_for(t, x, y),
+    lambda t, x, y: where(logical_and(x == 0, y == -1), 0.0, t * (x / (1.0 + y))),
+    doc="x*log1p(y), 0 where x is 0.",
+    domain="y > -1",
+    edges="where x is 0 and y is not above -1, slope 0 by x; by y 0 at (0, -1)",
+    grad_name="SpecialXlog1PyBackward0",
+    example="xlog1py(x, y) --x 2 --y 3",
+)
+
+
 def _entr(x: Any) -> Any:
     return special("entr", x, x)
 
@@ -109,9 +157,20 @@ gamma = elementwise(
     domain="x > 0",
     example="gamma(x) --x 4.5",
 )
+
+
+def _lgamma(x: Any) -> Any:
+    out = special("gammaln", x, x)
+    least = (np.abs(x) < np.finfo(np.float64).tiny) & (x != 0)
+    if not np.any(least):
+        return out
+    with np.errstate(divide="ignore"):  # near 0 it is -log(abs(x)); SciPy has inf for subnormals
+        return np.where(least, -np.log(np.abs(x)), out)[()]
+
+
 lgamma = elementwise(
     "lgamma",
-    _one("gammaln"),
+    _lgamma,
     lambda x: digamma(x),
     aliases=("gammaln",),
     doc="The logarithm of abs(gamma(x)).",
@@ -171,11 +230,26 @@ gammaincc = elementwise(
 
 
 def _bessel_i(x: Any, n: int) -> Any:
-    return special(("i0", "i1")[n], x, x) if n < 2 else special("iv", x, float(n), x)
+    return special(("i0", "i1")[n], x, x) if n < 2 else _of_order("iv", x, n)
 
 
 def _bessel_ie(x: Any, n: int) -> Any:
-    return special(("i0e", "i1e")[n], x, x) if n < 2 else special("ive", x, float(n), x)
+    return special(("i0e", "i1e")[n], x, x) if n < 2 else _of_order("ive", x, n)
+
+
+def _of_order(name: str, x: Any, n: int) -> Any:
+    """``iv`` or ``ive``, with their ends where SciPy gives up: A&S 9.6.7 and 9.7.1."""
+    out = special(name, x, float(n), x)
+    lost = np.isnan(out) & ~np.isnan(x)
+    if not np.any(lost):
+        return out
+    with np.errstate(all="ignore"):
+        size = np.abs(x)
+        near = (0.5 * size) ** n / math.factorial(n)
+        far = (1.0 - (4 * n * n - 1) / (8.0 * size)) / np.sqrt(2.0 * np.pi * size)
+        far = np.exp(size) * far if name == "iv" else far
+        found = np.where(size < 1, near, far) * (np.sign(x) if n % 2 else 1.0)
+        return np.where(lost, found, out).astype(out.dtype)[()]
 
 
 def _bessel_j(x: Any, n: int) -> Any:

@@ -237,6 +237,16 @@ SPECIAL = (
     )),
     unary("bessel_j0", "torch.special.bessel_j0(x)", saves=("x",), order=0),
     unary("bessel_j1", "torch.special.bessel_j1(x)", saves=("x",), order=0),
+    binary("xlogy", "torch.xlogy(x, y)", 0.3, 2, saves=("x", "y"), kinks=(
+        Kink(([0.0, 0.0, 0.0], [2.0, inf, 0.0]), [0.0, 0.0, 0.0],
+            ([float(np.log(2)), inf, 0.0], [0.0, 0.0, 0.0]),
+            torch="0/0 by y at (0, 0) is NaN there"),
+        Kink(([0.0, 1.0], [nan, nan]), [nan, nan], ([nan, nan], [nan, nan])),
+    )),
+    binary("xlog1py", "torch.special.xlog1py(x, y)", 0.3, 2, saves=("x", "y"), kinks=(
+        Kink(([0.0, 0.0], [1.0, -1.0]), [0.0, 0.0], ([float(np.log(2)), 0.0], [0.0, 0.0]),
+            torch="0/0 by y at (0, -1) is NaN there"),
+    )),
     unary("sinc", "torch.sinc(x)", saves=("x",), avoid=(0.0,), kinks=(
         Kink(([0.0],), [1.0], ([0.0],)),
     )),

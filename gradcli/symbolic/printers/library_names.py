@@ -200,7 +200,7 @@ _SPECIAL = {
     name: f"SP.{name}"
     for name in (
         "erf", "erfc", "erfcx", "erfinv", "ndtr", "ndtri", "log_ndtr", "entr", "digamma", "zeta",
-        "gammainc", "gammaincc", "i0", "i1", "i0e", "i1e",
+        "gammainc", "gammaincc", "i0", "i1", "i0e", "i1e", "xlogy", "xlog1py",
     )
 } | {"lgamma": "SP.gammaln", "sinc": "NP.sinc"}  # fmt: skip
 NUMPY |= _SPECIAL | {

@@ -278,7 +278,7 @@ _COMPOSED_RANKS = {
 }  # fmt: skip
 """Ranks of what composed functions give, where their arguments' ranks do not say it."""
 _ENTRYWISE = frozenset(
-    ["add", "sub", "mul", "div", "lerp", "addcdiv", "xlogy", "xlog1py", "logit",
+    ["add", "sub", "mul", "div", "lerp", "addcdiv", "logit",
      "copysign", "deg2rad", "rad2deg", "clamp", "clamp_min", "clamp_max", "clip", "float_power",
      "true_divide", "divide", "rsub", "subtract", "positive", "ldexp", "logaddexp2",
      "mvlgamma", "gelu", "silu", "mish", "selu", "celu", "hardsigmoid", "hardswish",

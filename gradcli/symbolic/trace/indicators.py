@@ -111,6 +111,18 @@ def fmod(x: Symbol, y: Symbol) -> Symbol:
     return x - call("trunc", [x / y]) * y
 
 
+@operation("xlogy")
+def xlogy(x: Symbol, y: Symbol) -> Symbol:
+    """x*log(y), 0 where x is 0."""
+    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log", [y]))
+
+
+@operation("xlog1py")
+def xlog1py(x: Symbol, y: Symbol) -> Symbol:
+    """x*log1p(y), 0 where x is 0."""
+    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log1p", [y]))
+
+
 @operation("isclose")
 def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
     """Raises a fault (E0701): tolerances have no closed form."""

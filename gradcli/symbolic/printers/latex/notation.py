@@ -272,7 +272,7 @@ HEADS: dict[str, Head] = {
     "det": r"\det", "logdet": r"\log\det", "trace": word("tr"), "adjugate": word("adj"),
     "detsign": r"\operatorname{sign}\det", "matrix_exp": word("expm"), "cholesky": word("chol"),
     "eigvalsh": r"\boldsymbol{\lambda}", "svdvals": r"\boldsymbol{\sigma}", "pinv": _pinv,
-    "fmod": r"\operatorname{fmod}",
+    "fmod": word("fmod"), "xlogy": word("xlogy"), "xlog1py": word("xlog1py"),
     "gamma": r"\Gamma", "lgamma": r"\log\Gamma", "digamma": r"\psi", "zeta": r"\zeta",
     "polygamma": lambda p, rank: rf"\psi^{{({p['n']})}}",
     "gammainc": "P", "gammaincc": "Q", "erf": word("erf"), "erfc": word("erfc"),
