@@ -15,6 +15,7 @@ from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
+from gradcli.functions.sorting import median_of
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -147,17 +148,15 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    line = O["reshape"](input, (-1,)) if dim is None or not len(input.shape) else input
-    at = 0 if dim is None or not len(input.shape) else dim
+    if dim is None:
+        return called(median_of(input, skip=True), "NanmedianBackward0", input)
+    line = input if len(input.shape) else O["reshape"](input, (-1,))
+    at = dim if len(input.shape) else 0
     order = O["argsort"](line, at, False)
-    if dim is None and not line.numel():
-        return input.new_full((), float("nan"))
     counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
     place = np.maximum((counts - 1) // 2, 0)
     pick = O["gather"](order, place, at)
     values = O["gather"](line, pick.array, at, True)
-    if dim is None:
-        return called(values[0], "NanmedianBackward0", input)
     if not keepdim or not len(input.shape):
         values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
     return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
