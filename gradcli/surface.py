@@ -153,7 +153,7 @@ _LATER = {
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
     "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
     "lu_solve": "functions.decompositions", "qr": "functions.decompositions:torch_qr",
-    "svd": "functions.decompositions:torch_svd", "vmap": "func",
+    "svd": "functions.decompositions:torch_svd", "vmap": "func", "compile": "jit",
     **dict.fromkeys(
         ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
          "conv3d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss",

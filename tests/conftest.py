@@ -1,4 +1,4 @@
-"""What holds for all tests: the same examples on every run, and the default dtype as it was."""
+"""What holds for all tests: the same examples on every run, the default dtype, the long tests."""
 
 import pytest
 from hypothesis import settings
@@ -9,6 +9,14 @@ from gradcli.engine import dtypes
 # failing example prints the blob that reproduces it.
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the long tests out unless ``-m long`` asks for them."""
+    if "long" not in config.getoption("markexpr"):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="taken by -m long"))
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """``gradcli.autograd``: gradients of tensors that were recorded, under PyTorch's names."""
 
 from gradcli.autograd import function, functional, graph
-from gradcli.engine import Tensor as Variable
+from gradcli.autograd.variable import Variable
 from gradcli.engine import backward, grad
 from gradcli.engine.backward.anomaly import detect_anomaly, set_detect_anomaly
 from gradcli.engine.custom_function.function import Function

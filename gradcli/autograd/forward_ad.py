@@ -8,6 +8,7 @@ with fwAD.dual_level():
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
@@ -18,7 +19,7 @@ from gradcli.transforms.tracer import levels
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "unpack_dual"]  # fmt: skip
 
-_open: list[int] = []
+_open: ContextVar[tuple[int, ...]] = ContextVar("dual levels", default=())
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -30,27 +31,28 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin forward mode; returns the level. ``dual_level`` also ends it."""
-    if _open:
+    if _open.get():
         raise RuntimeFault(
             "E0414", "Nested forward mode AD is not supported at the moment",
             help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
         )  # fmt: skip
-    _open.append(levels())
-    return len(_open) - 1
+    _open.set((*_open.get(), levels()))
+    return len(_open.get()) - 1
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """End forward mode: tangents are forgotten. Raises RuntimeFault (E0414) where none began."""
-    if not _open or level not in (None, len(_open) - 1):
+    opened = _open.get()
+    if not opened or level not in (None, len(opened) - 1):
         raise RuntimeFault(
             "E0414", "Trying to exit a forward AD level but no level was entered or an inner one is"
         )
-    _open.pop()
+    _open.set(opened[:-1])
 
 
 def leave() -> None:
     """End forward mode if it is on."""
-    _open.clear()
+    _open.set(())
 
 
 class dual_level:
@@ -76,7 +78,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
     TypeFault (E0303) for what is no tensor.
     """
-    if not _open:
+    if not _open.get():
         raise RuntimeFault(
             "E0414",
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
@@ -92,11 +94,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Expected tensor and tangent to have the same shape, got {tuple(tensor.shape)} and "
             f"{tuple(tangent.shape)}",
         )
-    return Dual(tensor, tangent, _open[-1])
+    return Dual(tensor, tangent, _open.get()[-1])
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent; the tangent is None outside the level and for a plain tensor."""
-    if _open and is_dual(tensor, _open[-1]):
+    opened = _open.get()
+    if opened and is_dual(tensor, opened[-1]):
         return UnpackedDualTensor(tensor.primal, tensor.tangent)
     return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)

@@ -48,6 +48,9 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
     except (EOFError, typer.Abort):
         # Click's word for Ctrl-C.
         raise KeyboardInterrupt from None
+    except SystemExit:
+        # Click's word for a pipe that nobody reads.
+        raise BrokenPipeError from None
     except usage as problem:  # type: ignore[misc]
         raise ValueFault(
             "E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help"

@@ -11,11 +11,11 @@ import numpy as np
 
 from gradcli.cli import watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
+from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.functions import overloads
-from gradcli.language.diagnostics.articles import a_value
 from gradcli.language.runtime.run import (
     MAX_DEPTH,
     MAX_MEMORY,
@@ -27,6 +27,7 @@ from gradcli.language.runtime.run import (
 )
 from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.language.syntax.source import Source
+from gradcli.language.type_names import a_value
 from gradcli.language.values.flags import ValueFormFault, read_value
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
@@ -54,7 +55,7 @@ def read_source(
         return Source("\n".join(pieces), "<expr>"), "line"
     name = file or expression or ""
     if name == "-":
-        text = _decoded(sys.stdin.buffer.read(_MOST + 1), "<stdin>")
+        text = _decoded(standard_input().buffer.read(_MOST + 1), "<stdin>")
         return Source(text, "<stdin>"), "line" if file is None else "file"
     if file is None:
         return Source(name, "<expr>"), "line"
@@ -220,7 +221,7 @@ def read_flag(name: str, text: str, dtype: dtypes.DType, *, files: bool = True) 
     ``files``: whether ``@file`` may be read. A flag comes from the user, a text inside a data file
     from anybody.
     """
-    stdin = sys.stdin.buffer if files and "@-" in text else None
+    stdin = standard_input().buffer if files and "@-" in text else None
     try:
         value = read_value(
             text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files

@@ -10,7 +10,14 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+
+from gradcli.cli import streams
+
+TYPE_CHECKING = False  # the module typing would take a tenth of the time until main() runs
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gradcli.ops.errors import Fault
 
 # Imports make many objects and no garbage: the collector rests until a command's work begins.
 gc.disable()
@@ -47,24 +54,42 @@ _MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and exit: 0 good, 1 mathematics, 2 words, 3 a limit, 130 Ctrl-C."""
-    code = run(list(sys.argv[1:] if argv is None else argv))
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (BrokenPipeError, ValueError):
-        # The reader of a pipe went away; what it did not want is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        import signal  # with enum, half of what is imported until here: inside the try
+
+        signal.signal(signal.SIGINT, _interrupt)
+        streams.secure()
+        code = run(list(sys.argv[1:] if argv is None else argv))
+        problem = streams.flush()
+        if problem is not None:
+            code = _complain(streams.unwritable(problem), False, "")
+            streams.flush()
+    except KeyboardInterrupt:  # also while the first modules are imported
+        code = 130
     # Python collects once more at its end; going through all that was imported costs as much as
     # a small gradient, and the system takes the memory back anyway.
     gc.freeze()
     sys.exit(code)
 
 
+_interrupts: list[int] = []
+"""A signal for each Ctrl-C so far."""
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    _interrupts.append(number)
+    raise KeyboardInterrupt
+
+
 def run(argv: list[str]) -> int:
     """Run one command and give its exit code."""
+    return _guarded(lambda: _dispatch(argv), "--json" in argv[1:], argv[0] if argv else "")
+
+
+def _dispatch(argv: list[str]) -> int:
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":
-            return run([argv[1], "--help"])
+            return _dispatch([argv[1], "--help"])
         print(overview())
         return 0 if argv else 2
     if argv[0] == "--version":
@@ -74,8 +99,8 @@ def run(argv: list[str]) -> int:
         return 0
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
-        return _unknown_command(name)
-    return _guarded(lambda: _command(name, rest), "--json" in rest, name)
+        raise _unknown(name)
+    return _command(name, rest)
 
 
 def overview() -> str:
@@ -96,8 +121,8 @@ def overview() -> str:
     return "\n".join(lines)
 
 
-def _unknown_command(name: str) -> int:
-    from gradcli.cli.output import complain
+def _unknown(name: str) -> Fault:
+    """The error of a command that there is not."""
     from gradcli.language.diagnostics.render import closest
     from gradcli.ops.errors import ValueFault
 
@@ -105,7 +130,7 @@ def _unknown_command(name: str) -> int:
     mend = f"did you mean `gradcli {near}`?" if near else "all commands: gradcli --help"
     if not near and any(c in name for c in "+-*/^( "):
         mend = f'did you mean gradcli eval "{name}"?'
-    return complain(ValueFault("E0906", f"no command `{name}`", help=mend), False, name)
+    return ValueFault("E0906", f"no command `{name}`", help=mend)
 
 
 def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
@@ -127,25 +152,15 @@ def _command(name: str, rest: list[str]) -> int:
 
 
 def _guarded(work: Callable[[], int], as_json: bool, name: str) -> int:
-    from gradcli.ops.errors import Fault
-
     try:
         return work()
-    except Fault as fault:
-        from gradcli.cli.output import complain
-
-        return complain(fault, as_json, name)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        streams.discard(1)  # what the reader of a pipe did not want is no error
         return 0
-    except (RecursionError, MemoryError) as problem:
-        return _complain_of(problem, "E0604", as_json, name)
     except Exception as problem:
-        if os.environ.get("GRADCLI_DEBUG"):
-            raise
-        return _complain_of(problem, "E0999", as_json, name)
+        return _failed(problem, as_json, name)
     finally:
         # A timer that outlived Python's handlers would end the process with its signal.
         watchdog = sys.modules.get("gradcli.cli.watchdog")
@@ -153,17 +168,39 @@ def _guarded(work: Callable[[], int], as_json: bool, name: str) -> int:
             watchdog.stop()
 
 
-def _complain_of(problem: BaseException, code: str, as_json: bool, name: str) -> int:
-    from gradcli.cli.output import complain
-    from gradcli.ops.errors import LimitFault, RuntimeFault
+def _failed(problem: Exception, as_json: bool, name: str) -> int:
+    """Say what ended a command; gives the exit code that it means."""
+    from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 
+    if isinstance(problem, Fault):
+        return _complain(problem, as_json, name)
+    if os.environ.get("GRADCLI_DEBUG"):
+        raise problem
+    if isinstance(problem, OSError):
+        streams.discard(1)
+        return _complain(streams.unwritable(problem), as_json, name)
     said = f"{type(problem).__name__}: {problem}"
-    if code == "E0604":
-        return complain(
-            LimitFault(code, f"the input is too deep or too large ({said})"), as_json, name
-        )
-    mend = "this is a fault of gradcli: GRADCLI_DEBUG=1 shows where"
-    return complain(RuntimeFault(code, f"gradcli stumbled: {said}", help=mend), as_json, name)
+    if isinstance(problem, RecursionError | MemoryError):
+        deep = LimitFault("E0604", f"the input is too deep or too large ({said})")
+        return _complain(deep, as_json, name)
+    if _interrupts:  # an import that Ctrl-C broke off fails in its own way
+        return 130
+    help = "this is a fault of gradcli: GRADCLI_DEBUG=1 shows where"
+    return _complain(RuntimeFault("E0999", f"gradcli stumbled: {said}", help=help), as_json, name)
+
+
+def _complain(fault: Fault, as_json: bool, name: str) -> int:
+    """Show a fault; gives the exit code that it means."""
+    from gradcli.cli.output import complain
+
+    try:
+        return complain(fault, as_json, name)
+    except BrokenPipeError:
+        streams.discard(1)
+        return 0
+    except OSError as problem:
+        streams.discard(1)
+        return complain(streams.unwritable(problem), False, name)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gradcli.cli import watchdog
+from gradcli.cli import streams, watchdog
 from gradcli.cli.arguments import no_choice
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
@@ -150,7 +150,8 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
         from gradcli.language.diagnostics.recovery import further
 
         found += further(fault)
-    if as_json:
+    # What could not be written to standard output cannot be reported there either.
+    if as_json and fault.code != "E0911":
         from gradcli.display.records import dump_json
 
         errors = [Diagnostic.of(one).to_json() for one in found]
@@ -158,7 +159,10 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
         sys.stdout.write(dump_json(record) + "\n")
     else:
         said = [Diagnostic.of(one).render(colour(sys.stderr)) + "\n" for one in found]
-        sys.stderr.write("\n".join(said))
+        try:
+            sys.stderr.write("\n".join(said))
+        except OSError:
+            streams.discard(2)  # nowhere to say it; the exit code does
     return code
 
 
@@ -167,7 +171,9 @@ def exit_code(fault: Fault) -> int:
     if isinstance(fault, LimitFault) or fault.code.startswith("E06"):
         return 3
     return (
-        2 if fault.code[:3] in ("E01", "E02", "E09") and fault.code not in ("E0999", "E0905") else 1
+        2
+        if fault.code[:3] in ("E01", "E02", "E09") and fault.code not in ("E0999", "E0905", "E0911")
+        else 1
     )
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from gradcli.display.graphs import Graph, GraphNode, Ref
 from gradcli.display.values import show_value
+from gradcli.language.diagnostics.parsing import parse_expression
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse_expression
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.operator import OPERATORS, is_number
@@ -27,8 +27,6 @@ from gradcli.symbolic import partial_text
 
 STEPS = 200
 """The longest computation that is explained: nobody reads more."""
-
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "matmul": "@"}
 
 
 def explain(graph: Graph) -> str:
@@ -110,9 +108,9 @@ def _value(value: Any) -> str:
 
 def _operation(node: GraphNode, names: dict[int, str]) -> str:
     parts = [_operand(given, names) for given in node.inputs]
-    if node.op in _INFIX and len(parts) == 2:
-        sign = _INFIX[node.op]
-        gap = " " if sign in "+-@" else ""
+    sign = OPERATORS[node.op].infix if node.op in OPERATORS else ""
+    if sign and len(parts) == 2:
+        gap = "" if sign in ("*", "/", "//", "**") else " "
         return f"{parts[0]}{gap}{sign}{gap}{parts[1]}"
     if node.op == "neg":
         return f"-{parts[0]}"

@@ -8,6 +8,7 @@ tensor * 2.5 becomes the default float type.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -123,17 +124,16 @@ BY_TENSOR = {f"{SCALARS[d.name]}Tensor": d for d in ALL}
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_TYPE = {float: float64, int: int64, bool: bool_, complex: complex128}
 
-_default = float32
+_default: ContextVar[DType] = ContextVar("default dtype", default=float32)
 
 
 def get_default_dtype() -> DType:
-    """The type of a tensor made from Python floats: float32 unless changed."""
-    return _default
+    """The type of a tensor made from Python floats: float32 unless this thread changed it."""
+    return _default.get()
 
 
 def set_default_dtype(dtype: Any) -> None:
-    """Set the type of tensors made from Python floats. Raises TypeFault for a type not floating."""
-    global _default
+    """Set the type of tensors made from Python floats, in this thread. Raises TypeFault (E0309)."""
     dtype = to_dtype(dtype)
     if not dtype.is_floating_point:
         raise TypeFault(
@@ -141,7 +141,7 @@ def set_default_dtype(dtype: Any) -> None:
             f"the default dtype must be floating point, got {dtype}",
             help="use float32 or float64",
         )
-    _default = dtype
+    _default.set(dtype)
 
 
 def is_name(text: str) -> bool:
@@ -201,12 +201,12 @@ def number_dtype(value: Any) -> DType:
     """The DType that a Python number counts as."""
     kind = value.__class__
     if kind is float:
-        return _default
+        return _default.get()
     if kind is bool:
         return bool_
     if kind is int:
         return int64
-    return complex128 if _default is float64 else complex64
+    return complex128 if _default.get() is float64 else complex64
 
 
 def promote(a: DType, b: DType) -> DType:
@@ -229,7 +229,7 @@ def result_type(operands: Iterable[tuple[DType, int]]) -> DType:
         have = by_rank[rank]
         by_rank[rank] = dtype if have is None else promote(have, dtype)
     low = _raise_kind(by_rank[1], by_rank[0])
-    return _raise_kind(by_rank[2], low) or _default
+    return _raise_kind(by_rank[2], low) or _default.get()
 
 
 def _raise_kind(strong: DType | None, weak: DType | None) -> DType | None:

@@ -1,48 +1,157 @@
-"""What the engine is allowed to record: gradient mode, as context managers and decorators.
+"""What the calling thread records: gradient mode and the like, with their context managers.
 
-The state is one plain object for the process, because every operation reads it.
+Every thread has modes of its own and starts with the defaults, as in PyTorch; so has every asyncio
+task, which starts with those of its creator. The modes of a thread are one ``State`` in a context
+variable. A State never changes: to change a mode is to set another one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from gradcli.ops.errors import TypeFault
 
 
-class _Mode:
+class State:
+    """The modes of a thread; ``current()`` is that of the calling one. Never written to.
+
+    grad        whether operations are recorded
+    inference   whether results stay out of every graph for good
+    mixes       whether products take tensors of two element types: where formulas are computed
+    placed      whether a node notes the line of the user's program that made it
+    annotate    whether a node notes the number it was given even where its rules do not need it:
+                for those who explain a computation
+    inspect     who looks at every step of backward: anomaly mode, or the search for the first NaN
+    passing     the nodes that the backward pass under way runs, where anyone could look; one set a
+                pass
+    saving      the pairs of hooks on what graphs save, innermost last
+    saving_off  why there may be no such hooks; None where they may
+    plain       whether operations are recorded and no mode is on that has recording take notes:
+                the state in which operators take their short ways
+    """
+
     __slots__ = (
-        "annotate", "branches", "grad", "inference", "inspect", "mixes", "passing", "saving",
-        "saving_off", "warned_of_cycle", "watching",
+        "annotate", "grad", "inference", "inspect", "mixes", "passing", "placed", "plain",
+        "saving", "saving_off", "variants",
     )  # fmt: skip
 
+    grad: bool
+    inference: bool
+    mixes: bool
+    placed: bool
+    annotate: bool
+    inspect: Any
+    passing: Any
+    saving: tuple[tuple[Callable, Callable], ...]
+    saving_off: str | None
+    plain: bool
+    # Of a State without hooks and passes: those that differ in ``grad`` and ``inference`` alone.
+    # Others are not kept here, since what they hold would stay alive in the cycle.
+    variants: dict[tuple[bool, bool], State] | None
+
+    def __init__(self, **modes: Any) -> None:
+        for name in _FIELDS:
+            setattr(self, name, modes[name])
+        self.plain = self.grad and not (self.placed or self.annotate or self.saving)
+        holds = self.saving or not (self.inspect is self.passing is self.saving_off is None)
+        self.variants = None if holds else {(self.grad, self.inference): self}
+
+    def replaced(self, **changes: Any) -> State:
+        """A State that differs in ``changes``."""
+        return State(**{name: getattr(self, name) for name in _FIELDS} | changes)
+
+    def recording(self, grad: bool, inference: bool) -> State:
+        """A State that differs in these two modes."""
+        variants = self.variants
+        if variants is None:
+            return self.replaced(grad=grad, inference=inference)
+        try:
+            return variants[grad, inference]
+        except KeyError:
+            found = self.replaced(grad=grad, inference=inference)
+            found.variants = variants
+            variants[grad, inference] = found
+            return found
+
+
+_FIELDS = tuple(name for name in State.__slots__ if name not in ("plain", "variants"))
+_DEFAULTS = State(
+    grad=True, inference=False, mixes=False, placed=False, annotate=False, inspect=None,
+    passing=None, saving=(), saving_off=None,
+)  # fmt: skip
+_state: ContextVar[State] = ContextVar("modes", default=_DEFAULTS)
+
+current = _state.get
+"""The State of the calling thread: one call of C code, which every operation makes once."""
+restore = _state.set
+"""Makes a State that ``current`` gave before that of the calling thread again."""
+restore(_DEFAULTS)  # a variable that is set in its context is found faster than a default
+
+
+def _mode(name: str) -> Any:
+    def get(mode: _Modes) -> Any:
+        return getattr(current(), name)
+
+    def put(mode: _Modes, value: Any) -> None:
+        restore(current().replaced(**{name: value}))
+
+    return property(get, put)
+
+
+class _Modes:
+    """The State of the calling thread to read and to write: ``mode.grad = False``.
+
+    What only ever rises from False belongs to the process: it spares work that nobody asked for.
+
+    branches         whether any graph so far chose between branches (``where`` and its like): only
+                     then does backward look for slopes of branches that were not taken
+    inferring        whether inference mode was ever on
+    watching         whether any hook was ever registered: only then can anyone see in which order
+                     leaves receive their gradients
+    warned_of_cycle  whether backward(create_graph=True) has warned: once is enough
+    """
+
+    __slots__ = ("branches", "inferring", "warned_of_cycle", "watching")
+
     def __init__(self) -> None:
-        self.grad = True
-        self.inference = False
-        # Whether products take tensors of two element types: where formulas are computed.
-        self.mixes = False
-        # Whether any graph so far chose between branches (``where`` and kin): only then does
-        # backward look for slopes of branches that were not taken.
         self.branches = False
-        # Whether any hook was ever registered: only then can anyone see in which order leaves
-        # receive their gradients.
+        self.inferring = False
         self.watching = False
-        # Whether a node notes the number it was given even where its rules do not need it: for
-        # those who explain a computation.
-        self.annotate = False
-        # Who looks at every step of backward: anomaly mode, or the search for the first NaN.
-        self.inspect: Any = None
-        # The nodes that the backward pass under way runs, where anyone could look; one set a pass.
-        self.passing: Any = None
-        # The hooks on what graphs save, innermost last, and why there may be none.
-        self.saving: list = []
-        self.saving_off: str | None = None
-        # Whether backward(create_graph=True) has warned: once is enough.
         self.warned_of_cycle = False
 
+    mixes = _mode("mixes")
+    placed = _mode("placed")
+    annotate = _mode("annotate")
+    inspect = _mode("inspect")
+    passing = _mode("passing")
+    saving = _mode("saving")
+    saving_off = _mode("saving_off")
 
-mode = _Mode()
+    @property
+    def grad(self) -> bool:
+        return current().grad
+
+    @grad.setter
+    def grad(self, value: bool) -> None:
+        state = current()
+        if state.grad is not value:
+            restore(state.recording(value, state.inference))
+
+    @property
+    def inference(self) -> bool:
+        return current().inference
+
+    @inference.setter
+    def inference(self, value: bool) -> None:
+        if value:
+            self.inferring = True
+        state = current()
+        restore(state.recording(state.grad, value))
+
+
+mode = _Modes()
 
 
 def is_grad_enabled() -> bool:
@@ -76,19 +185,52 @@ class _Switch:
             )
 
     def __enter__(self) -> None:
-        self.previous.append(mode.grad)
-        mode.grad = self.value and not mode.inference
+        before = current()
+        inside = before.recording(self.value and not before.inference, before.inference)
+        self.previous.append((before, inside))
+        restore(inside)
 
     def __exit__(self, *exc: object) -> None:
-        mode.grad = self.previous.pop()
+        before, inside = self.previous.pop()
+        state = current()  # another one where a mode was changed that goes on
+        restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable) -> Callable:
         import functools
+        import inspect
+
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self._twin():
                 return function(*args, **kwargs)
+
+        return wrapped
+
+    def _generator(self, function: Callable) -> Callable:
+        """A generator that runs under the switch and hands over control outside it."""
+        import functools
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            resume, sent = generator.send, None
+            while True:
+                try:
+                    with self._twin():
+                        value = resume(sent)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    resume, sent = generator.send, (yield value)
+                except GeneratorExit:
+                    with self._twin():
+                        generator.close()
+                    raise
+                except BaseException as fault:
+                    resume, sent = generator.throw, fault
 
         return wrapped
 
@@ -135,19 +277,24 @@ class set_grad_enabled(_Switch):
             )
         super().__init__()
         self.value = bool(enabled)
-        self.previous = [mode.grad]
-        mode.grad = self.value
+        self._turn()
 
     def __call__(self, function: Callable) -> Callable:
         # A decorator switches for the calls only.
         if self.previous:
-            mode.grad = self.previous.pop()
+            self.__exit__()
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        if not self.previous:
-            self.previous.append(mode.grad)
-        mode.grad = self.value
+        self._turn(self.previous.pop()[0] if self.previous else None)
+
+    def _turn(self, switched: State | None = None) -> None:
+        """Switch; a mode that ``switched`` had is the one to go back to."""
+        state = current()
+        before = state if switched is None else state.recording(switched.grad, state.inference)
+        inside = state.recording(self.value, state.inference)
+        self.previous.append((before, inside))
+        restore(inside)
 
 
 class inference_mode(_Switch):
@@ -162,8 +309,11 @@ class inference_mode(_Switch):
         self.enabled = mode
 
     def __enter__(self) -> None:
-        self.previous.append((mode.grad, mode.inference))
-        mode.grad, mode.inference = not self.enabled, self.enabled
+        if self.enabled:
+            mode.inferring = True
+        state = current()
+        self.previous.append((state.grad, state.inference))
+        restore(state.recording(not self.enabled, self.enabled))
 
     def __exit__(self, *exc: object) -> None:
-        mode.grad, mode.inference = self.previous.pop()
+        restore(current().recording(*self.previous.pop()))

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -60,7 +61,8 @@ class PrintOptions:
         return f"PrintOptions({inside})"
 
 
-OPTIONS = PrintOptions()
+_DEFAULT = PrintOptions()
+_options: ContextVar[PrintOptions] = ContextVar("print options", default=_DEFAULT)
 
 
 def set_printoptions(
@@ -71,7 +73,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed from now on; what is left out stays as it was.
+    """Set how this thread prints tensors from now on; what is left out stays as it was.
 
     precision   digits after the point (4)
     threshold   number of elements above which only the corners are shown (1000)
@@ -99,21 +101,21 @@ def set_printoptions(
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
-    chosen = dict(_PROFILES[profile]) if profile is not None else {}
+    chosen = _options.get().as_dict()
+    if profile is not None:
+        chosen.update(_PROFILES[profile])
     for name, value in given.items():
         if value is None:
             continue
         if value < 0:
             raise ValueFault("E0303", f"{name} must not be negative, got {value}")
         chosen[name] = value
-    for name, value in chosen.items():
-        setattr(OPTIONS, name, value)
-    OPTIONS.sci_mode = sci_mode
+    _options.set(PrintOptions(**chosen | {"sci_mode": sci_mode}))  # type: ignore[arg-type]
 
 
 def get_printoptions() -> dict[str, object]:
     """The options in force, ready for ``set_printoptions(**options)``."""
-    return OPTIONS.as_dict()
+    return _options.get().as_dict()
 
 
 @contextmanager
@@ -202,7 +204,7 @@ def format_tensor(
     'tensor(4.5000, grad_fn=<MulBackward0>)'
     """
     data = np.asarray(data)
-    options = OPTIONS if options is None else options
+    options = _options.get() if options is None else options
     default_complex = "complex128" if default_dtype == "float64" else "complex64"
     tails = []
     if device is not None:

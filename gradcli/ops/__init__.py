@@ -13,17 +13,12 @@
     products        dot, matmul, outer, trace
     linalg          inv, det, logdet, solve, cholesky
     einsum          sums over products, by letters
-    running         where running extremes stand
-    fourier         the discrete Fourier transform
+    fft             the discrete Fourier transform
     conversion      other element types, clone, complex parts
-    eigenvalues     eigh, eig
-    singular        svd
-    factors         qr, lu
-    matrix_functions
-                    pinv, matrix_exp
-    parts           what decompositions share
+    decompositions  eigenvalues, singular values, QR, LU; pinv and matrix_exp
 
-``core`` says what an operator is and how its one rule is read. This package knows arrays only.
+``operator`` says what an operator is, ``kinds`` how each kind is declared, ``read`` how a rule is
+read forward and on arrays. This package knows arrays only.
 """
 
 import warnings  # noqa: I001  (the order is that of dependence, and of `gradcli ops`)
@@ -42,12 +37,12 @@ from gradcli.ops import (
     products,
     linalg,
     einsum,
-    reduction as running,
     fft,
     conversion,
 )
 from gradcli.ops.decompositions import eigen, svd, qr_lu, matrix_functions
-from gradcli.ops.operator import OPERATORS, Operator, partial, push_forward
+from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.read import partial, push_forward
 
 __all__ = ["OPERATORS", "Operator", "partial", "push_forward"]
 
@@ -57,8 +52,8 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"gradcli\.")
 
 def _name_families() -> None:
     for module in (comparison, exponential, special, piecewise, arithmetic, trigonometric,
-                   shape, indexing, joining, reduction, products, linalg, einsum, running, fft,
-                   conversion, eigen, svd, qr_lu, matrix_functions):  # fmt: skip
+                   shape, indexing, joining, reduction, products, linalg, einsum, fft, conversion,
+                   eigen, svd, qr_lu, matrix_functions):  # fmt: skip
         family = module.__name__.rpartition(".")[2]
         for value in vars(module).values():
             if isinstance(value, Operator) and not value.family:

@@ -16,15 +16,8 @@ import numpy as np
 from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import log
-from gradcli.ops.operator import (
-    OPERATORS,
-    bilinear,
-    elementwise,
-    is_complex,
-    is_number,
-    linear,
-    step,
-)
+from gradcli.ops.kinds import bilinear, elementwise, linear, step
+from gradcli.ops.operator import OPERATORS, is_complex, is_number
 from gradcli.ops.piecewise import where
 
 add = linear(
@@ -36,6 +29,7 @@ add = linear(
     entrywise=True,
     dtypes="promote",
     example="x + y --x 1 --y 2",
+    infix="+",
 )
 sub = linear(
     "sub",
@@ -47,6 +41,7 @@ sub = linear(
     dtypes="promote",
     aliases=("subtract",),
     example="x - y --x 1 --y 2",
+    infix="-",
 )
 mul = bilinear(
     "mul",
@@ -58,6 +53,7 @@ mul = bilinear(
     entrywise=True,
     dtypes="promote",
     example="x * y --x 2 --y 3",
+    infix="*",
 )
 
 
@@ -96,6 +92,7 @@ div = elementwise(
     doc="The quotient; `x / y`.",
     domain="y != 0",
     example="x / y --x 1 --y 2",
+    infix="/",
 )
 
 
@@ -161,6 +158,10 @@ floor_divide = step(
     doc="The quotient rounded down; `x // y`.",
     domain="y != 0",
     example="x // y --x 7 --y 2",
+    infix="//",
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
+    numpy="np.floor_divide",
 )
 remainder = elementwise(
     "remainder",
@@ -172,6 +173,10 @@ remainder = elementwise(
     domain="y != 0",
     edges="the slope by x is 1 at the jumps too",
     example="x % y --x 7 --y 2.5",
+    infix="%",
+    kink="where remainder of {0} jumps: derivative of its smooth pieces",
+    piecewise=True,
+    numpy="np.remainder",
 )
 fmod = elementwise(
     "fmod",
@@ -183,6 +188,8 @@ fmod = elementwise(
     domain="y != 0",
     edges="the slope by x is 1 at the jumps too",
     example="fmod(x, y) --x -7 --y 2.5",
+    kink="where fmod of {0} jumps: derivative of its smooth pieces",
+    numpy="np.fmod",
 )
 
 
@@ -264,6 +271,7 @@ pow = elementwise(
     domain="x > 0, or whole y",
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
     example="x**y --x 2 --y 3",
+    infix="**",
 )
 sqrt = elementwise(
     "sqrt",
@@ -281,6 +289,8 @@ rsqrt = elementwise(
     doc="One over the square root.",
     domain="x > 0",
     example="rsqrt(x) --x 4",
+    numpy="(1/np.sqrt({0}))",
+    pytorch="torch.rsqrt",
 )
 cbrt = elementwise(
     "cbrt",
@@ -289,6 +299,11 @@ cbrt = elementwise(
     doc="The real cube root.",
     edges="infinite slope at 0",
     example="cbrt(x) --x 8",
+    parity="odd",
+    values={0: 0},
+    pytorch="""def _cbrt(x):
+    return torch.sign(x) * torch.abs(x) ** (1 / 3)""",
+    latex=r"\sqrt[3]{{x}}",
 )
 square = elementwise(
     "square",
@@ -305,12 +320,45 @@ reciprocal = elementwise(
     doc="One over x.",
     domain="x != 0",
     example="reciprocal(x) --x 4",
+    numpy="(1/({0}))",
+    pytorch="torch.reciprocal",
 )
 
-floor = step("floor", np.floor, doc="The largest whole number not above x.", dtypes="keep")
-ceil = step("ceil", np.ceil, doc="The smallest whole number not below x.", dtypes="keep")
-round = step("round", np.round, doc="The nearest whole number, ties to even.", dtypes="keep")
-trunc = step("trunc", np.trunc, doc="x without its fraction.", dtypes="keep", aliases=("fix",))
+floor = step(
+    "floor",
+    np.floor,
+    doc="The largest whole number not above x.",
+    dtypes="keep",
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
+    latex=r"\left\lfloor {x} \right\rfloor",
+)
+ceil = step(
+    "ceil",
+    np.ceil,
+    doc="The smallest whole number not below x.",
+    dtypes="keep",
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
+    latex=r"\left\lceil {x} \right\rceil",
+)
+round = step(
+    "round",
+    np.round,
+    doc="The nearest whole number, ties to even.",
+    dtypes="keep",
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
+)
+trunc = step(
+    "trunc",
+    np.trunc,
+    doc="x without its fraction.",
+    dtypes="keep",
+    aliases=("fix",),
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
+)
 frac = elementwise(
     "frac",
     lambda x: x - np.trunc(x),
@@ -318,4 +366,7 @@ frac = elementwise(
     doc="The fraction of x, with x's sign.",
     dtypes="keep",
     edges="slope 1 at the jumps too",
+    kink="where {0} is whole: derivative of frac taken as 1",
+    numpy="np.fmod({0}, 1.0)",
+    pytorch="torch.frac",
 )

@@ -8,32 +8,75 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
-from gradcli.ops.operator import constant, step
+from gradcli.ops.kinds import constant, step
 from gradcli.ops.torch_messages import nothing_largest
 
 _TWO = ("x", "y")
 
-eq = constant("eq", operator.eq, inputs=_TWO, dtypes="compare", doc="Whether x equals y; `x == y`.")
-ne = constant("ne", operator.ne, inputs=_TWO, dtypes="compare", doc="Whether x differs; `x != y`.")
-lt = constant("lt", operator.lt, inputs=_TWO, dtypes="compare", aliases=("less",), doc="`x < y`.")
+eq = constant(
+    "eq",
+    operator.eq,
+    inputs=_TWO,
+    dtypes="compare",
+    doc="Whether x equals y; `x == y`.",
+    infix="==",
+    latex="=",
+)
+ne = constant(
+    "ne",
+    operator.ne,
+    inputs=_TWO,
+    dtypes="compare",
+    doc="Whether x differs; `x != y`.",
+    infix="!=",
+    latex=r"\ne",
+)
+lt = constant(
+    "lt", operator.lt, inputs=_TWO, dtypes="compare", aliases=("less",), doc="`x < y`.", infix="<"
+)
 le = constant(
-    "le", operator.le, inputs=_TWO, dtypes="compare", aliases=("less_equal",), doc="`x <= y`."
+    "le",
+    operator.le,
+    inputs=_TWO,
+    dtypes="compare",
+    aliases=("less_equal",),
+    doc="`x <= y`.",
+    infix="<=",
+    latex=r"\le",
 )
 gt = constant(
-    "gt", operator.gt, inputs=_TWO, dtypes="compare", aliases=("greater",), doc="`x > y`."
+    "gt",
+    operator.gt,
+    inputs=_TWO,
+    dtypes="compare",
+    aliases=("greater",),
+    doc="`x > y`.",
+    infix=">",
 )
 ge = constant(
-    "ge", operator.ge, inputs=_TWO, dtypes="compare", aliases=("greater_equal",), doc="`x >= y`."
+    "ge",
+    operator.ge,
+    inputs=_TWO,
+    dtypes="compare",
+    aliases=("greater_equal",),
+    doc="`x >= y`.",
+    infix=">=",
+    latex=r"\ge",
 )
 
 logical_and = constant(
-    "logical_and", np.logical_and, inputs=_TWO, dtypes="keep", doc="Both, by entry."
+    "logical_and", np.logical_and, inputs=_TWO, dtypes="keep", doc="Both, by entry.", infix="&"
 )
 logical_or = constant(
-    "logical_or", np.logical_or, inputs=_TWO, dtypes="keep", doc="Either, by entry."
+    "logical_or", np.logical_or, inputs=_TWO, dtypes="keep", doc="Either, by entry.", infix="|"
 )
 logical_xor = constant(
-    "logical_xor", np.logical_xor, inputs=_TWO, dtypes="keep", doc="One of the two, by entry."
+    "logical_xor",
+    np.logical_xor,
+    inputs=_TWO,
+    dtypes="keep",
+    doc="One of the two, by entry.",
+    infix="^",
 )
 logical_not = constant(
     "logical_not", np.logical_not, dtypes="keep", doc="The opposite truth, by entry."
@@ -89,6 +132,8 @@ count_nonzero = constant(
     params={"dim": None},
     dtypes="keep",
     doc="How many are not zero.",
+    numpy="np.count_nonzero({0}, {dim})",
+    latex=r"\operatorname{nnz}",
 )
 argmax = constant(
     "argmax",
@@ -96,6 +141,7 @@ argmax = constant(
     params=_REDUCE,
     dtypes="keep",
     doc="Index of the first maximum.",
+    latex=r"\arg\max",
 )
 argmin = constant(
     "argmin",
@@ -103,6 +149,7 @@ argmin = constant(
     params=_REDUCE,
     dtypes="keep",
     doc="Index of the first minimum.",
+    latex=r"\arg\min",
 )
 
 
@@ -131,7 +178,15 @@ zeros_like = constant(
 )
 ones_like = constant("ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.")
 sign = step(
-    "sign", np.sign, dtypes="keep", doc="-1, 0 or 1 by the sign of x.", edges="slope 0 at 0 too"
+    "sign",
+    np.sign,
+    dtypes="keep",
+    doc="-1, 0 or 1 by the sign of x.",
+    edges="slope 0 at 0 too",
+    parity="odd",
+    values={0: 0},
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
 )
 heaviside = step(
     "heaviside",
@@ -142,6 +197,8 @@ heaviside = step(
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 everywhere; PyTorch has none",
+    kink="where {op} of {0} jumps: derivative taken as 0",
+    piecewise=True,
 )
 signbit = constant(
     "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import LARGE, charge
-from gradcli.ops.operator import is_complex, linear
+from gradcli.ops.operator import is_complex
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:
@@ -53,11 +54,32 @@ clone = linear(
     entrywise=True,
     doc="A copy in memory of its own, still in the graph.",
     example="sum(clone(x)) --x 1,2",
+    numpy="{0}",
+    pytorch="torch.clone",
 )
 conj = linear(
-    "conj", np.conj, lambda g: conj(g), entrywise=True, dtypes="keep", doc="The complex conjugate."
+    "conj",
+    np.conj,
+    lambda g: conj(g),
+    entrywise=True,
+    dtypes="keep",
+    doc="The complex conjugate.",
+    numpy="{0}",
+    pytorch="torch.conj",
+    latex=r"\overline{{x}}",
 )
-real = linear("real", np.real, lambda g: g, entrywise=True, dtypes="keep", doc="The real part.")
+real = linear(
+    "real",
+    np.real,
+    lambda g: g,
+    entrywise=True,
+    dtypes="keep",
+    doc="The real part.",
+    view=True,
+    numpy="{0}",
+    pytorch="torch.real",
+    latex=r"\operatorname{Re}",
+)
 imag = linear(
     "imag",
     _imag,
@@ -67,4 +89,5 @@ imag = linear(
     doc="The imaginary part of a complex tensor.",
     domain="complex x",
     example="imag(x*2j) --x 3",
+    latex=r"\operatorname{Im}",
 )

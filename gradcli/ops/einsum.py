@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, bilinear
+from gradcli.ops.operator import OPERATORS
 
 
 def _contract(x: Any, y: Any, labels: str) -> Any:
@@ -52,6 +53,8 @@ contract = bilinear(
     dtypes="promote",
     grad_name="EinsumBackward0",
     doc="The sum over a product of two tensors, by letters; every letter occurs twice at least.",
+    numpy="np.einsum({labels}, {0}, {1})",
+    pytorch="torch.einsum({labels}, {0}, {1})",
 )
 
 

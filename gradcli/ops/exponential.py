@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.operator import elementwise
+from gradcli.ops.kinds import elementwise
 
 _HALF = np.dtype(np.float16)
 
-exp = elementwise("exp", np.exp, lambda out: out, doc="The exponential, e**x.")
-exp2 = elementwise("exp2", np.exp2, lambda out: out * _LN2, doc="2**x.")
-expm1 = elementwise("expm1", np.expm1, lambda out: out + 1.0, doc="e**x - 1, exact near 0.")
+exp = elementwise(
+    "exp", np.exp, lambda out: out, doc="The exponential, e**x.", values={0: 1}, positive=True
+)
+exp2 = elementwise(
+    "exp2", np.exp2, lambda out: out * _LN2, doc="2**x.", values={0: 1}, positive=True
+)
+expm1 = elementwise(
+    "expm1", np.expm1, lambda out: out + 1.0, doc="e**x - 1, exact near 0.", values={0: 0}
+)
 log = elementwise(
     "log",
     np.log,
@@ -26,6 +32,8 @@ log = elementwise(
     edges="log(-1) is NaN, with slope -1",
     aliases=("ln",),
     example="log(x) --x 2",
+    values={1: 0},
+    latex=r"\log",
 )
 log2 = elementwise(
     "log2",
@@ -34,6 +42,8 @@ log2 = elementwise(
     doc="The logarithm to base 2.",
     domain="x > 0",
     example="log2(x) --x 8",
+    values={1: 0},
+    latex=r"\log_{2}",
 )
 log10 = elementwise(
     "log10",
@@ -42,6 +52,8 @@ log10 = elementwise(
     doc="The logarithm to base 10.",
     domain="x > 0",
     example="log10(x) --x 100",
+    values={1: 0},
+    latex=r"\log_{10}",
 )
 log1p = elementwise(
     "log1p",
@@ -50,6 +62,7 @@ log1p = elementwise(
     doc="log(1 + x), exact near 0.",
     domain="x > -1",
     grad_name="Log1PBackward0",
+    values={0: 0},
 )
 
 
@@ -75,6 +88,12 @@ sigmoid = elementwise(
     lambda t, out: t * (1.0 - out) * out,
     aliases=("expit",),
     doc="The logistic function 1/(1 + exp(-x)).",
+    values={0: 0.5},
+    positive=True,
+    numpy="""def _sigmoid(x):
+    return np.exp(-np.logaddexp(-x, 0.0))""",
+    pytorch="torch.sigmoid",
+    latex=r"\sigma",
 )
 logsigmoid = elementwise(
     "logsigmoid",
@@ -82,9 +101,18 @@ logsigmoid = elementwise(
     lambda x: sigmoid(-x),
     doc="log(sigmoid(x)), without underflow.",
     grad_name="LogSigmoidBackward0",
+    numpy="(-np.logaddexp(-({0}), 0.0))",
+    pytorch="torch.nn.functional.logsigmoid",
+    latex=r"\log\sigma",
 )
 softplus = elementwise(
-    "softplus", _softplus, lambda x: sigmoid(x), doc="log(1 + exp(x)), without overflow."
+    "softplus",
+    _softplus,
+    lambda x: sigmoid(x),
+    doc="log(1 + exp(x)), without overflow.",
+    positive=True,
+    numpy="np.logaddexp({0}, 0.0)",
+    pytorch="torch.logaddexp({0}, torch.zeros_like({0}))",
 )
 logit = elementwise(
     "logit",
@@ -93,6 +121,9 @@ logit = elementwise(
     doc="The inverse of sigmoid: log(x/(1 - x)).",
     domain="0 < x < 1",
     example="logit(x) --x 0.3",
+    numpy="""def _logit(x):
+    return np.log(x) - np.log1p(-x)""",
+    pytorch="torch.logit",
 )
 
 
@@ -107,12 +138,16 @@ logaddexp = elementwise(
     lambda x, y: sigmoid(y - x),
     doc="log(exp(x) + exp(y)), without overflow.",
     example="logaddexp(x, y) --x 1 --y 2",
+    numpy="np.logaddexp",
 )
 softsign = elementwise(
     "softsign",
     lambda x: x / (1.0 + np.abs(x)),
     lambda t, x: t / (1.0 + x * sign(x)) ** 2,
     doc="x/(1 + abs(x)).",
+    numpy="""def _softsign(x):
+    return x / (1 + np.abs(x))""",
+    pytorch="torch.nn.functional.softsign",
 )
 
 _LN2 = 0.6931471805599453

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.operator import linear
+from gradcli.ops.kinds import linear
 
 _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 

@@ -14,8 +14,8 @@ import numpy as np
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, grid, writable_copy, zeros
 from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_shape
-from gradcli.ops.operator import linear
 from gradcli.ops.shape import expand_words, sum_to
 
 
@@ -121,6 +121,7 @@ getitem = linear(
     grad_name="SelectBackward0",
     doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
+    view=True,
 )
 
 

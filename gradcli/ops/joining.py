@@ -10,8 +10,8 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import linear
 from gradcli.ops.shape import normal_dim
 
 
@@ -77,6 +77,8 @@ cat = linear(
     variadic=True,
     dtypes="promote",
     aliases=("concat", "concatenate"),
+    numpy="np.concatenate([{*}], {dim})",
+    pytorch="torch.cat([{*}], {dim})",
     doc="Tensors joined along a dimension they have.",
     example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
 )
@@ -120,6 +122,7 @@ stack = linear(
     variadic=True,
     dtypes="promote",
     doc="Tensors of one shape joined along a new dimension.",
+    numpy="np.stack([{*}], {dim})",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
 )
 

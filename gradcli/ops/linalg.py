@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.kinds import general
 from gradcli.ops.matrix_errors import not_square, unsolved
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, Operator, general
+from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
 from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze
@@ -55,6 +56,8 @@ inv = general(
     doc="The inverse of a square matrix.",
     domain="det(x) != 0",
     example='sum(inv(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    numpy="np.linalg.inv",
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -189,6 +192,9 @@ det = general(
     doc="The determinant of a square matrix.",
     edges="the derivatives hold at any rank",
     example='det(A) --A "2,1;1,3"',
+    core="(n,n)->()",
+    numpy="np.linalg.det",
+    latex=r"\det",
 )
 adjugate = general(
     "adjugate",
@@ -198,6 +204,8 @@ adjugate = general(
     dtypes="inexact",
     doc="det(x)*inv(x), at any rank: the transpose of the matrix of cofactors.",
     example='sum(adjugate(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    latex=r"\operatorname{adj}",
 )
 adjugate_along = general(
     "adjugate_along",
@@ -233,7 +241,7 @@ def _logdet(x: Any) -> Any:
 def _logabsdet(x: Any) -> Any:
     _square("slogdet", x)
     wide = x.astype(np.float32) if x.dtype == np.float16 else x
-    return np.linalg.slogdet(wide)[1].astype(x.dtype)[()]
+    return np.linalg.slogdet(wide)[1].astype(x.real.dtype)[()]
 
 
 def _detsign(x: Any) -> Any:
@@ -252,17 +260,35 @@ logdet = general(
     doc="The logarithm of the determinant; NaN where that is negative.",
     domain="det(x) > 0",
     example='logdet(A) --A "2,1;1,3"',
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[1]",
+    pytorch="torch.linalg.slogdet({0})[1]",
+    latex=r"\log\det",
 )
+
+
+def _conjugate(x: Any) -> Any:
+    return OPERATORS["conj"](x) if is_complex(x) else x
+
+
+def _real_part(x: Any) -> Any:
+    return OPERATORS["real"](x) if is_complex(x) else x
+
+
 logabsdet = general(
     "logabsdet",
     _logabsdet,
-    lambda g, x: _column(_column(g)) * mT(inv(x)),
-    jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
+    # A real function of complex numbers, unlike the determinant itself.
+    lambda g, x: _column(_column(g)) * _conjugate(mT(inv(x))),
+    jvp=lambda tx, x: _real_part(sum(mT(inv(x)) * tx, (-2, -1))),
     dtypes="inexact",
     grad_name="LinalgSlogdetBackward0",
     doc="The logarithm of the determinant's size: the second part of slogdet.",
     domain="det(x) != 0",
     example='slogdet(A)[1] --A "1,2;3,1"',
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[1]",
+    pytorch="torch.linalg.slogdet({0})[1]",
 )
 detsign = Operator(
     "constant",
@@ -273,6 +299,10 @@ detsign = Operator(
     entrywise=False,
     dtypes="inexact",
     doc="The sign of the determinant: the first part of slogdet.",
+    core="(n,n)->()",
+    numpy="np.linalg.slogdet({0})[0]",
+    pytorch="torch.linalg.slogdet({0})[0]",
+    latex=r"\operatorname{sign}\det",
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------
@@ -334,6 +364,7 @@ solve = general(
     doc="The z with x @ z = y, for a vector y or for the columns of a matrix.",
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
+    numpy="np.linalg.solve",
 )
 
 
@@ -369,4 +400,7 @@ cholesky = general(
     domain="symmetric positive definite x",
     edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    numpy="np.linalg.cholesky",
+    latex=r"\operatorname{chol}",
 )

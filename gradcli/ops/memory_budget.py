@@ -1,10 +1,10 @@
 """The memory budget: what an operation will allocate is known from shapes and charged first.
 
 No budget is set when gradcli is used as a library. A front end that runs a stranger's text sets one
-(``set_budget``); then creation functions, operators and broadcasting call ``charge`` before NumPy
-allocates anything. One request above the budget is refused at once; the sum of smaller ones is held
-by looking at the process's own memory each time a further slice of the budget has been handed out,
-so the usual small operation costs two attribute reads.
+for its thread (``set_budget``); then creation functions, operators and broadcasting call ``charge``
+before NumPy allocates anything. One request above the budget is refused at once; the sum of smaller
+ones is held by looking at the process's own memory each time a further slice of the budget has been
+handed out, so the usual small operation costs two attribute reads.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from gradcli.ops.errors import LimitFault
@@ -20,67 +21,77 @@ LARGE = 1 << 16
 """Element counts up to this are never charged: they are bounded by the step limit instead."""
 
 
-class _Budget:
-    __slots__ = ("base", "next_look", "on", "spent", "tick", "total")
+class _Use:
+    """Whether any thread ever set a budget: until then nobody need look for one."""
+
+    __slots__ = ("on",)
 
     def __init__(self) -> None:
         self.on = False
-        self.total = 0
+
+
+budget = _Use()
+
+
+class _Budget:
+    """The budget of one run of a program."""
+
+    __slots__ = ("base", "next_look", "spent", "tick", "total")
+
+    def __init__(self, total: int | None, tick: Callable[[], object] | None) -> None:
+        self.total = total
+        self.tick = tick
         self.spent = 0
-        self.next_look = 0
-        self.base = 0
-        self.tick: Callable[[], object] | None = None
+        self.next_look = (total or 0) // 4
+        self.base = -1
 
 
-budget = _Budget()
+_running: ContextVar[_Budget | None] = ContextVar("budget", default=None)
 
 
 def set_budget(total: int | None, tick: Callable[[], object] | None = None) -> None:
-    """Allow ``total`` bytes of new memory from now on; None lifts the budget.
+    """Allow ``total`` bytes of new memory from now on, in this thread; None lifts the budget.
 
     ``tick`` is called at each turn of a loop in gradcli itself that a program makes long
     (``step``); it raises LimitFault when there have been too many.
     """
-    budget.tick = tick
-    budget.on = total is not None
-    budget.total = total or 0
-    budget.spent = 0
-    budget.next_look = budget.total // 4
-    budget.base = -1
+    if total is not None:
+        budget.on = True
+    _running.set(None if total is None and tick is None else _Budget(total, tick))
 
 
 def step(times: int = 1) -> None:
     """One turn of a loop whose length the user's data decide; ``times`` where it costs as many."""
-    tick = budget.tick
-    if tick is not None:
-        tick()
-        for _ in range(times - 1):
-            tick()
+    run = _running.get()
+    if run is not None and run.tick is not None:
+        for _ in range(max(1, times)):
+            run.tick()
 
 
 def charge(nbytes: int) -> None:
     """Account for ``nbytes`` that are about to be allocated. Raises LimitFault (E0602)."""
-    if not budget.on:
+    run = _running.get()
+    if run is None or run.total is None:
         return
-    if nbytes > budget.total:
+    if nbytes > run.total:
         raise LimitFault(
             "E0602",
-            f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(budget.total)}",
+            f"refusing to allocate {show_bytes(nbytes)}; the limit is {show_bytes(run.total)}",
             help=f"--max-mem {_rounded_up(nbytes)} allows it",
         )
-    if budget.base < 0:
-        budget.base = resident()  # what the process held before its first large request
-    budget.spent += nbytes
-    if budget.spent >= budget.next_look:
-        used = held(budget.base, budget.total - nbytes)
-        if used + nbytes > budget.total:
+    if run.base < 0:
+        run.base = resident()  # what the process held before its first large request
+    run.spent += nbytes
+    if run.spent >= run.next_look:
+        used = held(run.base, run.total - nbytes)
+        if used + nbytes > run.total:
             raise LimitFault(
                 "E0602",
                 f"the evaluation holds {show_bytes(used)} and asks for {show_bytes(nbytes)} more; "
-                f"the limit is {show_bytes(budget.total)}",
-                help=f"--max-mem {_rounded_up(2 * budget.total)} raises the limit",
+                f"the limit is {show_bytes(run.total)}",
+                help=f"--max-mem {_rounded_up(2 * run.total)} raises the limit",
             )
-        budget.next_look = budget.spent + max(1, (budget.total - used) // 4)
+        run.next_look = run.spent + max(1, (run.total - used) // 4)
 
 
 def charge_shape(shape: Sequence[int], itemsize: int = 8) -> None:

@@ -1,13 +1,4 @@
-"""Operators, and the kinds that turn one derivative rule into every reading of it.
-
-An operator is a computation on arrays plus one rule per input. The *kind* says how a rule is read:
-
-    kind         what the rule gives               reverse (vjp)            forward (jvp)
-    elementwise  the partial, or t times it        g * conj(partial)        sum of t * partial
-    linear       the transpose                     T(g)                     op(t, ...)
-    bilinear     the transpose by each input       T_i(g, the other)        op(t, y) + op(x, t)
-    constant     nothing, or zeros (``step``)      no edge, or zeros        zero
-    general      its own vjp and jvp               vjp_i(g, ...)            jvp(t..., ...)
+"""What an operator is: a computation on arrays, one derivative rule per input, and its facts.
 
 A rule is an ordinary function. Its parameter names say what it needs, and therefore what is kept
 alive until backward:
@@ -21,12 +12,12 @@ alive until backward:
 
 Rules are written with Python's operators and with other operators. Both dispatch on what they are
 given, so one rule runs on NumPy arrays (first order), Tensors (any order), tangents and symbols.
-A type that is not an array takes part by two attributes, see ``Operator.__call__``.
+A type that is not an array takes part by two attributes, see ``Operator.__call__``. The kinds of
+operator are declared by the functions of ``kinds``; ``read`` reads a rule forward and on arrays.
 """
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -48,6 +39,27 @@ _PLAIN = frozenset(
 class Operator:
     """A differentiable operation: callable on arrays, Tensors, tangents and symbols alike.
 
+    What mathematics, the language and other libraries know of it, each where there is something to
+    be said (the rest is derived, or there is none):
+
+        infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
+        core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
+        sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
+        view        the result shares the input's memory where it can
+        parity      "odd" or "even": f(-x) is -f(x) or f(x)
+        positive    f(x) > 0 wherever it is defined
+        values      exact values at whole numbers: {0: 1} for cos
+        square      (g, a, b) where f**2 is a + b*g**2
+        quotient    (g, h) where f is g/h
+        kink        what a formula of the derivative says of points without one; {0} is an input,
+                    {op} the name
+        piecewise   composed of pieces: two such functions may be equal on whole intervals
+        numpy, pytorch, jax
+                    the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
+                    arguments, a bare name, or the source of a small function; "" where it has none
+        latex       what stands before the arguments, or a text with ``{x}`` for the only one;
+                    parameters by name; or a function of parameters and the argument's rank
+
     Example:
         >>> from gradcli.ops import OPERATORS
         >>> float(OPERATORS["square"](3.0))
@@ -58,6 +70,7 @@ class Operator:
         "aliases",
         "arity",
         "compute",
+        "core",
         "doc",
         "domain",
         "dtypes",
@@ -66,18 +79,33 @@ class Operator:
         "example",
         "family",
         "grad_name",
+        "infix",
         "inputs",
+        "jax",
         "jvp",
         "kind",
+        "kink",
+        "latex",
         "name",
+        "numpy",
         "params",
+        "parity",
+        "piecewise",
+        "positive",
+        "pytorch",
+        "quotient",
         "reads",
         "recorded",
         "rules",
         "saves",
         "scaled",
+        "sizes",
+        "slope",
+        "square",
         "torch",
+        "values",
         "variadic",
+        "view",
     )
 
     def __init__(
@@ -90,6 +118,7 @@ class Operator:
         inputs: tuple[str, ...] | None = None,
         params: Mapping[str, Any] | None = None,
         jvp: Callable[..., Any] | None = None,
+        slope: Callable[..., Any] | None = None,
         variadic: bool = False,
         entrywise: bool | None = None,
         dtypes: str = "float",
@@ -101,6 +130,21 @@ class Operator:
         edges: str = "",
         example: str = "",
         family: str = "",
+        infix: str = "",
+        core: str = "",
+        sizes: str = "",
+        view: bool = False,
+        parity: str = "",
+        positive: bool = False,
+        values: Mapping[int, float] | None = None,
+        square: tuple[str, int, int] | None = None,
+        quotient: tuple[str, str] | None = None,
+        kink: str = "",
+        piecewise: bool = False,
+        numpy: str | None = None,
+        pytorch: str | None = None,
+        jax: str | None = None,
+        latex: str | Callable[[Mapping[str, Any], int], str | None] = "",
     ) -> None:
         self.kind = kind
         self.name = name
@@ -115,10 +159,11 @@ class Operator:
             entrywise = kind == "elementwise" or steps
         self.entrywise = entrywise
         self.jvp = jvp
+        self.slope = slope
         self.rules = tuple(rules) or (None,) * self.arity
         if not variadic and len(self.rules) != self.arity:
             raise TypeError(f"{name}: {len(self.rules)} rules for {self.arity} inputs")
-        self.reads = tuple(_parameters(rule) for rule in self.rules)
+        self.reads = tuple(parameters(rule) for rule in self.rules)
         self.recorded = any(rule is not None for rule in self.rules)
         # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
         self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
@@ -134,6 +179,21 @@ class Operator:
         self.edges = edges
         self.example = example
         self.family = family
+        self.infix = infix
+        self.core = core
+        self.sizes = sizes
+        self.view = view
+        self.parity = parity
+        self.positive = positive
+        self.values = values or {}
+        self.square = square
+        self.quotient = quotient
+        self.kink = kink
+        self.piecewise = piecewise
+        self.numpy = numpy
+        self.pytorch = pytorch
+        self.jax = jax
+        self.latex = latex
         known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
         for names in self.reads:
             for n in names:
@@ -257,50 +317,13 @@ _PARAM_ALIASES = {
 }  # fmt: skip
 
 
-def _parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
+def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
+    """The names of a rule's parameters."""
     return () if rule is None else rule.__code__.co_varnames[: rule.__code__.co_argcount]
 
 
 def _backward_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-
-
-def elementwise(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
-    """Declare an operator that works entry by entry, with broadcasting; one rule per input.
-
-    A rule is the partial derivative, ``lambda x: cos(x)``, or, where that is cheaper or more exact,
-    the tangent's image, ``lambda t, y: t / y``. None marks an input with no derivative.
-    """
-    return Operator("elementwise", name, compute, rules, **info)
-
-
-def linear(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
-    """Declare an operator that is linear in its inputs together; rules are the transposes."""
-    return Operator("linear", name, compute, rules, **info)
-
-
-def bilinear(name: str, compute: Callable, *rules: Callable, **info: Any) -> Operator:
-    """Declare an operator linear in each of two inputs; rules are the transposes by each."""
-    return Operator("bilinear", name, compute, rules, **info)
-
-
-def constant(name: str, compute: Callable, **info: Any) -> Operator:
-    """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
-    return Operator("constant", name, compute, (None,) * len(info.get("inputs", "x")), **info)
-
-
-def step(name: str, compute: Callable, **info: Any) -> Operator:
-    """Declare a constant that has a node in the graph all the same, as in PyTorch.
-
-    Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
-    """
-    rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
-    return Operator("constant", name, compute, rules, **info)
-
-
-def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
-    """Declare an operator with its own vjp per input and its own jvp (``jvp=``)."""
-    return Operator("general", name, compute, rules, **info)
 
 
 def is_number(value: Any) -> bool:
@@ -312,95 +335,3 @@ def is_complex(value: Any) -> bool:
     """Whether ``value`` (a number, an array, a Tensor ...) holds complex numbers."""
     dtype = getattr(value, "dtype", None)
     return isinstance(value, complex) if dtype is None else dtype.kind in ("c", 3)
-
-
-def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
-    """The partial derivative of an elementwise operator by input ``index``, from its rule."""
-    rule = op.rules[index]
-    if op.scaled[index]:
-        given = {**given, "t": 1.0}
-    return rule(*(given[name] for name in op.reads[index]))
-
-
-def push_forward(
-    op: Operator, args: Sequence[Any], tangents: Sequence[Any], out: Any, params: Mapping[str, Any]
-) -> Any:
-    """The tangent of ``out = op(*args, **params)``: forward mode, read off the operator's kind.
-
-    ``tangents`` holds one tangent or None (zero) per input. Returns a tangent, or None for zero.
-    Every value may be of any reading: the arithmetic here dispatches like a rule's.
-    """
-    if op.kind == "constant" or all(t is None for t in tangents):
-        return None
-    zeros = OPERATORS["zeros_like"]
-    if op.kind == "linear":
-        if any(t is None for t in tangents):
-            tangents = [zeros(a) if t is None else t for t, a in zip(tangents, args, strict=True)]
-        return op(*tangents, **params)
-    given = dict(op.params, **params)
-    given.update(zip(op.inputs, args, strict=False))
-    given["out"] = out
-    if op.kind == "general":
-        for name, tangent, arg in zip(op.inputs, tangents, args, strict=True):
-            given["t" + name] = zeros(arg) if tangent is None else tangent
-        return op.jvp(*(given[name] for name in _parameters(op.jvp)))
-    total = None
-    for i, tangent in enumerate(tangents):
-        if tangent is None or op.rules[i] is None:
-            continue
-        if op.kind == "bilinear":
-            term = op(*(tangent if j == i else a for j, a in enumerate(args)), **params)
-        else:
-            # Of a real result of complex numbers (abs) the rule says where it grows.
-            grows = is_complex(tangent) and not is_complex(out)
-            along = OPERATORS["conj"](tangent) if grows else tangent
-            if op.scaled[i]:
-                given["t"] = along
-                term = op.rules[i](*(given[name] for name in op.reads[i]))
-            else:
-                term = along * partial(op, i, given)
-            term = OPERATORS["real"](term) if grows else term
-        total = term if total is None else total + term
-    return total
-
-
-_array_scopes: dict[int, dict[str, Any]] = {}
-
-
-def on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """The same rule for arrays alone: in its globals each operator is the bare computation.
-
-    The code is shared, so there is still one rule; only the names it looks up differ. A rule that
-    says ``cos(x)`` then calls NumPy's function without asking what ``x`` is, which on small arrays
-    costs as much as the cosine.
-    """
-    scope = _array_scope(rule.__globals__)
-    return types.FunctionType(
-        rule.__code__, scope, rule.__name__, rule.__defaults__, rule.__closure__
-    )
-
-
-def _array_scope(names: dict[str, Any]) -> dict[str, Any]:
-    scope = _array_scopes.get(id(names))
-    if scope is None:
-        scope = _array_scopes[id(names)] = dict(names)  # before filling: modules name each other
-        for name, value in names.items():
-            if isinstance(value, Operator):
-                scope[name] = _computation(value)
-            elif isinstance(value, types.FunctionType) and value.__module__.startswith(__package__):
-                scope[name] = on_arrays(value)
-    return scope
-
-
-def _computation(op: Operator) -> Callable[..., Any]:
-    """What an operator computes, callable as the operator is: parameters have their defaults."""
-    compute = op.compute
-    if not op.params:
-        return compute
-    defaults = tuple(op.params.values())
-    made = types.FunctionType(
-        compute.__code__, compute.__globals__, op.name, defaults, compute.__closure__
-    )
-    if op.variadic:
-        made.__defaults__, made.__kwdefaults__ = None, op.params
-    return made

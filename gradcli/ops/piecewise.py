@@ -13,7 +13,8 @@ import numpy as np
 from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
-from gradcli.ops.operator import elementwise, is_complex
+from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -41,6 +42,9 @@ where = elementwise(
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
+    kink="where {0} changes: derivative of the side that is taken",
+    piecewise=True,
+    numpy="np.where",
 )
 
 
@@ -58,6 +62,11 @@ abs = elementwise(
     dtypes="keep",
     doc="The absolute value.",
     edges="slope 0 at 0",
+    parity="even",
+    values={0: 0},
+    kink="at {0} = 0: derivative of {op} taken as 0",
+    numpy="np.abs",
+    latex=r"\left\lvert {x} \right\rvert",
 )
 
 
@@ -75,6 +84,10 @@ maximum = elementwise(
     doc="The larger of two, entry by entry; NaN wins.",
     edges="a tie is split in half; where one is NaN both have slope 1",
     example="maximum(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
+    piecewise=True,
+    numpy="np.maximum",
+    latex=r"\max",
 )
 minimum = elementwise(
     "minimum",
@@ -85,6 +98,10 @@ minimum = elementwise(
     doc="The smaller of two, entry by entry; NaN wins.",
     edges="a tie is split in half; where one is NaN both have slope 1",
     example="minimum(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
+    piecewise=True,
+    numpy="np.minimum",
+    latex=r"\min",
 )
 fmax = elementwise(
     "fmax",
@@ -95,6 +112,9 @@ fmax = elementwise(
     doc="The larger of two; a NaN loses.",
     edges="a tie goes to the first",
     example="fmax(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+    piecewise=True,
+    latex=r"\max",
 )
 fmin = elementwise(
     "fmin",
@@ -105,6 +125,9 @@ fmin = elementwise(
     doc="The smaller of two; a NaN loses.",
     edges="a tie goes to the first",
     example="fmin(x, y) --x 1 --y 2",
+    kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
+    piecewise=True,
+    latex=r"\min",
 )
 
 
@@ -139,6 +162,9 @@ clamp = elementwise(
     doc="x held between two bounds (numbers).",
     edges="slope 1 at a bound",
     example="clamp(x, -1, 1) --x 0.5",
+    kink="where {0} meets a bound: derivative of clamp taken as 1",
+    numpy="np.clip({0}, {min}, {max})",
+    pytorch="torch.clamp({0}, min={min}, max={max})",
 )
 relu = elementwise(
     "relu",
@@ -148,6 +174,10 @@ relu = elementwise(
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
     example="relu(x) --x 2",
+    kink="at {0} = 0: derivative of {op} taken as 0",
+    piecewise=True,
+    numpy="np.maximum({0}, 0.0)",
+    pytorch="torch.relu",
 )
 leaky_relu = elementwise(
     "leaky_relu",
@@ -157,6 +187,12 @@ leaky_relu = elementwise(
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
+    kink="at {0} = 0: derivative of leaky_relu taken as the negative slope",
+    piecewise=True,
+    numpy="""def _leaky_relu(x, slope):
+    return np.where(x > 0, x, slope * x)""",
+    pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
+    latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
 )
 elu = elementwise(
     "elu",
@@ -165,6 +201,11 @@ elu = elementwise(
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
+    piecewise=True,
+    numpy="""def _elu(x, alpha):
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
+    pytorch="torch.nn.functional.elu({0}, {alpha})",
+    latex=r"\operatorname{ELU}_{{alpha}}",
 )
 hardtanh = elementwise(
     "hardtanh",
@@ -172,4 +213,8 @@ hardtanh = elementwise(
     lambda t, x: where(logical_not(abs(x) >= 1), t, 0.0),
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
+    kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
+    piecewise=True,
+    numpy="np.clip({0}, -1.0, 1.0)",
+    pytorch="torch.clamp({0}, -1.0, 1.0)",
 )

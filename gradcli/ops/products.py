@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
-from gradcli.ops.operator import bilinear, is_number, linear
+from gradcli.ops.operator import is_number
 from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
 
 
@@ -136,6 +137,7 @@ matmul = bilinear(
     grad_name="MmBackward0",
     doc="The matrix product; `x @ y`. Vectors are 1-d, leading dimensions broadcast.",
     example='sum(A @ x) --A "1,2;3,4" --x 1,2',
+    infix="@",
 )
 
 
@@ -171,6 +173,8 @@ dot = bilinear(
     torch=("input", "tensor"),
     doc="The inner product of two vectors.",
     example="2*dot(x, x) --x 0,1,2,3",
+    core="(n),(n)->()",
+    numpy="@",
 )
 
 
@@ -199,6 +203,8 @@ outer = bilinear(
     doc="The table of all products of entries of two vectors.",
     example="sum(outer(x, y) @ y) --x 1,2 --y 3,4",
     aliases=("ger",),
+    core="(n),(m)->(n,m)",
+    numpy="np.outer",
 )
 
 
@@ -220,6 +226,9 @@ trace = linear(
     dtypes="keep",
     doc="The sum of a matrix's diagonal.",
     example='trace(A @ A) --A "1,2;3,4"',
+    core="(n,n)->()",
+    numpy="np.trace",
+    latex=r"\operatorname{tr}",
 )
 
 

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.exponential import exp
-from gradcli.ops.operator import constant, general, linear
+from gradcli.ops.kinds import constant, general, linear, reduction
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import (
     Dims,
@@ -127,26 +126,25 @@ prod_others = general(
 )
 
 
-def _prod_vjp(g: Any, x: Any, shape: Sequence[int], dim: int | None, keepdim: bool) -> Any:
-    if not len(shape):
-        return g
+def _prod_slope(x: Any, dim: int | None) -> Any:
+    if not len(x.shape):
+        return 1.0
     flat, place = _last(x, dim)
     others = prod_others(flat)
-    others = reshape(others, shape) if dim is None else moveaxis(others, -1, place)
-    return unreduce(g, shape, dim, keepdim) * others
+    return reshape(others, x.shape) if dim is None else moveaxis(others, -1, place)
 
 
-prod = general(
+prod = reduction(
     "prod",
     lambda x, dim, keepdim: np.prod(x, axis=_axes(x, dim), keepdims=keepdim),
     # The result is not read but saved, as in PyTorch: a write to it is an error of backward.
-    lambda g, x, out, shape, dim, keepdim: _prod_vjp(g, x, shape, dim, keepdim),
-    jvp=lambda tx, x, dim, keepdim: sum(_prod_vjp(tx, x, x.shape, dim, True), dim, keepdim),
+    lambda x, out, dim: _prod_slope(x, dim),
     params=_REDUCE,
     dtypes="keep",
     doc="The product of all entries, or along one dimension.",
     edges="exact where entries are 0",
     example="prod(x) --x 2,3,4",
+    kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
 )
 
 
@@ -163,15 +161,10 @@ def _spread(x: Any, dim: Dims, correction: float) -> Any:
 
 
 _SPREAD = {"dim": None, "correction": 1, "keepdim": False}
-var = general(
+var = reduction(
     "var",
     _var,
-    lambda g, x, shape, dim, correction, keepdim: (
-        unreduce(g, shape, dim, keepdim) * (2.0 * _spread(x, dim, correction))
-    ),
-    jvp=lambda tx, x, dim, correction, keepdim: sum(
-        tx * (2.0 * _spread(x, dim, correction)), dim, keepdim
-    ),
+    lambda x, dim, correction: 2.0 * _spread(x, dim, correction),
     params=_SPREAD,
     dtypes="inexact",
     doc="The variance, with n - correction below the line.",
@@ -193,21 +186,17 @@ def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
     return where(flat, 0.0, _spread(x, dim, correction) / where(flat, 1.0, out))
 
 
-std = general(
+std = reduction(
     "std",
     _std,
-    lambda g, x, out, shape, dim, correction, keepdim: (
-        unreduce(g, shape, dim, keepdim)
-        * _std_slope(x, unreduce(out, shape, dim, keepdim), dim, correction)
-    ),
-    jvp=lambda tx, x, out, dim, correction, keepdim: sum(
-        tx * _std_slope(x, unreduce(out, x.shape, dim, keepdim), dim, correction), dim, keepdim
-    ),
+    _std_slope,
     params=_SPREAD,
     dtypes="inexact",
     doc="The standard deviation: the root of the variance.",
     edges="slope 0 for a constant",
     example="std(x) --x 1,2,4",
+    parity="even",
+    kink="where {0} is constant: std has no derivative (gradcli grad takes 0)",
 )
 
 
@@ -259,22 +248,18 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     return where(flat, 0.0, unit(x) * (where(flat, 1.0, size) / safe) ** (p - 1))
 
 
-norm = general(
+norm = reduction(
     "norm",
     _norm,
-    lambda g, x, out, shape, p, dim, keepdim: (
-        unreduce(g, shape, dim, keepdim)
-        * _norm_slope(x, unreduce(out, shape, dim, keepdim), p, dim)
-    ),
-    jvp=lambda tx, x, out, p, dim, keepdim: sum(
-        tx * _norm_slope(x, unreduce(out, x.shape, dim, keepdim), p, dim), dim, keepdim
-    ),
+    _norm_slope,
     params={"p": 2, **_REDUCE},
     dtypes="inexact",
     grad_name="LinalgVectorNormBackward0",
     doc="The p-norm of all entries (Frobenius for a matrix), or along dimensions.",
     edges="slope 0 at the zero vector",
     example="norm(x) --x 3,4",
+    parity="even",
+    kink="at {0} = 0: {op} has no derivative (gradcli grad takes 0)",
 )
 
 
@@ -295,39 +280,42 @@ def _hits(x: Any, out: Any) -> tuple[Any, Any]:
     return reached, where(reached, 1.0, zeros_like(x))  # counted in x's own dtype
 
 
-def _extreme_vjp(g: Any, x: Any, out: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    reached, hits = _hits(x, unreduce(out, shape, dim, keepdim))
+def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
+    reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
-        return where(reached, g / sum(hits), 0.0)
-    return unreduce(g, shape, dim, keepdim) * hits / sum(hits, dim, True)
+        return where(reached, t / sum(hits), 0.0)
+    return t * hits / sum(hits, dim, True)
 
 
-def _extreme_jvp(tx: Any, x: Any, out: Any, dim: Dims, keepdim: bool) -> Any:
-    _, hits = _hits(x, unreduce(out, x.shape, dim, keepdim))
-    return sum(tx * hits, dim, keepdim) / sum(hits, dim, keepdim)
-
-
-amax = general(
+amax = reduction(
     "amax",
     _extreme(np.max, "amax"),
-    lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
-    jvp=_extreme_jvp,
+    _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
     doc="The largest entry, or along dimensions.",
     edges="ties share evenly",
     example="amax(x) --x 1,5,2",
+    kink="where largest entries of {0} tie: the formula leaves them out "
+    "(gradcli grad shares evenly)",
+    numpy="np.max",
+    pytorch="torch.amax",
+    latex=r"\max",
 )
-amin = general(
+amin = reduction(
     "amin",
     _extreme(np.min, "amin"),
-    lambda g, x, out, shape, dim, keepdim: _extreme_vjp(g, x, out, shape, dim, keepdim),
-    jvp=_extreme_jvp,
+    _extreme_slope,
     params=_REDUCE,
     dtypes="keep",
     doc="The smallest entry, or along dimensions.",
     edges="ties share evenly",
     example="amin(x) --x 1,5,2",
+    kink="where smallest entries of {0} tie: the formula leaves them out "
+    "(gradcli grad shares evenly)",
+    numpy="np.min",
+    pytorch="torch.amin",
+    latex=r"\min",
 )
 
 
@@ -341,18 +329,18 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     return out if keepdim else out.squeeze(axes)[()]
 
 
-logsumexp = general(
+logsumexp = reduction(
     "logsumexp",
     _logsumexp,
-    lambda g, x, out, shape, dim, keepdim: (
-        unreduce(g, shape, dim, keepdim) * exp(x - unreduce(out, shape, dim, keepdim))
-    ),
-    jvp=lambda tx, x, out, dim, keepdim: sum(
-        tx * exp(x - unreduce(out, x.shape, dim, keepdim)), dim, keepdim
-    ),
+    lambda x, out: exp(x - out),
     params=_REDUCE,
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
+    numpy="""def _logsumexp(x, axis, keepdims):
+    top = np.max(x, axis=axis, keepdims=True)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return total if keepdims else np.squeeze(total, axis=axis)""",
+    pytorch="torch.logsumexp",
 )
 
 
@@ -381,6 +369,11 @@ softmax = general(
     params={"dim": -1},
     doc="exp(x) over its sum along a dimension.",
     example="softmax(x)[0] --x 1,2,3",
+    numpy="""def _softmax(x, axis):
+    top = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return top / np.sum(top, axis=axis, keepdims=True)""",
+    pytorch="torch.softmax({0}, {dim})",
+    latex=r"\operatorname{softmax}",
 )
 
 
@@ -397,6 +390,11 @@ log_softmax = general(
     params={"dim": -1},
     doc="The logarithm of softmax, exact where it is small.",
     example="log_softmax(x)[0] --x 1,2,3",
+    numpy="""def _log_softmax(x, axis):
+    x = x - np.max(x, axis=axis, keepdims=True)
+    return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))""",
+    pytorch="torch.log_softmax({0}, {dim})",
+    latex=r"\log\operatorname{softmax}",
 )
 
 
@@ -414,6 +412,8 @@ cumsum = linear(
     dtypes="keep",
     doc="Running sums along a dimension.",
     example="sum(cumsum(x, 0)) --x 1,2,3",
+    numpy="np.cumsum({0}, {dim})",
+    latex=r"\operatorname{cumsum}",
 )
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import linear
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -69,6 +69,9 @@ reshape = linear(
     grad_name="ViewBackward0",
     example="sum(reshape(x, (2, 2))[0]) --x 1,2,3,4",
     doc="The same entries, in order, in another shape; one size may be -1.",
+    sizes="shape",
+    view=True,
+    numpy="np.reshape({0}, {shape})",
 )
 
 
@@ -126,6 +129,10 @@ expand = linear(
     aliases=("broadcast_to",),
     doc="Dimensions of size 1 repeated, without copying.",
     example="sum(expand(x, (3, 2))) --x 1,2",
+    sizes="shape",
+    view=True,
+    numpy="np.broadcast_to({0}, {shape})",
+    pytorch="torch.broadcast_to({0}, {shape})",
 )
 
 
@@ -167,6 +174,9 @@ transpose = linear(
     aliases=("swapaxes",),
     doc="Two dimensions exchanged.",
     example='sum(transpose(A, 0, 1) @ x) --A "1,2;3,4" --x 1,2',
+    view=True,
+    numpy="np.swapaxes({0}, {dim0}, {dim1})",
+    pytorch="torch.transpose({0}, {dim0}, {dim1})",
 )
 reverse_dims = linear(
     "reverse_dims",
@@ -176,6 +186,9 @@ reverse_dims = linear(
     grad_name="PermuteBackward0",
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
+    view=True,
+    numpy="np.transpose",
+    pytorch="({0}).mT",
 )
 mT = linear(
     "mT",
@@ -185,6 +198,9 @@ mT = linear(
     grad_name="TransposeBackward0",
     doc="The last two dimensions exchanged; `x.mT`.",
     example='sum(A.mT @ x) --A "1,2;3,4" --x 1,2',
+    view=True,
+    numpy="np.swapaxes({0}, -1, -2)",
+    pytorch="({0}).mT",
 )
 
 
@@ -219,6 +235,10 @@ permute = linear(
     dtypes="keep",
     doc="Dimensions in a new order.",
     example='sum(permute(A, (1, 0)) @ x) --A "1,2;3,4" --x 1,2',
+    sizes="dims",
+    view=True,
+    numpy="np.transpose({0}, {dims})",
+    pytorch="torch.permute({0}, {dims})",
 )
 
 
@@ -240,6 +260,8 @@ squeeze = linear(
     dtypes="keep",
     doc="Dimensions of size 1 removed.",
     example='sum(squeeze(A)) --A "1,2"',
+    view=True,
+    numpy="np.squeeze({0}, {dim})",
 )
 unsqueeze = linear(
     "unsqueeze",
@@ -249,6 +271,9 @@ unsqueeze = linear(
     dtypes="keep",
     doc="A dimension of size 1 put in at ``dim``.",
     example="sum(unsqueeze(x, 0)) --x 1,2",
+    view=True,
+    numpy="np.expand_dims({0}, {dim})",
+    pytorch="torch.unsqueeze({0}, {dim})",
 )
 flip = linear(
     "flip",
@@ -258,6 +283,7 @@ flip = linear(
     params={"dims": None},
     dtypes="keep",
     doc="Entries in reverse order along dimensions.",
+    latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
 )
 
@@ -278,7 +304,18 @@ roll = linear(
     dtypes="keep",
     doc="Entries moved round along dimensions.",
     example="dot(roll(x, 1), x) --x 1,2,3",
+    numpy="np.roll({0}, {shifts}, {dims})",
+    latex=lambda given, rank: _rolled(given["shifts"], given["dims"] if rank > 1 else None),
 )
+
+
+def _rolled(shifts: Any, dims: Any) -> str:
+    parts = [shifts] if isinstance(shifts, int) else list(shifts)
+    mark = ",".join(map(str, parts))
+    if dims is not None:
+        along = ",".join(map(str, (dims,) if isinstance(dims, int) else dims))
+        mark += rf", \mathrm{{dim}}\,{along}"
+    return rf"\operatorname{{roll}}_{{{mark}}}"
 
 
 def _opposite(shifts: Any) -> Any:
@@ -311,6 +348,8 @@ tile = linear(
     grad_name="RepeatBackward0",
     doc="The tensor repeated along each dimension.",
     example="dot(tile(x, (2,)), y) --x 1,2 --y 1,2,3,4",
+    sizes="repeats",
+    numpy="np.tile({0}, {repeats})",
 )
 diagonal = linear(
     "diagonal",
@@ -319,6 +358,11 @@ diagonal = linear(
     dtypes="keep",
     doc="The diagonals of the last two dimensions.",
     example='sum(diagonal(A)) --A "1,2;3,4"',
+    core="(n,n)->(n)",
+    view=True,
+    numpy="np.diag",
+    pytorch="torch.diag",
+    latex=r"\operatorname{diag}",
 )
 
 
@@ -341,6 +385,8 @@ undiagonal = linear(
     dtypes="keep",
     grad_name="DiagEmbedBackward0",
     doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
+    numpy="np.diag({0})",
+    pytorch="torch.diag({0})",
 )
 
 
@@ -354,6 +400,10 @@ def _at_least_matrix(name: str, x: Any) -> Any:
     return x
 
 
+def _marked(head: str, diagonal: int) -> str:
+    return f"{head}_{{{diagonal}}}" if diagonal else head
+
+
 tril = linear(
     "tril",
     lambda x, diagonal: np.tril(_at_least_matrix("tril", x), diagonal),
@@ -362,6 +412,8 @@ tril = linear(
     dtypes="keep",
     doc="Entries on and below a diagonal, zeros above.",
     example='sum(tril(A)) --A "1,2;3,4"',
+    numpy="np.tril({0}, {diagonal})",
+    latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
 )
 triu = linear(
     "triu",
@@ -371,4 +423,6 @@ triu = linear(
     dtypes="keep",
     doc="Entries on and above a diagonal, zeros below.",
     example='sum(triu(A)) --A "1,2;3,4"',
+    numpy="np.triu({0}, {diagonal})",
+    latex=lambda given, rank: _marked(r"\operatorname{triu}", given["diagonal"]),
 )

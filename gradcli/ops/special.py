@@ -15,7 +15,8 @@ import numpy as np
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import special
 from gradcli.ops.exponential import exp, log, log1p
-from gradcli.ops.operator import elementwise, is_number
+from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import is_number
 from gradcli.ops.piecewise import where
 
 _ROOT_PI = math.sqrt(math.pi)
@@ -24,8 +25,13 @@ _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
 def _one(name: str) -> Callable[[Any], Any]:
-    """SciPy's function of one argument, in the argument's own precision."""
-    return lambda x: special(name, x, x)
+    """SciPy's function of one argument, in the argument's precision."""
+
+    def compute(x: Any) -> Any:
+        return special(name, x, x)
+
+    compute.__qualname__ = f"special.{name}"  # where generated code finds the function
+    return compute
 
 
 erf = elementwise(
@@ -33,12 +39,15 @@ erf = elementwise(
     _one("erf"),
     lambda x: exp(-x * x) * (2.0 / _ROOT_PI),
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
+    parity="odd",
+    values={0: 0},
 )
 erfc = elementwise(
     "erfc",
     _one("erfc"),
     lambda x: exp(-x * x) * (-2.0 / _ROOT_PI),
     doc="1 - erf(x), exact where erf is near 1.",
+    values={0: 1},
 )
 erfcx = elementwise(
     "erfcx",
@@ -46,6 +55,7 @@ erfcx = elementwise(
     lambda x, out: 2.0 * x * out - 2.0 / _ROOT_PI,
     doc="exp(x**2)*erfc(x), without overflow.",
     grad_name="SpecialErfcxBackward0",
+    values={0: 1},
 )
 erfinv = elementwise(
     "erfinv",
@@ -54,12 +64,17 @@ erfinv = elementwise(
     doc="The inverse of erf.",
     domain="-1 < x < 1",
     example="erfinv(x) --x 0.3",
+    parity="odd",
+    values={0: 0},
+    latex=r"\operatorname{erf}^{-1}",
 )
 ndtr = elementwise(
     "ndtr",
     _one("ndtr"),
     lambda x: exp(-0.5 * (x * x)) / _ROOT_2PI,
     doc="The distribution function of the standard normal.",
+    values={0: 0.5},
+    latex=r"\Phi",
 )
 ndtri = elementwise(
     "ndtri",
@@ -69,6 +84,7 @@ ndtri = elementwise(
     domain="0 < x < 1",
     grad_name="SpecialNdtriBackward0",
     example="ndtri(x) --x 0.3",
+    latex=r"\Phi^{-1}",
 )
 log_ndtr = elementwise(
     "log_ndtr",
@@ -76,6 +92,7 @@ log_ndtr = elementwise(
     lambda x: (2.0 / _ROOT_2PI) / erfcx(x * (-1.0 / _ROOT_2)),
     doc="log(ndtr(x)), without underflow.",
     grad_name="SpecialLogNdtrBackward0",
+    latex=r"\log\Phi",
 )
 
 
@@ -103,6 +120,7 @@ xlogy = elementwise(
     domain="y > 0",
     edges="where x is 0 and y is not above 0, slope 0 by x; by y 0 at (0, 0)",
     example="xlogy(x, y) --x 2 --y 3",
+    numpy="special.xlogy",
 )
 
 
@@ -123,6 +141,7 @@ xlog1py = elementwise(
     edges="where x is 0 and y is not above -1, slope 0 by x; by y 0 at (0, -1)",
     grad_name="SpecialXlog1PyBackward0",
     example="xlog1py(x, y) --x 2 --y 3",
+    numpy="special.xlog1py",
 )
 
 
@@ -138,6 +157,7 @@ entr = elementwise(
     domain="x > 0",
     grad_name="SpecialEntrBackward0",
     example="entr(x) --x 0.3",
+    numpy="special.entr",
 )
 
 
@@ -156,6 +176,11 @@ gamma = elementwise(
     doc="The Gamma function: (x - 1)! for whole numbers.",
     domain="x > 0",
     example="gamma(x) --x 4.5",
+    values={1: 1, 2: 1},
+    pytorch="""def _gamma(x):
+    mirrored = torch.pi / (torch.sin(torch.pi * x) * torch.exp(torch.lgamma(1 - x)))
+    return torch.where(x > 0, torch.exp(torch.lgamma(x)), mirrored)""",
+    latex=r"\Gamma",
 )
 
 
@@ -176,6 +201,9 @@ lgamma = elementwise(
     doc="The logarithm of abs(gamma(x)).",
     domain="x > 0",
     example="lgamma(x) --x 4.5",
+    values={1: 0, 2: 0},
+    pytorch="torch.lgamma",
+    latex=r"\log\Gamma",
 )
 digamma = elementwise(
     "digamma",
@@ -185,6 +213,8 @@ digamma = elementwise(
     doc="The slope of lgamma.",
     domain="x > 0",
     example="digamma(x) --x 4.5",
+    numpy="special.digamma",
+    latex=r"\psi",
 )
 polygamma = elementwise(
     "polygamma",
@@ -194,6 +224,9 @@ polygamma = elementwise(
     doc="The derivative of order n of digamma; as a function, polygamma(n, x).",
     domain="x > 0",
     example="polygamma(2, x) --x 1.5",
+    numpy="special.polygamma({n}, {0})",
+    pytorch="torch.polygamma({n}, {0})",
+    latex=r"\psi^{({n})}",
 )
 zeta = elementwise(
     "zeta",
@@ -204,6 +237,8 @@ zeta = elementwise(
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
+    numpy="special.zeta",
+    latex=r"\zeta",
 )
 gammainc = elementwise(
     "gammainc",
@@ -215,6 +250,8 @@ gammainc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
+    numpy="special.gammainc",
+    latex="P",
 )
 gammaincc = elementwise(
     "gammaincc",
@@ -226,6 +263,8 @@ gammaincc = elementwise(
     domain="x > 0, y > 0",
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
+    numpy="special.gammaincc",
+    latex="Q",
 )
 
 
@@ -262,6 +301,7 @@ bessel_i = elementwise(
     lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
     params={"n": 0},
     doc="The modified Bessel function of the first kind, of whole order.",
+    latex="I_{{n}}",
 )
 bessel_ie = elementwise(
     "bessel_ie",
@@ -270,6 +310,7 @@ bessel_ie = elementwise(
     params={"n": 0},
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",
+    latex=r"\operatorname{ie}_{{n}}",
 )
 bessel_j = elementwise(
     "bessel_j",
@@ -277,14 +318,24 @@ bessel_j = elementwise(
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
     params={"n": 0},
     doc="The Bessel function of the first kind, of whole order.",
+    latex="J_{{n}}",
 )
-i0 = elementwise("i0", _one("i0"), lambda x: i1(x), doc="The modified Bessel function of order 0.")
+i0 = elementwise(
+    "i0",
+    _one("i0"),
+    lambda x: i1(x),
+    doc="The modified Bessel function of order 0.",
+    values={0: 1},
+    latex="I_{0}",
+)
 i1 = elementwise(
     "i1",
     _one("i1"),
     lambda x: 0.5 * (i0(x) + bessel_i(x, 2)),
     doc="The modified Bessel function of order 1.",
     grad_name="SpecialI1Backward0",
+    values={0: 0},
+    latex="I_{1}",
 )
 i0e = elementwise(
     "i0e",
@@ -301,13 +352,22 @@ i1e = elementwise(
     grad_name="SpecialI1EBackward0",
 )
 bessel_j0 = elementwise(
-    "bessel_j0", _one("j0"), lambda x: -bessel_j1(x), doc="The Bessel function of order 0."
+    "bessel_j0",
+    _one("j0"),
+    lambda x: -bessel_j1(x),
+    doc="The Bessel function of order 0.",
+    values={0: 1},
+    jax="",
+    latex="J_{0}",
 )
 bessel_j1 = elementwise(
     "bessel_j1",
     _one("j1"),
     lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
     doc="The Bessel function of order 1.",
+    values={0: 0},
+    jax="",
+    latex="J_{1}",
 )
 
 
@@ -334,7 +394,13 @@ def _sinc_slope(x: Any, n: int) -> Any:
 
 
 sinc = elementwise(
-    "sinc", lambda x: _sinc_slope(x, 0), lambda x: sinc_slope(x, 1), doc="sin(pi*x)/(pi*x), 1 at 0."
+    "sinc",
+    lambda x: _sinc_slope(x, 0),
+    lambda x: sinc_slope(x, 1),
+    doc="sin(pi*x)/(pi*x), 1 at 0.",
+    values={0: 1},
+    kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
+    numpy="np.sinc",
 )
 sinc_slope = elementwise(
     "sinc_slope",
@@ -342,4 +408,7 @@ sinc_slope = elementwise(
     lambda x, n: sinc_slope(x, n + 1),
     params={"n": 1},
     doc="The derivative of order n of sinc.",
+    latex=lambda given, rank: (
+        r"\operatorname{sinc}" + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
+    ),
 )

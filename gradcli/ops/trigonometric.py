@@ -5,17 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
-from gradcli.ops.operator import elementwise
+from gradcli.ops.kinds import elementwise
 from gradcli.ops.piecewise import where
 
-sin = elementwise("sin", np.sin, lambda x: cos(x), doc="The sine; x in radians.")
-cos = elementwise("cos", np.cos, lambda x: -sin(x), doc="The cosine; x in radians.")
+sin = elementwise(
+    "sin",
+    np.sin,
+    lambda x: cos(x),
+    doc="The sine; x in radians.",
+    parity="odd",
+    values={0: 0},
+    square=("cos", 1, -1),
+    latex=r"\sin",
+)
+cos = elementwise(
+    "cos",
+    np.cos,
+    lambda x: -sin(x),
+    doc="The cosine; x in radians.",
+    parity="even",
+    values={0: 1},
+    square=("sin", 1, -1),
+    latex=r"\cos",
+)
 tan = elementwise(
     "tan",
     np.tan,
     lambda out: 1.0 + out * out,
     doc="The tangent; x in radians.",
     domain="x != pi/2 + k*pi",
+    parity="odd",
+    values={0: 0},
+    quotient=("sin", "cos"),
+    latex=r"\tan",
 )
 asin = elementwise(
     "asin",
@@ -25,6 +47,9 @@ asin = elementwise(
     doc="The angle in [-pi/2, pi/2] whose sine is x.",
     domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
+    parity="odd",
+    values={0: 0},
+    latex=r"\arcsin",
 )
 acos = elementwise(
     "acos",
@@ -34,6 +59,7 @@ acos = elementwise(
     doc="The angle in [0, pi] whose cosine is x.",
     domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
+    latex=r"\arccos",
 )
 atan = elementwise(
     "atan",
@@ -41,16 +67,50 @@ atan = elementwise(
     lambda t, x: t / (1.0 + x * x),
     aliases=("arctan",),
     doc="The angle in (-pi/2, pi/2) whose tangent is x.",
+    parity="odd",
+    values={0: 0},
+    latex=r"\arctan",
 )
-sinh = elementwise("sinh", np.sinh, lambda x: cosh(x), doc="The hyperbolic sine.")
-cosh = elementwise("cosh", np.cosh, lambda x: sinh(x), doc="The hyperbolic cosine.")
-tanh = elementwise("tanh", np.tanh, lambda out: 1.0 - out**2, doc="The hyperbolic tangent.")
+sinh = elementwise(
+    "sinh",
+    np.sinh,
+    lambda x: cosh(x),
+    doc="The hyperbolic sine.",
+    parity="odd",
+    values={0: 0},
+    square=("cosh", -1, 1),
+    latex=r"\sinh",
+)
+cosh = elementwise(
+    "cosh",
+    np.cosh,
+    lambda x: sinh(x),
+    doc="The hyperbolic cosine.",
+    parity="even",
+    values={0: 1},
+    positive=True,
+    square=("sinh", 1, 1),
+    latex=r"\cosh",
+)
+tanh = elementwise(
+    "tanh",
+    np.tanh,
+    lambda out: 1.0 - out**2,
+    doc="The hyperbolic tangent.",
+    parity="odd",
+    values={0: 0},
+    quotient=("sinh", "cosh"),
+    latex=r"\tanh",
+)
 asinh = elementwise(
     "asinh",
     np.arcsinh,
     lambda t, x: t / sqrt(1.0 + x * x),
     aliases=("arcsinh",),
     doc="The inverse of sinh.",
+    parity="odd",
+    values={0: 0},
+    latex=r"\operatorname{arsinh}",
 )
 acosh = elementwise(
     "acosh",
@@ -61,6 +121,7 @@ acosh = elementwise(
     domain="x >= 1",
     edges="infinite slope at 1",
     example="acosh(x) --x 2",
+    latex=r"\operatorname{arcosh}",
 )
 atanh = elementwise(
     "atanh",
@@ -69,6 +130,9 @@ atanh = elementwise(
     aliases=("arctanh",),
     doc="The inverse of tanh.",
     domain="-1 < x < 1",
+    parity="odd",
+    values={0: 0},
+    latex=r"\operatorname{artanh}",
 )
 
 
@@ -86,6 +150,7 @@ atan2 = elementwise(
     doc="The angle of the point (y, x): atan2(x, y) is atan(x/y) by quadrant.",
     edges="slopes 0 and 0 at (0, 0)",
     example="atan2(x, y) --x 1 --y 2",
+    kink="at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
 )
 hypot = elementwise(
     "hypot",
@@ -95,4 +160,6 @@ hypot = elementwise(
     doc="sqrt(x**2 + y**2), without overflow.",
     edges="slopes 0 and 0 at (0, 0)",
     example="hypot(x, y) --x 3 --y 4",
+    parity="even",
+    kink="at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",
 )

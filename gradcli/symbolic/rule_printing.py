@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.ops.operator import OPERATORS, Operator, partial
+from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.ops.read import partial
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace import (
@@ -18,6 +19,7 @@ _PLAIN = {
     "linear": "linear: the transpose",
     "bilinear": "bilinear: the transpose by each input",
     "constant": "zero wherever it exists: no edge in the graph",
+    "reduction": "the slope by each entry",
     "general": "its own vjp and jvp",
 }
 

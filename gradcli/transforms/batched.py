@@ -28,7 +28,7 @@ from gradcli.transforms.forward import Dual
 from gradcli.transforms.tracer import Operand, as_value
 
 randomness: dict[int, str] = {}
-"""What each running vmap says of random numbers, by level."""
+"""What each running vmap says of random numbers, by level; no two threads share a level."""
 
 
 class VmapInfo(NamedTuple):

@@ -15,7 +15,8 @@ from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.ops.errors import RuntimeFault, TypeFault
-from gradcli.ops.operator import OPERATORS, push_forward
+from gradcli.ops.operator import OPERATORS
+from gradcli.ops.read import push_forward
 from gradcli.transforms.tracer import Operand, as_value, levels
 from gradcli.transforms.tree import flatten, unflatten
 

@@ -83,7 +83,7 @@ def leaf_of(value: Any, link: bool = True) -> Any:
             return OPERATORS["clone"](t)
         return t.detach().requires_grad_()
 
-    return rebuilt(lifted(as_value(value), active), leaf)
+    return rebuilt(lifted(as_value(value), active()), leaf)
 
 
 def tensors_of(value: Any) -> list[Tensor]:

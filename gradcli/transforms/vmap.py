@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from gradcli.engine.creation import generator as random
@@ -16,8 +17,12 @@ from gradcli.transforms.batched import Batched, is_batched
 from gradcli.transforms.tracer import as_value, levels
 from gradcli.transforms.tree import flatten, unflatten
 
-active: list[tuple[int, int]] = []
-"""Level and size of every vmap that is running, outermost first."""
+_active: ContextVar[tuple[tuple[int, int], ...]] = ContextVar("running vmaps", default=())
+
+
+def active() -> tuple[tuple[int, int], ...]:
+    """Level and size of every vmap that this thread is running, outermost first."""
+    return _active.get()
 
 
 def vmap(
@@ -71,14 +76,14 @@ def vmap(
             for v, dim in zip(values, dims, strict=True)
         ]
         split = len(batches) - len(keyword)
-        active.append((level, count))
-        random.drawn.append(_drawing(randomness, level, count))
+        running = _active.set((*_active.get(), (level, count)))
+        drawing = random.drawing.set(_drawing(randomness, level, count))
         batched.randomness[level] = randomness
         try:
             result = func(*unflatten(batches[:split], shape), **unflatten(batches[split:], form))
         finally:
-            active.pop()
-            random.drawn.pop()
+            _active.reset(running)
+            random.drawing.reset(drawing)
             del batched.randomness[level]
         outputs, out_shape = flatten(result)
         where = _for_each(out_dims, result, "out_dims", one=out_shape is None)

@@ -18,7 +18,7 @@ from gradcli.batch.worker import Task
 from gradcli.batch.workers import run_batch_apart
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
-from tests.processes import started
+from tests.support.processes import started
 
 
 def apart(program, text, form="jsonl", mode="line", count=1, seconds=0.0, limits=None, **options):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
 
 import gradcli
+from tests.support.oracles import load
 from tests.support.recorded import difference
 
 HERE = Path(__file__).parent
@@ -16,7 +16,7 @@ _spec = importlib.util.spec_from_file_location("snippets", HERE / "snippets.py")
 snippets = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(snippets)
 CELLS = snippets.cells()
-RECORD = json.loads((HERE.parent / "oracles" / "behaviours.json").read_text(encoding="utf-8"))
+RECORD = load("behaviours")
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ instead. Any other refusal is a bug.
 from __future__ import annotations
 
 import importlib.util
-import json
 import warnings
 from pathlib import Path
 
@@ -17,9 +16,10 @@ import pytest
 import gradcli
 from gradcli.language.diagnostics.foreign_names import FUNCTIONS
 from gradcli.language.diagnostics.render import SyntaxFault
-from gradcli.language.names.table import WITHHELD
+from gradcli.language.names.attributes import WITHHELD
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.oracles import load
 from tests.support.recorded import difference
 
 HERE = Path(__file__).parent
@@ -34,7 +34,7 @@ def _loaded(name):
 
 snippets = _loaded("snippets")
 CELLS = snippets.cells()
-RECORD = json.loads((HERE.parent / "oracles" / "behaviours.json").read_text(encoding="utf-8"))
+RECORD = load("behaviours")
 PRELUDE = "import torch\nimport numpy as np\n"
 CONSTRUCTS = {
     "E0112": "names that begin with an underscore",

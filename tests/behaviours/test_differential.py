@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
 
 import pytest
 
 import gradcli
+from tests.support.oracles import load
 from tests.support.recorded import difference
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ def _load(name):
 
 
 generate, snippets = _load("generate"), _load("snippets")
-RECORD = json.loads((HERE.parent / "oracles" / "differential.json").read_text(encoding="utf-8"))
+RECORD = load("differential")
 TEXTS = RECORD["cases"]
 STRIPE = 100
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.processes import started
+from tests.support.processes import started
 
 STUCK = "err = 0.31\nwhile err > 1e-9:\n    err = err * 1.0\n"
 

@@ -1,24 +1,18 @@
-"""Element types: what two operands meet in (tests/oracles/promotion.json), what survives,
+"""Element types: what two operands meet in (tests/oracles/promotion.json.gz), what survives,
 conversions.
 """
 
 from __future__ import annotations
-
-import importlib.util
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.ops.errors import Fault
+from tests.oracles import record_promotion as recorder
+from tests.support.oracles import load
 
-ORACLES = Path(__file__).parents[1] / "oracles"
-_spec = importlib.util.spec_from_file_location("record_promotion", ORACLES / "record_promotion.py")
-recorder = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(recorder)
-RECORD = json.loads((ORACLES / "promotion.json").read_text("utf-8"))
+RECORD = load("promotion")
 
 
 @pytest.fixture(scope="module")

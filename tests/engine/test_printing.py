@@ -1,12 +1,10 @@
-"""Tensors print as PyTorch prints them, to the character (tests/oracles/printing.json)."""
+"""Tensors print as PyTorch prints them, to the character (tests/oracles/printing.json.gz)."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +12,10 @@ import pytest
 from gradcli.engine import printing
 from gradcli.engine.printing import format_tensor, get_printoptions, printoptions, set_printoptions
 from gradcli.ops.errors import ValueFault
+from tests.oracles import record_printing as recorder
+from tests.support.oracles import load
 
-ORACLES = Path(__file__).parents[1] / "oracles"
-_spec = importlib.util.spec_from_file_location("record_printing", ORACLES / "record_printing.py")
-recorder = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(recorder)
-RECORD = json.loads((ORACLES / "printing.json").read_text(encoding="utf-8"))
+RECORD = load("printing")
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +87,7 @@ def test_options_come_back_after_the_block():
     set_printoptions(precision=3, sci_mode=False)
     before = get_printoptions()
     with pytest.raises(ZeroDivisionError), printoptions(precision=1, profile="full"):
-        assert printing.OPTIONS.threshold == float("inf")
+        assert printing.get_printoptions()["threshold"] == float("inf")
         _ = 1 / 0
     assert get_printoptions() == before
 

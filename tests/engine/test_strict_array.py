@@ -6,22 +6,16 @@ entry that works fails the run too.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "ops")]
-
-from rows import weights  # noqa: E402
-from strict_array import StrictArray  # noqa: E402
-from table import ROWS  # noqa: E402
-
-import gradcli  # noqa: E402
-from gradcli.engine import wrap  # noqa: E402
-from gradcli.engine.dtypes import dtype_of  # noqa: E402
-from gradcli.ops import OPERATORS  # noqa: E402
+import gradcli
+from gradcli.engine import wrap
+from gradcli.engine.dtypes import dtype_of
+from gradcli.ops import OPERATORS
+from tests.ops.rows import weights
+from tests.ops.table import ROWS
+from tests.support.strict_array import StrictArray
 
 NOT_YET: dict[str, str] = dict.fromkeys(("eig_parts", "eigvals"), "CuPy has no eig")
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import linalg_table
 import numpy as np
-from rows import Draw
+
+from tests.functions import linalg_table
+from tests.ops.rows import Draw
 
 
 @dataclass(frozen=True)

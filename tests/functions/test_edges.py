@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "ops")]
-
-from edge_table import APART, compared, evaluate, situations  # noqa: E402
-
-import gradcli  # noqa: E402
+import gradcli
+from tests.functions.edge_table import APART, compared, evaluate, situations
+from tests.support.oracles import ORACLES
 
 CALLS = situations()
 
 
 @pytest.fixture(scope="module")
 def recorded():
-    with np.load(HERE.parent / "oracles" / "edges.npz") as file:
+    with np.load(ORACLES / "edges.npz") as file:
         about = json.loads(str(file["about"]))
         arrays = {name: file[name] for name in file.files if name != "about"}
     assert about["made_with"]["torch"] == "2.13.0"

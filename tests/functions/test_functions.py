@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "ops")]
+import gradcli
+from tests.functions.function_table import CALLS
+from tests.ops.rows import derivatives, differences, weights
+from tests.support.oracles import load
 
-from function_table import CALLS  # noqa: E402
-from rows import derivatives, differences, weights  # noqa: E402
-
-import gradcli  # noqa: E402
-
-RECORD = json.loads((HERE.parent / "oracles" / "functions.json").read_text("utf-8"))
+RECORD = load("functions")
 CASES = RECORD["cases"]
 RTOL = (1e-12, 1e-11, 1e-10)
 

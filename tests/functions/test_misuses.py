@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent)]
-
-from misuses import MISUSES, raised  # noqa: E402
-from statements import OWN_WORDS, RARE, STATEMENTS, refusal  # noqa: E402
-
-import gradcli  # noqa: E402
+import gradcli
+from tests.functions.misuses import MISUSES, raised
+from tests.functions.statements import OWN_WORDS, RARE, STATEMENTS, refusal
+from tests.support.oracles import load
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-RECORD = json.loads((Path(__file__).parents[1] / "oracles" / "misuses.json").read_text("utf-8"))
+RECORD = load("misuses")
 # Signatures of C++ and counts of arguments: Python says these here, in its own words.
 OF_BINDING = re.compile(
     r"invalid combination|takes no keyword|unexpected keyword|missing \d|argument .* must be|"

@@ -98,7 +98,7 @@ def test_what_a_program_switched_on_ends_with_it(end):
         assert found.code == "E0311" and end
     assert out[0] == "True True\n"
     assert not gradcli.is_anomaly_enabled() and mode.inspect is None
-    assert mode.saving == [] and mode.saving_off is None
+    assert mode.saving == () and mode.saving_off is None
     with forward_ad.dual_level():  # a level that was left open would refuse another
         pass
 

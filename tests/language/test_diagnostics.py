@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcli.language.diagnostics.codes import CODES
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import Diagnostic, SyntaxFault, closest, inert, located
 from gradcli.language.runtime.run import prepare
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, TypeFault
 from tests.language.random_programs import Writer

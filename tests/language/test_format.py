@@ -9,8 +9,8 @@ import tokenize
 
 import pytest
 
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.syntax.formatter import formatted
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.printer import unparse
 from tests.language.generate_programs import Generator
 from tests.language.generate_typed import Typed

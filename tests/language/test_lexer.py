@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+from gradcli.language.diagnostics.parsing import parse, parse_expression
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.lexer import Lexer
-from gradcli.language.syntax.parser import parse, parse_expression
 from gradcli.language.syntax.source import Source
 from gradcli.language.syntax.strings import good_spec
 from gradcli.language.syntax.tables import TABLES

@@ -8,16 +8,21 @@ import subprocess
 import sys
 import warnings
 from functools import cache
+from typing import get_args
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gradcli.language.diagnostics.explain import EXPLANATIONS
+from gradcli.language.diagnostics.parsing import parse, parse_expression
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.syntax import build_tables, grammar, tables
 from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax import parser as driver
+from gradcli.language.syntax.failures import Kind, SyntaxFailure
 from gradcli.language.syntax.lexer import ERROR, Lexer
-from gradcli.language.syntax.parser import Parser, parse, parse_expression
+from gradcli.language.syntax.parser import Parser
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, LimitFault
 from tests.language.python_twin import flat_ours, flat_python
@@ -332,7 +337,7 @@ def test_tables_are_fresh():
     assert built == tables.TABLES
     with open(tables.__file__, encoding="utf-8") as file:
         assert file.read() == build_tables.render(tables.TABLES)
-    assert grammar.load_tables() is tables.TABLES
+    assert driver.load_tables() is tables.TABLES
 
 
 def test_the_grammar_has_no_conflicts():
@@ -357,21 +362,48 @@ def test_the_grammar_has_no_conflicts():
 def test_an_edited_grammar_is_built_anew(monkeypatch):
     edited = grammar.read_grammar().replace('"lambda"', '"fun"')
     monkeypatch.setattr(grammar, "read_grammar", lambda: edited)
-    parser = Parser(grammar.load_tables())
+    parser = Parser(driver.load_tables())
     assert type(parser.parse(Source("fun x: x"), "line").body[0].value) is n.Lambda
     monkeypatch.setattr(grammar, "read_grammar", lambda: None)
-    assert grammar.load_tables() is tables.TABLES
+    assert driver.load_tables() is tables.TABLES
 
 
-def test_lark_is_not_loaded_to_parse():
-    code = (
-        "import sys; from gradcli.language.syntax.parser import parse; parse('x+1')\n"
-        "heavy = {'lark', 'json', 'difflib', 'unicodedata'}\n"
-        "heavy.add('gradcli.language.diagnostics.syntax')\n"
-        "print(sorted(heavy & set(sys.modules)))"
+def loaded(code: str) -> set[str]:
+    """The modules that a fresh interpreter holds after ``code``."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(done.stdout.split())
+
+
+def test_a_text_without_a_mistake_loads_no_explanation():
+    modules = loaded("from gradcli.language.diagnostics.parsing import parse; parse('x+1')")
+    assert not modules & {"lark", "json", "difflib", "unicodedata"}
+    explanations = {"explain", "lexical", "constraints", "unexpected_token", "codes", "notation"}
+    assert not modules & {f"gradcli.language.diagnostics.{name}" for name in explanations}
+
+
+def test_syntax_alone_loads_no_diagnostics():
+    modules = loaded(
+        "from gradcli.language.syntax import formatter, parser\n"
+        "from gradcli.language.syntax.failures import SyntaxFailure\n"
+        "try: parser.parse('2 +* 3')\n"
+        "except SyntaxFailure: pass"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    assert not {name for name in modules if name.startswith("gradcli.language.diagnostics")}
+
+
+def test_a_failure_is_structured():
+    with pytest.raises(SyntaxFailure) as caught:
+        driver.parse("f(a=1, a=2)")
+    failure = caught.value
+    assert (failure.kind, failure.start, failure.end) == ("duplicate_name", 7, 10)
+    assert failure.details == {"what": "argument", "name": "a", "first": 2}
+
+
+def test_every_kind_of_failure_has_an_explanation():
+    assert sorted(EXPLANATIONS) == sorted(get_args(Kind))
 
 
 @cache

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import Fault
 from tests.language.random_programs import BINARY, COMPARE, Writer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.recovery import further
 from gradcli.language.diagnostics.render import SyntaxFault
-from gradcli.language.syntax.parser import parse
 
 
 def codes(text):

@@ -3,7 +3,7 @@
 A row says how to call the operator, what PyTorch calls the same thing, what a node of it keeps
 alive and which slope it has at its kinks. An operator without a row, or a row without an operator,
 fails the run. Families stand in the order of ``gradcli.ops``. The values and derivatives that
-PyTorch gives for each case are recorded in ``tests/oracles/operators.json``.
+PyTorch gives for each case are recorded in ``tests/oracles/operators.json.gz``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rows import Case, Draw, Kink, Number, Row
+
+from tests.ops.rows import Case, Draw, Kink, Number, Row
 
 inf, nan = float("inf"), float("nan")
 ALL_DIMS = (

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import differences, weights
 
 import gradcli as torch
 from gradcli.autograd import grad
+from tests.ops.rows import differences, weights
 
 # Bounded and smooth for every argument in [-3, 3], so that values never leave the range of
 # differences.

@@ -1,24 +1,20 @@
-"""Optimizers follow PyTorch's recorded paths (tests/oracles/optim.json) and leave the graph
+"""Optimizers follow PyTorch's recorded paths (tests/oracles/optim.json.gz) and leave the graph
 alone.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.ops.errors import Fault
+from tests.oracles import record_optim as recorder
+from tests.support.oracles import load
 
-ORACLES = Path(__file__).parents[1] / "oracles"
-_spec = importlib.util.spec_from_file_location("record_optim", ORACLES / "record_optim.py")
-recorder = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(recorder)
-RECORD = json.loads((ORACLES / "optim.json").read_text("utf-8"))
+RECORD = load("optim")
 
 
 def test_the_recording_is_of_the_recipes():

@@ -1,12 +1,10 @@
-"""Learning rates follow PyTorch's over 30 steps (tests/oracles/schedules.json), to the digit."""
+"""Learning rates follow PyTorch's over 30 steps (tests/oracles/schedules.json.gz), to the digit."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,9 @@ import gradcli as torch
 from gradcli.ops.errors import Fault
 from gradcli.optim import lr_scheduler
 from tests.oracles import record_schedules as recorder
+from tests.support.oracles import load
 
-RECORD = json.loads((Path(recorder.__file__).parent / "schedules.json").read_text("utf-8"))
+RECORD = load("schedules")
 CASES = {case["name"]: case for case in RECORD["cases"]}
 # What PyTorch's schedulers keep beside what they need: flags of a call that is under way.
 PASSING = {"_get_lr_called_within_step", "_is_initial"}

@@ -1,19 +1,15 @@
 """Record what PyTorch prints for every cell of tests/behaviours/cells.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_behaviours.py
-Writes tests/oracles/behaviours.json. A cell that raises what it does not catch ends the run.
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_behaviours
+Writes tests/oracles/behaviours.json.gz. A cell that raises what it does not catch ends the run.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "behaviours"))
-
-from snippets import cells, printed  # noqa: E402
+from tests.behaviours.snippets import cells, printed
+from tests.support.oracles import save
 
 
 def main() -> None:
@@ -29,8 +25,7 @@ def main() -> None:
         "script": "tests/oracles/record_behaviours.py",
         "cases": texts,
     }
-    path = HERE / "behaviours.json"
-    path.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+    save("behaviours", json.dumps(record, indent=0) + "\n")
     print(f"{len(texts)} cells")
 
 

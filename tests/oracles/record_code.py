@@ -1,11 +1,11 @@
 """Run the functions that gradcli writes for PyTorch and JAX, for tests/symbolic/test_printers.py.
 
 Run with torch 2.13.0, or jax 0.10.2, beside NumPy, and with the checkout on the path:
-    PYTHONPATH=. python tests/oracles/record_code.py torch
-    PYTHONPATH=. python tests/oracles/record_code.py jax
-Writes tests/oracles/code.json or code_jax.json: for every recipe of tests/symbolic/printed.json the
-values put in, what the function gave, and whether its derivatives of order 1 are those of
-torch.autograd or jax.jacobian. JAX's has the text that ran too.
+    python -m tests.oracles.record_code torch
+    python -m tests.oracles.record_code jax
+Writes tests/oracles/code.json.gz or code_jax.json.gz: for every recipe of
+tests/symbolic/printed.json the values put in, what the function gave, and whether its derivatives
+of order 1 are those of torch.autograd or jax.jacobian. JAX's has the text that ran too.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.symbolic import diff
+from tests.support.oracles import save
 
 HERE = Path(__file__).parent
 RECIPES = HERE.parent / "symbolic" / "printed.json"
@@ -105,7 +106,7 @@ def main(target: str) -> None:
     head = {"made_with": {target: peer.version}, "script": "tests/oracles/record_code.py"}
     lines = ",\n".join(json.dumps(c) for c in cases)
     text = json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n"
-    (HERE / {"torch": "code.json", "jax": "code_jax.json"}[target]).write_text(text)
+    save({"torch": "code", "jax": "code_jax"}[target], text)
     print(len(cases), "recorded;", [c["expr"] for c in cases if not c["agrees"]])
 
 

@@ -1,10 +1,10 @@
 """Record what PyTorch prints for the random programs of tests/behaviours/generate.py.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_differential.py
-Writes tests/oracles/differential.json: the printed text of the programs 0 to COUNT - 1. A program
-that PyTorch ends with an error it does not catch is stored by that error's kind. The programs run
-in processes of their own, a few in each: where PyTorch dies of one (a segmentation fault), null
-stands in its place.
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_differential
+Writes tests/oracles/differential.json.gz: the printed text of the programs 0 to COUNT - 1. A
+program that PyTorch ends with an error it does not catch is stored by that error's kind. The
+programs run in separate processes, a few in each: where PyTorch dies of one (a segmentation
+fault), null stands in its place.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ import json
 import subprocess
 import sys
 import warnings
-from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "behaviours"))
-
-from generate import program  # noqa: E402
-from snippets import printed  # noqa: E402
+from tests.behaviours.generate import program
+from tests.behaviours.snippets import printed
+from tests.support.oracles import save
 
 COUNT = 2600
 TOGETHER = 50
@@ -58,10 +55,9 @@ def main() -> None:
         "script": "tests/oracles/record_differential.py",
         "cases": cases,
     }
-    path = HERE / "differential.json"
-    path.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+    save("differential", json.dumps(record, indent=0) + "\n")
     raised = sum("\nraises " in f"\n{text}" for text in cases)
-    print(f"{len(cases)} programs, {raised} end with an error, {path.stat().st_size} bytes")
+    print(f"{len(cases)} programs, {raised} end with an error")
 
 
 if __name__ == "__main__":

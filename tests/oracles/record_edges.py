@@ -1,6 +1,6 @@
 """Record PyTorch's values and gradients at special values: zeros, NaN, infinities, huge numbers.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_edges.py
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_edges
 Writes tests/oracles/edges.npz. The calls come from tests/functions/edge_table.py, which also says
 where gradcli differs on purpose.
 """
@@ -8,16 +8,12 @@ where gradcli differs on purpose.
 from __future__ import annotations
 
 import json
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "functions"))
-
-from edge_table import evaluate, situations  # noqa: E402
+from tests.functions.edge_table import evaluate, situations
+from tests.support.oracles import ORACLES
 
 
 def main() -> None:
@@ -44,7 +40,7 @@ def main() -> None:
         index[key] = [name, start, list(value.shape)]
     arrays = {name: np.concatenate(values) for name, values in flat.items()}
     text = json.dumps({**record, "index": index}, separators=(",", ":"))
-    np.savez_compressed(HERE / "edges.npz", about=np.array(text), **arrays)
+    np.savez_compressed(ORACLES / "edges.npz", about=np.array(text), **arrays)
     print(f"{len(found)} results, {sum(v.size for v in found.values())} numbers")
 
 

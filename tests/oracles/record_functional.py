@@ -1,17 +1,16 @@
 """Record torch.autograd.functional, for tests/transforms/test_functional.py.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_functional.py
-Writes tests/oracles/functional.json. ``build`` takes the library as an argument and is what the
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_functional
+Writes tests/oracles/functional.json.gz. ``build`` takes the library as an argument and is what the
 test runs too.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from tests.support.oracles import save
 
 
 def one(lib: Any, x: Any) -> Any:
@@ -193,9 +192,7 @@ def main() -> None:
         "script": "tests/oracles/record_functional.py",
     }
     lines = ",\n".join(json.dumps(case) for case in found)
-    (HERE / "functional.json").write_text(
-        json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n", "utf-8"
-    )
+    save("functional", json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n")
 
 
 if __name__ == "__main__":

@@ -1,25 +1,20 @@
 """Record PyTorch's values, gradients and second derivatives of the calls of composed functions.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_functions.py
-Writes tests/oracles/functions.json. The calls come from tests/functions/function_table.py. Every
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_functions
+Writes tests/oracles/functions.json.gz. The calls come from tests/functions/function_table.py. Every
 derivative is checked by central differences of the level before it; a mismatch ends the run.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent
-for folder in ("oracles", "ops", "functions"):
-    sys.path.insert(0, str(HERE.parent / folder))
-
-from function_table import CALLS  # noqa: E402
-from record_operators import checked, plain  # noqa: E402
-from rows import derivatives  # noqa: E402
+from tests.functions.function_table import CALLS
+from tests.ops.rows import derivatives
+from tests.oracles.record_operators import checked, plain
+from tests.support.oracles import save
 
 
 def main() -> None:
@@ -50,7 +45,7 @@ def main() -> None:
         for name, case in cases.items()
     )
     text = json.dumps(record)[:-1] + ', "cases": {\n' + lines + "\n}}\n"
-    (HERE / "functions.json").write_text(text, encoding="utf-8")
+    save("functions", text)
     print(f"{len(cases)} cases, {len(text)} bytes")
 
 

@@ -1,22 +1,18 @@
 """Record which exceptions PyTorch raises for wrong calls, and what they say.
 
 The calls are those of tests/functions/misuses.py and tests/functions/statements.py.
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_misuses.py
-Writes tests/oracles/misuses.json. A line that raises nothing there ends the run.
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_misuses
+Writes tests/oracles/misuses.json.gz. A line that raises nothing there ends the run.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import warnings
-from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "functions"))
-
-from misuses import MISUSES, raised  # noqa: E402
-from statements import OWN_WORDS, STATEMENTS, refusal  # noqa: E402
+from tests.functions.misuses import MISUSES, raised
+from tests.functions.statements import OWN_WORDS, STATEMENTS, refusal
+from tests.support.oracles import save
 
 
 def main() -> None:
@@ -35,7 +31,7 @@ def main() -> None:
         "cases": cases,
         "statements": statements,
     }
-    (HERE / "misuses.json").write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+    save("misuses", json.dumps(record, indent=0) + "\n")
     print(f"{len(cases)} calls, {len(statements)} statements")
 
 

@@ -1,7 +1,7 @@
 """Record PyTorch's values and derivatives for every row of the operator table.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_operators.py
-Writes tests/oracles/operators.json. The calls come from tests/ops/table.py, which needs neither
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_operators
+Writes tests/oracles/operators.json.gz. The calls come from tests/ops/table.py, which needs neither
 torch nor gradcli. For each case: the arguments, the value, and to third order (where PyTorch goes
 that far) the derivatives of weighted sums, as ``rows.derivatives`` computes them. Every derivative
 is checked by central differences of the level before it, and the slope at each kink against the
@@ -11,18 +11,14 @@ row; a mismatch ends the run.
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "ops"))
-
-from rows import concrete, derivatives, differences, weights  # noqa: E402
-from table import ROWS  # noqa: E402
+from tests.ops.rows import concrete, derivatives, differences, weights
+from tests.ops.table import ROWS
+from tests.support.oracles import save
 
 
 def plain(array: Any) -> Any:
@@ -158,7 +154,7 @@ def main() -> None:
     head = {k: v for k, v in record.items() if k != "cases"}
     lines = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)
     text = json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n"
-    (HERE / "operators.json").write_text(text, encoding="utf-8")
+    save("operators", text)
     print(f"{len(cases)} cases, {len(text)} bytes")
 
 

@@ -1,17 +1,17 @@
 """Record the trajectories of PyTorch's optimizers, for tests/optim/test_optim.py.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_optim.py
-Writes tests/oracles/optim.json: the parameters after every step of each recipe, in float64. ``run``
-takes the library as an argument and is what the test runs too.
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_optim
+Writes tests/oracles/optim.json.gz: the parameters after every step of each recipe, in float64.
+``run`` takes the library as an argument and is what the test runs too.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from tests.support.oracles import save
+
 STEPS = 12
 RECIPES = (
     ("SGD", {"lr": 0.05}), ("SGD", {"lr": 0.05, "momentum": 0.9}),
@@ -82,9 +82,7 @@ def main() -> None:
         "script": "tests/oracles/record_optim.py",
     }
     lines = ",\n".join(json.dumps(case) for case in cases)
-    (HERE / "optim.json").write_text(
-        json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n", "utf-8"
-    )
+    save("optim", json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n")
 
 
 if __name__ == "__main__":

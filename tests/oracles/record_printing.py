@@ -1,7 +1,7 @@
 """Record what PyTorch prints, for tests/engine/test_printing.py.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_printing.py
-Writes tests/oracles/printing.json. The inputs are either nested lists or a recipe for
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_printing
+Writes tests/oracles/printing.json.gz. The inputs are either nested lists or a recipe for
 ``numpy.random.default_rng(seed)``, rebuilt in the test by this file's own ``build``; torch is
 imported in ``main`` only, so that the test needs none.
 """
@@ -9,11 +9,11 @@ imported in ``main`` only, so that the test needs none.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).parent
+from tests.support.oracles import save
+
 DTYPES = (
     "float32", "float64", "float16", "complex64", "complex128",
     "int64", "int32", "int16", "int8", "uint8", "bool",
@@ -169,7 +169,7 @@ def main() -> None:
     }
     lines = ",\n".join(json.dumps(case) for case in cases)
     head = json.dumps({key: record[key] for key in ("made_with", "script")})[:-1]
-    (HERE / "printing.json").write_text(f'{head}, "cases": [\n{lines}\n]}}\n', encoding="utf-8")
+    save("printing", f'{head}, "cases": [\n{lines}\n]}}\n')
     print(f"{len(cases)} cases")
 
 

@@ -1,18 +1,18 @@
 """Record the dtype in which PyTorch lets two operands meet, for tests/engine/test_dtypes.py.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_promotion.py
-Writes tests/oracles/promotion.json: for every pair of dtypes and every pair of ranks (a tensor with
-dimensions, a 0-d tensor, a Python number) the result of +, *, /, **, where, maximum and comparison;
-None where PyTorch refuses.
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_promotion
+Writes tests/oracles/promotion.json.gz: for every pair of dtypes and every pair of ranks (a tensor
+with dimensions, a 0-d tensor, a Python number) the result of +, *, /, **, where, maximum and
+comparison; None where PyTorch refuses.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from tests.support.oracles import save
+
 DTYPES = (
     "float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool",
         "complex64",
@@ -73,7 +73,7 @@ def main() -> None:
         for op, rows in table(torch, (RuntimeError, TypeError)).items()
     )
     text = json.dumps(head)[:-1] + ', "results": {\n' + lines + "\n}}\n"
-    (HERE / "promotion.json").write_text(text, "utf-8")
+    save("promotion", text)
 
 
 if __name__ == "__main__":

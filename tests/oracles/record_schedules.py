@@ -1,8 +1,8 @@
 """Record PyTorch's learning rates, for tests/optim/test_schedules.py.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_schedules.py
-Writes tests/oracles/schedules.json: the rates (and momentums) of two groups at the start and after
-each of 30 steps. ``run`` takes the library as an argument and is what the test runs too.
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_schedules
+Writes tests/oracles/schedules.json.gz: the rates (and momentums) of two groups at the start and
+after each of 30 steps. ``run`` takes the library as an argument and is what the test runs too.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import json
 import math
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+from tests.support.oracles import save
+
 STEPS = 30
 
 
@@ -150,9 +150,7 @@ def main() -> None:
         "script": "tests/oracles/record_schedules.py",
     }
     lines = ",\n".join(json.dumps(case) for case in cases)
-    (HERE / "schedules.json").write_text(
-        json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n", "utf-8"
-    )
+    save("schedules", json.dumps(head)[:-1] + ', "cases": [\n' + lines + "\n]}\n")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,16 @@
 """Record what PyTorch does with writes to views, by mode, base, kind of view and kind of write.
 
-Run in an environment that has torch 2.13.0 and NumPy:  python tests/oracles/record_views.py
-Writes tests/oracles/views.json: the different outcomes, and for each case of
+Run in an environment that has torch 2.13.0 and NumPy:  python -m tests.oracles.record_views
+Writes tests/oracles/views.json.gz: the different outcomes, and for each case of
 tests/engine/view_cases.py which of them it is.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "engine"))
-
-from view_cases import CASES, outcome  # noqa: E402
+from tests.engine.tensor.view_cases import CASES, outcome
+from tests.support.oracles import save
 
 
 def _text(record: dict) -> str:
@@ -33,7 +29,7 @@ def main() -> None:
         "outcomes": list(places),
         "cases": cases,
     }
-    (HERE / "views.json").write_text(_text(record), encoding="utf-8")
+    save("views", _text(record))
     print(f"{len(cases)} cases, {len(places)} outcomes")
 
 

@@ -153,7 +153,8 @@ def test_rule_text() -> None:
     assert rule_text("add").startswith("linear")
     assert rule_text("matmul").startswith("bilinear")
     assert rule_text("floor").startswith("zero")
-    assert rule_text("norm") == "its own vjp and jvp"
+    assert rule_text("norm") == "the slope by each entry"
+    assert rule_text("softmax") == "its own vjp and jvp"
 
 
 @pytest.mark.parametrize(

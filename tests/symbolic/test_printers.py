@@ -22,8 +22,8 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.program.let import named
 from gradcli.symbolic.verify import evaluate
+from tests.support.oracles import load
 
-ORACLE = Path(__file__).parents[1] / "oracles" / "code.json"
 RECIPES = json.loads((Path(__file__).parent / "printed.json").read_text())
 SIZES = {"n": 3, "m": 4, "k": 2}
 
@@ -76,7 +76,7 @@ def test_code_runs_and_agrees(recipe, jax_numpy):
 
 
 def test_pytorchs_code_is_the_one_that_ran():
-    recorded = json.loads(ORACLE.read_text())
+    recorded = load("code")
     assert len(recorded["cases"]) == len(RECIPES)
     for recipe, case in zip(RECIPES, recorded["cases"], strict=True):
         assert case["agrees"], case
@@ -90,7 +90,7 @@ def test_pytorchs_code_is_the_one_that_ran():
 
 
 def test_jaxs_code_is_the_one_that_ran():
-    recorded = json.loads((ORACLE.parent / "code_jax.json").read_text())
+    recorded = load("code_jax")
     assert recorded["made_with"] == {"jax": "0.10.2"}
     assert len(recorded["cases"]) == len(RECIPES)
     for recipe, case in zip(RECIPES, recorded["cases"], strict=True):

@@ -8,20 +8,14 @@ jvp under vmap is a stack of jvps   vmap under jvp too
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "ops")]
-
-from rows import weights  # noqa: E402
-from table import ROWS  # noqa: E402
-
-import gradcli as torch  # noqa: E402
-from gradcli import func  # noqa: E402
-from gradcli.ops import OPERATORS  # noqa: E402
+import gradcli as torch
+from gradcli import func
+from gradcli.ops import OPERATORS
+from tests.ops.rows import weights
+from tests.ops.table import ROWS
 
 
 def first_real(row):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,8 +9,9 @@ import gradcli as torch
 from gradcli.autograd import functional, grad
 from gradcli.ops.errors import Fault
 from tests.oracles.record_functional import CASES, REFUSED, build, plain
+from tests.support.oracles import load
 
-ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "functional.json").read_text("utf-8"))
+ORACLE = load("functional")
 RECORDED = {case["name"]: case for case in ORACLE["cases"]}
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from gradcli.cli import inputs, options
+from gradcli.cli.streams import standard_input
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.ops.errors import ValueFault
@@ -126,7 +127,7 @@ class _Target:
 
 def _opened(name: str) -> BinaryIO:
     if name == "-":
-        return sys.stdin.buffer
+        return standard_input().buffer
     try:
         return open(name, "rb")
     except OSError as problem:

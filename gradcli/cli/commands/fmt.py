@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from gradcli.cli import inputs, options, output
+from gradcli.language.diagnostics.parsing import explained
+from gradcli.language.syntax.formatter import formatted
 
 Text = Annotated[
     str | None, typer.Argument(metavar="FILE|TEXT", help="A program; `-` reads standard input.")
@@ -17,9 +19,9 @@ Text = Annotated[
 
 def fmt(text: Text = None, pieces: options.Pieces = None, color: options.Color = "auto") -> None:
     """Example: gradcli fmt "y=x^2; (2*(y))" """
-    from gradcli.language.syntax.formatter import formatted
-
     is_file = text is not None and os.path.isfile(text)
     given = (None, text) if is_file else (text, None)
     source, mode = inputs.read_source(given[0], pieces, given[1])
-    output.inert_writer(sys.stdout)(formatted(source, mode))
+    with explained():
+        text = formatted(source, mode)
+    output.inert_writer(sys.stdout)(text)

@@ -14,6 +14,7 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.commands.grad import gradients
+from gradcli.cli.streams import standard_input
 from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
 from gradcli.engine.creation import factories
@@ -57,7 +58,7 @@ def repl(
         session.variables[name] = factories.tensor(
             inputs.read_flag(name, value, inputs.set_dtype(dtype))
         )
-    if sys.stdin.isatty():
+    if standard_input().isatty():
         output.write(GREETING + "\n")
         session.talk(_terminal(session))
         return 0

@@ -11,20 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.custom_function import node as function_node
 from gradcli.engine.grad_mode import _Switch, mode
-from gradcli.engine.graph import node as graph
 from gradcli.engine.graph.node import Node
-from gradcli.engine.record import apply, fast_path
-from gradcli.engine.source_location import PROGRAM, Placed, here
+from gradcli.engine.source_location import PROGRAM, Placed
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import Fault, RuntimeFault
-
-
-def _next_placed() -> Placed:
-    number = Placed(graph.next_number())
-    number.place = here()
-    return number
 
 
 def place_of(node: Node) -> tuple[Any, int] | None:
@@ -73,22 +64,17 @@ class _Anomaly:
 
 def _switch(looker: _Anomaly | None) -> None:
     mode.inspect = looker
-    _note_places(looker is not None)
-
-
-def _note_places(wanted: bool) -> None:
-    for module in (apply, fast_path, function_node):
-        module.next_number = _next_placed if wanted else graph.next_number
+    mode.placed = looker is not None
 
 
 class noted_places(_Switch):
     """Inside, every node notes where the user's program recorded it; nothing else changes."""
 
     def __enter__(self) -> None:
-        _note_places(True)
+        mode.placed = True
 
     def __exit__(self, *exc: object) -> None:
-        _note_places(mode.inspect is not None)
+        mode.placed = mode.inspect is not None
 
 
 def _looker() -> Any:

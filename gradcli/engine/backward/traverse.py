@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.engine.backward.cotangents import cast, fit
 from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
@@ -68,19 +68,19 @@ def run(
         have = arrived.get(root)
         arrived[root] = g if have is None else have + g
     gone = None if keep else Freed()  # what is put in the place of saved values
-    mode_before, pass_before = mode.grad, mode.passing
-    mode.grad = recorded
-    try:
-        with np.errstate(all="ignore"):
-            careful = mode.branches and any(node.masks for node in order)
-            if recorded or mode.watching or mode.inspect:
+    with np.errstate(all="ignore"):
+        careful = mode.branches and any(node.masks for node in order)
+        before = current()
+        if recorded or mode.watching or before.inspect is not None:
+            restore(before.recording(recorded, before.inference))
+            try:
                 _walk(order, roots, arrived, gone, recorded, wanted, careful)
-            elif wanted is None:
-                _walk_plain(order, arrived, gone, careful)
-            else:
-                _walk_towards(wanted, order, arrived, gone, careful)
-    finally:
-        mode.grad, mode.passing = mode_before, pass_before
+            finally:
+                restore(before)
+        elif wanted is None:
+            _walk_plain(order, arrived, gone, careful)
+        else:
+            _walk_towards(wanted, order, arrived, gone, careful)
 
 
 def _walk_plain(
@@ -141,7 +141,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     saved = node.saved
     if saved.__class__ is Freed:
         _refuse_again(node)
-    pulled = _pulled(node, g)
+    pulled = _unrecorded(node, g) if node.foreign else _pulled(node, g)
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
@@ -157,13 +157,23 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
 
 
 def _pulled(node: Node, g: Any) -> tuple:
-    """What the node's rules give, a place for each edge."""
+    """What the node's rules give on arrays, a place for each edge."""
     only = node.only
     if only is None:
         return node.pull(node, g)
     places: list = [None] * len(node.edges)
     places[only] = node.pull(node, g)
     return tuple(places)
+
+
+def _unrecorded(node: Node, g: Any) -> tuple:
+    """What the user's own backward gives, which a plain pass does not record."""
+    before = current()
+    restore(before.recording(False, before.inference))
+    try:
+        return _pulled(node, g)
+    finally:
+        restore(before)
 
 
 def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:

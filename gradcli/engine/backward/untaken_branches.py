@@ -17,7 +17,7 @@ from gradcli.ops.comparison import all_finite
 from gradcli.ops.dims import normal_dims
 from gradcli.ops.operator import OPERATORS
 
-CHOSEN = frozenset(("elementwise", "bilinear", "general"))
+CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
 
 
@@ -56,7 +56,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
 def _idle(node: Node, g: Any, shape: tuple) -> Any:
     """Where in ``shape`` only zeros of the cotangent lead; None where entries are mixed."""
     zero = _raw(g) == 0
-    if node.op.kind == "general":
+    if node.op.kind in ("reduction", "general"):
         params = node.extra.params if node.extra is not None else {}
         if "dim" not in params:
             return None

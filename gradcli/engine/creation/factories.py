@@ -1,4 +1,6 @@
-"""Making tensors: from data, filled, and ranges; ``drawing`` makes those of random numbers.
+"""Making tensors: from data, filled, and ranges; ``sampling`` makes those of random numbers.
+
+``layout`` and ``pin_memory`` are taken for PyTorch's sake: numbers lie in one way here.
 
 Every size is charged against the memory budget before anything is allocated.
 """
@@ -19,8 +21,9 @@ from gradcli.ops.memory_budget import charge_shape
 
 
 def tensor(
-    data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
-) -> Tensor:
+    data: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A leaf made of a copy of ``data``: a number, nested lists, an array or a Tensor.
 
     Python floats become the default dtype (float32), whole numbers int64, booleans bool; arrays
@@ -134,6 +137,20 @@ def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
     return tuple(shape)
 
 
+def shape_of(sizes: tuple, size: Any, name: str) -> tuple[int, ...]:
+    """The shape that ``name(2, 3)``, ``name((2, 3))`` or ``name(size=(2, 3))`` asks for.
+
+    Raises TypeFault (E0302) where it is given twice or not at all.
+    """
+    if size is not None and sizes:
+        raise TypeFault("E0302", f"{name}() got multiple values for argument 'size'")
+    if size is not None and not isinstance(size, list | tuple):
+        raise TypeFault(
+            "E0302", f"{name}(): argument 'size' must be tuple of ints, not {type(size).__name__}"
+        )
+    return sizes_of(sizes if size is None else (size,), name)
+
+
 def requiring(out: Tensor, wanted: Any) -> Tensor:
     """``out`` as a leaf that requires a gradient. Raises RuntimeFault (E0404) for whole numbers."""
     try:
@@ -159,6 +176,8 @@ def full(
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of shape ``size`` with one value everywhere."""
     shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
@@ -172,11 +191,9 @@ def full(
 def _filled(value: int) -> Any:
     def create(
         *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
-        device: Any = None,
+        device: Any = None, layout: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
-        if size is not None and sizes:
-            raise TypeFault("E0302", f"{create.__name__}() got its size twice")
-        shape = sizes_of(sizes if size is None else (size,), create.__name__)
+        shape = shape_of(sizes, size, create.__name__)
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         charge_shape(shape, target.itemsize)
         make = np.ones if value else np.zeros
@@ -198,6 +215,8 @@ def eye(
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """The identity matrix, or its n by m part."""
     shape = sizes_of((n, n if m is None else m), "eye")
@@ -214,6 +233,8 @@ def arange(
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is None:
@@ -251,6 +272,8 @@ def linspace(
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     (count,) = sizes_of((steps,), "linspace")
@@ -270,6 +293,8 @@ def logspace(
     dtype: Any = None,
     requires_grad: bool = False,
     device: Any = None,
+    layout: Any = None,
+    pin_memory: bool = False,
 ) -> Tensor:
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     powers = linspace(start, end, steps, dtype="float64").array

@@ -8,6 +8,8 @@ ones by the method of Box and Muller (1958), in PyTorch's order.
 from __future__ import annotations
 
 import math
+from _thread import RLock
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -119,9 +121,13 @@ def _sine_and_cosine(x: Any) -> tuple[Any, Any]:
     return (np.where(eighth & 4, -sine, sine), np.where((eighth - 2) & 4, cosine, -cosine))
 
 
-drawn: list[Any] = []
-"""How random tensors are made inside each running vmap, outermost first."""
+drawing: ContextVar[Any] = ContextVar("drawing", default=None)
+"""How random tensors are made inside the innermost vmap that this thread runs; None outside."""
 _MASK24, _MASK53 = (1 << 24) - 1, (1 << 53) - 1
+
+
+_alone = RLock()
+"""Held while a generator draws or is set: threads share the process's, as in PyTorch."""
 
 
 def system_seed() -> int:
@@ -147,9 +153,10 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start afresh: the same seed gives the same numbers."""
-        self.bits._legacy_seeding(seed & 0xFFFFFFFF)
-        self.started = seed
-        self.waiting: float | None = None
+        with _alone:
+            self.bits._legacy_seeding(seed & 0xFFFFFFFF)
+            self.started = seed
+            self.waiting: float | None = None
         return self
 
     def seed(self) -> int:
@@ -172,11 +179,11 @@ class Generator:
         from gradcli.engine.dtypes import uint8
         from gradcli.engine.tensor.tensor import wrap
 
-        state = self.bits.state["state"]
-        waiting = math.nan if self.waiting is None else self.waiting
+        with _alone:
+            state, started, waiting = self.bits.state["state"], self.started, self.waiting
         parts = (
-            state["key"].astype(np.uint32), np.array([state["pos"], self.started], np.int64),
-            np.array([waiting], np.float64),
+            state["key"].astype(np.uint32), np.array([state["pos"], started], np.int64),
+            np.array([math.nan if waiting is None else waiting], np.float64),
         )  # fmt: skip
         return wrap(np.concatenate([part.view(np.uint8) for part in parts]), uint8)
 
@@ -190,13 +197,15 @@ class Generator:
         if not 0 <= place <= 624:  # NumPy would read beyond the words
             raise RuntimeFault("E0303", "expected a state that get_state() gave")
         key = array[:-24].view(np.uint32)
-        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
-        self.waiting, self.started = (None if math.isnan(waiting) else waiting), started
+        with _alone:
+            self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+            self.waiting, self.started = (None if math.isnan(waiting) else waiting), started
         return self
 
     def words(self, count: int) -> np.ndarray:
         """``count`` words of 32 bits."""
-        return np.asarray(self.bits.random_raw(count), np.uint64)
+        with _alone:
+            return np.asarray(self.bits.random_raw(count), np.uint64)
 
     def uniform(self, count: int, wide: bool, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Numbers in [low, high): float64 where ``wide``, else float32."""
@@ -213,14 +222,17 @@ class Generator:
     def normal(self, count: int, wide: bool, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
         """Numbers of that mean and standard deviation: float64 where ``wide``, else float32."""
         if count < BLOCK:
-            found = np.array([self._one() for _ in range(count)], np.float64)
+            with _alone:
+                found = np.array([self._one() for _ in range(count)], np.float64)
         else:
-            flat = self.uniform(count, wide)
             whole = count - count % BLOCK
+            with _alone:
+                flat = self.uniform(count, wide)
+                last = self.uniform(BLOCK, wide) if whole < count else None
             found = box_muller(flat[:whole])
-            if whole < count:
+            if last is not None:
                 found = np.concatenate((found, flat[whole:]))
-                found[-BLOCK:] = box_muller(self.uniform(BLOCK, wide))
+                found[-BLOCK:] = box_muller(last)
         if mean or std != 1:
             found = fused(found, std, mean)
         return found if wide else found.astype(np.float32)
@@ -259,8 +271,8 @@ _later: int | None = None  # the seed to start from once a number is asked for
 def manual_seed(seed: int) -> Any:
     """Start the random numbers afresh: the same seed gives the same numbers, PyTorch's."""
     global _generator
-    _generator = Generator(seed=seed)
-    return _generator
+    _generator = found = Generator(seed=seed)
+    return found
 
 
 def seed_when_asked(seed: int | None) -> None:
@@ -269,34 +281,41 @@ def seed_when_asked(seed: int | None) -> None:
     Costs nothing where none is, unlike ``manual_seed``.
     """
     global _generator, _later
-    _generator, _later = None, seed
+    with _alone:
+        _generator, _later = None, seed
 
 
 def snapshot() -> Any:
     """What ``restore`` needs so that the numbers drawn from now on come again."""
     global _later
-    if _generator is None:
-        if _later is None:
-            _later = system_seed()
-        return _later
-    return _generator.started, _generator.bits.state, _generator.waiting
+    with _alone:
+        if _generator is None:
+            if _later is None:
+                _later = system_seed()
+            return _later
+        return _generator.started, _generator.bits.state, _generator.waiting
 
 
 def restore(state: Any) -> None:
     """Go back to a ``snapshot``; one taken before any number was drawn is a seed."""
-    global _generator, _later
+    global _generator
     if isinstance(state, int):
-        _generator, _later = None, state
+        seed_when_asked(state)
     else:
         seed, bits, waiting = state
-        _generator = Generator(seed=seed)
-        _generator.bits.state = bits
-        _generator.waiting = waiting
+        found = Generator(seed=seed)
+        found.bits.state = bits
+        found.waiting = waiting
+        _generator = found
 
 
 def generator() -> Generator:
     """The process's generator; seeded by the system where nobody seeded it."""
     global _generator
-    if _generator is None:
-        _generator = Generator(seed=system_seed() if _later is None else _later)
-    return _generator
+    found = _generator
+    if found is None:
+        with _alone:
+            found = _generator
+            if found is None:
+                found = _generator = Generator(seed=system_seed() if _later is None else _later)
+    return found

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.creation.factories import finish, like, requiring, sizes_of
+from gradcli.engine.creation.factories import finish, like, requiring, shape_of, sizes_of
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -48,20 +48,24 @@ def drawn(
             numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
         )
 
-    return random.drawn[-1](make, shape) if random.drawn else make(shape)
+    inside = random.drawing.get()
+    return make(shape) if inside is None else inside(make, shape)
 
 
 def _drawing(draw: str) -> Any:
     def create(
-        *size: Any,
+        *sizes: Any,
+        size: Any = None,
         dtype: Any = None,
         requires_grad: bool = False,
         device: Any = None,
         generator: Any = None,
+        layout: Any = None,
+        pin_memory: bool = False,
     ) -> Tensor:
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         return drawn(
-            draw, sizes_of(size, create.__name__), target, generator,
+            draw, shape_of(sizes, size, create.__name__), target, generator,
             requires_grad=requires_grad, device=device,
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import Freed, changed, freed
 from gradcli.engine.record.apply import saves_inference
 from gradcli.engine.tensor.storage import Version
@@ -105,7 +105,7 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
     if t.is_inference():
         raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
-    if mode.saving:
+    if current().saving:
         from gradcli.engine.record.saved_tensor_hooks import PackedTensor
 
         return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0

@@ -55,6 +55,13 @@ class Function:
 
     setup_context: Any = None
     jvp: Any = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """``vjp`` is PyTorch's other name of ``backward``."""
+        super().__init_subclass__(**options)
+        if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
+            cls.backward = cls.__dict__["vjp"]  # type: ignore[method-assign]
+
     vmap: Any = None
     generate_vmap_rule = False
 

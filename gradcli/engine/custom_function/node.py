@@ -25,6 +25,7 @@ from gradcli.engine.graph.node import (
     Output,
     Part,
     next_number,
+    placed_number,
 )
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import take_into_base
@@ -42,6 +43,7 @@ class FunctionNode(Node):
     __slots__ = ("arguments", "ctx", "definition", "outputs", "ports", "shown")
     op = _OPERATION
     only = None
+    foreign = True
 
     def __init__(self, definition: Any, ctx: Context, edges: tuple, arguments: tuple) -> None:
         self.definition = definition
@@ -52,7 +54,7 @@ class FunctionNode(Node):
         self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
-        self.seq = next_number()
+        self.seq = placed_number() if mode.placed else next_number()
         self.shape = ()
         self.dtype = next((e.dtype for e in edges if e is not None), None)
         self.extra = None

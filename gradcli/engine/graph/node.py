@@ -24,12 +24,19 @@ from typing import Any
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
-from gradcli.engine.source_location import here, of, told
+from gradcli.engine.source_location import Placed, here, of, told
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import Operator
 
 next_number = itertools.count().__next__
 """Sequence numbers: a node is always younger than the nodes it points at."""
+
+
+def placed_number() -> Placed:
+    """A sequence number that knows the line of the user's program: see ``State.placed``."""
+    number = Placed(next_number())
+    number.place = here()
+    return number
 
 
 EMPTY: tuple = ()
@@ -81,6 +88,7 @@ class Node:
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
     leaf = False  # the end of the graph
+    foreign = False  # ``pull`` runs a function of the user's
 
     @property
     def origin(self) -> Node:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number
+from gradcli.engine.grad_mode import current
+from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.record.dtype_checks import PICKY, refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
@@ -57,7 +57,7 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
-    if mode.grad and op.recorded and out.dtype.kind >= 2:
+    if op.recorded and out.dtype.kind >= 2 and current().grad:
         record(op, inputs, params, out, raw)
     return out
 
@@ -78,8 +78,9 @@ def note_view(out: Tensor, source: Any) -> None:
     meta = source._meta()
     own = out.meta = meta.__class__(meta.version)
     base = own.base = source if meta.base is None else meta.base
-    own.made = meta.made if mode.grad else "inference" if mode.inference else "no_grad"
-    if not mode.grad and base.edge is not None and out.dtype.kind >= 2:
+    state = current()
+    own.made = meta.made if state.grad else "inference" if state.inference else "no_grad"
+    if not state.grad and base.edge is not None and out.dtype.kind >= 2:
         from gradcli.engine.graph.view_edges import Severed
 
         out.edge = Severed(out)
@@ -145,7 +146,7 @@ def _promoted(op: Operator, inputs: list) -> list:
         return raw
     if (
         op.name in ONE_TYPE
-        and not mode.mixes
+        and not current().mixes
         and not (is_number(inputs[0]) or is_number(inputs[1]))
         and inputs[0].dtype is not inputs[1].dtype
     ):
@@ -186,10 +187,9 @@ def record(
         return
     numbers = () if variadic else tuple([a.__class__ in NUMBERS for a in inputs])
     node = _new(node_class(op, numbers, out.dtype.kind == 3))
-    if node.masks:
-        mode.branches = True
+    state = current()
     node.edges = tuple(edges)
-    node.seq = next_number()
+    node.seq = placed_number() if state.placed else next_number()
     node.shape = out.array.shape
     node.dtype = out.dtype
     node.saved = EMPTY
@@ -208,6 +208,10 @@ def record(
                 wanted = names if not wanted else (*wanted, *names)
         if wanted:
             _save(op, node, inputs, raw, wanted, out.array)
+        elif state.annotate:
+            for a in inputs:
+                if a.__class__ in NUMBERS:
+                    more(node).params.setdefault("number", a)
     out.edge = node
 
 
@@ -224,7 +228,7 @@ def _save(
             stamp(node, inputs)
             break
     mark(node)
-    if mode.saving:
+    if current().saving:
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
         node.saved = Packed(node)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import EMPTY, more, next_number
+from gradcli.engine.grad_mode import current, mode
+from gradcli.engine.graph.node import EMPTY, next_number
 from gradcli.engine.record.apply import NUMBERS, apply, explained, stamp
 from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
@@ -83,7 +83,6 @@ def unary_method(op: Operator, depth: int = 1) -> Callable[[Tensor], Tensor]:
     cls = None
     saves = op.saves[0]
     save_x, save_out = "x" in saves, "out" in saves
-    masks = op.name in ("relu",)
 
     def method(input: Any) -> Any:
         nonlocal cls
@@ -99,14 +98,13 @@ def unary_method(op: Operator, depth: int = 1) -> Callable[[Tensor], Tensor]:
         out.dtype = dtype
         out.meta = None
         edge = input.edge
-        if edge is None or not mode.grad:
+        if edge is None:
             out.edge = None
-            if mode.inference:
-                out.meta = InferenceMeta()
-            return out
+            return _marked(out) if mode.inferring else out
+        if not current().plain:
+            return _in_a_mode(out, op, (input,))
         if cls is None:
             cls = node_class(op, (False,))
-            mode.branches = mode.branches or masks
         node = _new(cls)
         node.edges = (edge,)
         node.seq = next_number()
@@ -176,11 +174,11 @@ def binary_method(
             out.meta = None
             ex = input.edge
             ey = other.edge
-            if (ex is None and ey is None) or not mode.grad:
+            if ex is None and ey is None:
                 out.edge = None
-                if mode.inference:
-                    out.meta = InferenceMeta()
-                return out
+                return _marked(out) if mode.inferring else out
+            if not current().plain:
+                return _in_a_mode(out, op, (input, other))
             if both is None:
                 both = node_class(op, (False, False))
             node = _new(both)
@@ -223,11 +221,11 @@ def binary_method(
             out.dtype = dtype
             out.meta = None
             edge = input.edge
-            if edge is None or not mode.grad:
+            if edge is None:
                 out.edge = None
-                if mode.inference:
-                    out.meta = InferenceMeta()
-                return out
+                return _marked(out) if mode.inferring else out
+            if not current().plain:
+                return _in_a_mode(out, op, (other, input) if reverse else (input, other))
             if with_number is None:
                 with_number = node_class(op, (True, False) if reverse else (False, True))
             node = _new(with_number)
@@ -252,8 +250,6 @@ def binary_method(
                     node.lasti = frame.f_lasti
             else:
                 node.saved = EMPTY
-                if mode.annotate:
-                    more(node).params = {"number": other}
             out.edge = node
             return out
         if kind in _ARRAYS or isinstance(other, Tensor):
@@ -265,6 +261,24 @@ def binary_method(
         raise not_a("Tensor", op.name, "other", 1, other)
 
     return method
+
+
+def _marked(out: Tensor) -> Tensor:
+    """A result that no graph leads to, marked where inference mode is on."""
+    if current().inference:
+        out.meta = InferenceMeta()
+    return out
+
+
+def _in_a_mode(out: Tensor, op: Operator, args: tuple) -> Tensor:
+    """The result of an operation on what requires a gradient, where the state is not plain."""
+    state = current()
+    if state.grad:
+        return apply(op, args, {})
+    out.edge = None
+    if state.inference:
+        out.meta = InferenceMeta()
+    return out
 
 
 _ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))

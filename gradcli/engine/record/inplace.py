@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import AccumulateGrad, Part, more
 from gradcli.engine.graph.view_edges import Stale, refusal, view_name
 from gradcli.engine.record.apply import apply, as_input, record
@@ -80,7 +80,7 @@ def _written_shortly(
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (meta.base is not None or meta.views or meta.inference):
         return False
-    if mode.inference or not op.entrywise or len(params) != len(op.params) or not others:
+    if current().inference or not op.entrywise or len(params) != len(op.params) or not others:
         return False
     if not dtype.quick or x.__class__ is not np.ndarray:
         return False
@@ -100,7 +100,7 @@ def _written_shortly(
             raw.append(other)
         else:
             return False
-    if mode.grad and recorded:
+    if current().grad and recorded:
         return False
     if budget.on and x.size > LARGE:
         return False
@@ -137,7 +137,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
     raw = value.array if isinstance(value, Tensor) else value
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
-    if mode.grad and target.dtype.differentiable:
+    if current().grad and target.dtype.differentiable:
         record(OPERATORS["put"], [old, value], {"index": index, "onward": False}, twin)
         if index is not Ellipsis:
             runs_once(twin)
@@ -149,7 +149,7 @@ def rewrite(target: Tensor) -> Tensor:
     _may_write(target, ())
     meta = target._meta()
     base = target if meta.base is None else meta.base
-    if mode.grad and base.edge is not None:
+    if current().grad and base.edge is not None:
         edge = called(OPERATORS["clone"](base), "CopyBackwards").edge
         _keep_on(base, edge)
         base.edge = edge
@@ -159,13 +159,13 @@ def rewrite(target: Tensor) -> Tensor:
 
 
 def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> None:
-    if target.meta is not None and target.meta.inference and not mode.inference:
+    if target.meta is not None and target.meta.inference and not current().inference:
         raise RuntimeFault(
             "E0415",
             "Inplace update to inference tensor outside InferenceMode is not allowed.",
             help="You can make a clone to get a normal tensor before doing inplace update.",
         )
-    if not mode.grad:
+    if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None
     if base is None and target.edge.__class__ is AccumulateGrad:
@@ -249,7 +249,7 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
             help="Please clone() the tensor before performing the operation.",
         )
     old = wrap(array, target.dtype, target.edge)
-    if mode.watching and mode.grad and base is not None and None not in (base.edge, old.edge):
+    if mode.watching and current().grad and base is not None and None not in (base.edge, old.edge):
         _read_again(old, base)  # a write to a view passes by hooks of the view
     old.meta = Meta(target._meta().version)
     return old
@@ -272,7 +272,7 @@ def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
             extra = more(edge)
             extra.out_meta = meta
             extra.versions = (*(extra.versions or (0,) * len(edge.saved))[:-1], meta.version.number)
-    if mode.grad:
+    if current().grad:
         take_into_base(target, onward=before is not None and before in target.edge.edges)
     elif meta.base is not None or meta.views:
         _overtaken(target if meta.base is None else meta.base)

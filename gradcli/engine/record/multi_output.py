@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Output, more, next_number
 from gradcli.engine.record.composite import one_of_several
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -59,7 +59,7 @@ def _nothing(node: Pieces, shape: tuple, recorded: bool) -> Any:
 
 def together(pieces: Sequence[Any], source: Any, axis: int, join: str, name: str) -> tuple:
     """``pieces`` of ``source``, outputs of one node called ``name`` that joins their cotangents."""
-    if mode.grad and isinstance(source, Tensor) and source.edge is not None:
+    if current().grad and isinstance(source, Tensor) and source.edge is not None:
         node = Pieces(source, pieces, axis, join)
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):

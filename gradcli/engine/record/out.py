@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.engine.grad_mode import mode, no_grad
+from gradcli.engine.grad_mode import current, no_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import Operator
@@ -24,7 +24,7 @@ def into(out: Any, function: Callable, args: tuple, options: dict) -> Any:
         if not isinstance(target, Tensor):
             raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
     given = (*args, *options.values(), *targets)
-    if mode.grad and any(isinstance(v, Tensor) and v.requires_grad for v in given):
+    if current().grad and any(isinstance(v, Tensor) and v.requires_grad for v in given):
         name = getattr(function, "__name__", None) or getattr(function, "name", "this")
         raise RuntimeFault(
             "E0405",

@@ -14,9 +14,11 @@ import numpy as np
 
 from gradcli.engine.backward.cotangents import cast, fit
 from gradcli.engine.dtypes import DType
+from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
 from gradcli.engine.graph.saved_values import saved_properties
-from gradcli.ops.operator import Operator, is_number, on_arrays
+from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.read import on_arrays
 
 _classes: dict[tuple, type[Node]] = {}
 
@@ -26,6 +28,9 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
     key = (op.name, numbers, is_complex)
     found = _classes.get(key)
     if found is None:
+        masks = op.name in _MASKS
+        if masks:  # before anyone can have a node of the class
+            mode.branches = True
         if op.variadic:
             pull, step = _variadic_pull, None
         else:
@@ -43,11 +48,11 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
                 "numbers": numbers,
                 "is_complex": is_complex,
                 "pull_recorded": None,
-                "masks": op.name in _MASKS,
+                "masks": masks,
                 **saved_properties(op),
             },
         )
-        _classes[key] = found
+        found = _classes.setdefault(key, found)  # of two threads' classes the first one stays
     return found
 
 
@@ -196,7 +201,7 @@ def _terms(
 
 def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, tensors: bool) -> str:
     # A vjp without conjugates is right for holomorphic operators when both ends are turned.
-    turned = is_complex and (op.scaled[i] or op.kind == "general")
+    turned = is_complex and (op.scaled[i] or op.kind in ("reduction", "general"))
     words = []
     for n in op.reads[i]:
         if n in ("g", "t"):

@@ -1,9 +1,8 @@
 """Hooks on what a graph saves: ``saved_tensors_hooks`` and what is made of it.
 
-While such hooks are set no operator takes its short way (the element types say they are not
-``quick``), so that recording pays nothing for them otherwise; the general way then packs what it
-saves. The node holds a ``Packed`` in the place of its saved values, which gives them back unpacked
-whenever a rule reads them.
+While such hooks are set no operator takes its short way (``State.plain``), so that recording pays
+nothing for them otherwise; the general way then packs what it saves. The node holds a ``Packed`` in
+the place of its saved values, which gives them back unpacked whenever a rule reads them.
 """
 
 from __future__ import annotations
@@ -11,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
-
-_QUICK = tuple(d for d in vars(dtypes).values() if isinstance(d, dtypes.DType) and d.quick)
 
 
 class PackedTensor:
@@ -85,11 +81,6 @@ class Packed:
         return iter((*found[::-1], self[out]))
 
 
-def _set_quick(quick: bool) -> None:
-    for dtype in _QUICK:
-        dtype.quick = quick
-
-
 class saved_tensors_hooks:
     """Inside, what graphs save goes through ``pack_hook`` and comes back through ``unpack_hook``.
 
@@ -115,12 +106,10 @@ class saved_tensors_hooks:
     def __enter__(self) -> Any:
         if mode.saving_off is not None:
             raise RuntimeFault("E0407", mode.saving_off)
-        mode.saving.append(self.hooks)
-        _set_quick(False)
+        mode.saving = (*mode.saving, self.hooks)
 
     def __exit__(self, *exc: object) -> None:
-        mode.saving.pop()
-        _set_quick(not mode.saving)
+        mode.saving = mode.saving[:-1]
 
 
 class disable_saved_tensors_hooks:

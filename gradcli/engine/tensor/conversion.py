@@ -12,6 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
+from gradcli.engine.grad_mode import mode
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -129,9 +130,10 @@ class Leaving:
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array, sharing memory. Raises RuntimeFault (E0404) for a tensor in the graph.
 
-        ``force`` gives the array of such a tensor too.
+        ``force`` gives the array of such a tensor too, as does the absence of recording: under
+        ``no_grad`` and in the forward of a custom function.
         """
-        if self.edge is not None and not force:
+        if self.edge is not None and not force and mode.grad:
             raise RuntimeFault(
                 "E0404",
                 "Can't call numpy() on Tensor that requires grad. "

@@ -19,7 +19,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current, mode
 from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, more
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
@@ -249,7 +249,7 @@ class Tensor(Facts, Conversions, Leaving):
             )
         if requires_grad:
             if self.edge is None or (self.edge.__class__ is not AccumulateGrad and self.is_leaf):
-                if self.is_inference() and not mode.inference:
+                if self.is_inference() and not current().inference:
                     raise RuntimeFault(
                         "E0415",
                         "Setting requires_grad=True on inference tensor outside InferenceMode is "
@@ -307,7 +307,7 @@ class Tensor(Facts, Conversions, Leaving):
     def detach_(self) -> Tensor:
         """Take this tensor itself out of the graph. Raises RuntimeFault (E0409) for a view."""
         if self._is_view():
-            if mode.inference:
+            if current().inference:
                 return self
             raise RuntimeFault(
                 "E0409",
@@ -381,7 +381,7 @@ class Tensor(Facts, Conversions, Leaving):
             )
         out = _new(type(self))
         out.array, out.dtype, out.edge = np.array(self.array)[()], self.dtype, None
-        out.meta = InferenceMeta() if mode.inference else None
+        out.meta = InferenceMeta() if current().inference else None
         if self.requires_grad:
             out.edge = AccumulateGrad(out)
             if self.grad is not None:
@@ -389,10 +389,18 @@ class Tensor(Facts, Conversions, Leaving):
         memo[id(self)] = out
         return out
 
-    def __reduce_ex__(self, protocol: int) -> Any:
-        raise TypeFault(
-            "E0303", "tensors are not pickled", help="save x.detach().numpy() with np.save"
-        )
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as its array; what comes back is a leaf, also of a tensor that was computed."""
+        return _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
+
+
+def _unpickled(kind: type, array: np.ndarray, requires_grad: bool) -> Tensor:
+    """The tensor, parameter or buffer that an array was pickled for."""
+    out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
+    if kind is not Tensor:
+        kept = kind.__new__(kind, out)
+        return kept if kept.requires_grad == requires_grad else kept.requires_grad_(requires_grad)
+    return out.requires_grad_(requires_grad)
 
 
 def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
@@ -401,7 +409,7 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     out.array = array
     out.dtype = dtype
     out.edge = edge
-    out.meta = InferenceMeta() if mode.inference else None
+    out.meta = InferenceMeta() if mode.inferring and current().inference else None
     return out
 
 

@@ -17,6 +17,7 @@ import ast
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.emit import (
     COMPARED,
     COMPARISONS,
@@ -34,6 +35,7 @@ from gradcli.language.compile.emit import (
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.limits.sizes import INT_BITS
+from gradcli.language.names import attributes
 from gradcli.language.names import table as names
 from gradcli.language.names.context_managers import SWITCHES, TAKES
 from gradcli.language.syntax import nodes as n
@@ -154,10 +156,10 @@ class Calls(Emitter):
                 node.end, help=f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
             )  # fmt: skip
         last = path[0]
-        if last in names.WITHHELD:
+        if last in attributes.WITHHELD:
             raise SyntaxFault(
                 "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
-                help=names.WITHHELD[last],
+                help=attributes.WITHHELD[last],
             )  # fmt: skip
         from gradcli.language.diagnostics.foreign_names import FUNCTIONS, module_help
 
@@ -219,7 +221,7 @@ class Calls(Emitter):
 
     def of_a_tensor(self, method: str, receiver: ast.Name, called: ast.expr) -> ast.expr:
         """``receiver.method()`` at once where it is a tensor: no call stands in between."""
-        if method not in names.CALL[names.Tensor]:
+        if method not in attributes.CALL[Tensor]:
             return called
         where = {k: getattr(called, k) for k in self.here()}
         name = f"t_{method}"

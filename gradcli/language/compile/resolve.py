@@ -13,7 +13,6 @@ from typing import Any
 from gradcli.language.diagnostics.render import SyntaxFault, closest, located
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.actions import dotted_text
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import LimitFault
 
@@ -176,7 +175,10 @@ class Checked:
             from gradcli.language.diagnostics.unknown_names import MOST, unknown
 
             known = [*self.bound, *given]
-            faults = [unknown(self, node, given, known) for node in missing[:MOST]]
+            faults = [
+                unknown(self.source, node, node.id in self.called, given, known)
+                for node in missing[:MOST]
+            ]
             faults[0].further = faults[1:]
             raise faults[0]
 
@@ -200,8 +202,6 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
             if isinstance(target, n.Name):
                 checked.bound[target.id] = target
     if "for" in source.text and any(node.__class__ is n.ListComp for node in n.walk(module)):
-        pass
-
         checked.in_place = in_place(module)
     for name in checked.bound:
         if name not in top.names:
@@ -307,7 +307,7 @@ def _path(node: n.Statement) -> str:
         return ""
     if node.targets[0].__class__ is not n.Name or node.value.__class__ is not n.Attribute:
         return ""
-    return dotted_text(node.value)
+    return n.dotted_text(node.value)
 
 
 def _times_bound(module: n.Module) -> dict[str, int]:

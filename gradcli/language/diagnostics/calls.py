@@ -7,9 +7,9 @@ from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import closest
-from gradcli.language.names.table import CALL, CALLED, NAMES, namespace
+from gradcli.language.names.attributes import CALL
+from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.actions import dotted_text
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
 
@@ -83,30 +83,12 @@ def _defined(statement: n.Node, name: str) -> n.Def | n.Lambda | None:
 
 def _from_module(func: n.Attribute, program: Any) -> Any:
     """What ``torch.optim.SGD`` stands for, where a module was imported under that name."""
-    root, _, rest = dotted_text(func).partition(".")
+    root, _, rest = n.dotted_text(func).partition(".")
     table = namespace(program.checked.modules.get(root, ""))
     try:
         return None if table is None else table[rest]
     except KeyError:
         return None
-
-
-def name_help(fault: Fault, frames: list, program: Any) -> str | None:
-    """What to write for a name without a value (E0203): its nearest, or where it comes from."""
-    found = _NO_VALUE.search(fault.message) if fault.code == "E0203" else None
-    if found is None:
-        return None
-    name, holder = found[1], frames[-1].holder
-    if isinstance(holder, n.Def) and name in program.checked.bound:
-        return (
-            f"`{name}` is assigned in {holder.name}, so it is a name of its own there: "
-            f"give it as a parameter and return it"
-        )
-    near = closest(name, program.checked.bound)
-    return f"did you mean `{near}`?" if near and len(name) > 1 else None
-
-
-_NO_VALUE = re.compile(r"no value yet for '(\w+)'")
 
 
 def _of_table(function: Any) -> list[str]:

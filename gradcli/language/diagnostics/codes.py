@@ -675,6 +675,12 @@ CODES: dict[str, tuple[str, str, str]] = {
         "numbers and truth values have no derivative.",
         '$ gradcli grad "x^2" --x 3 --wrt y',
     ),
+    "E0911": (
+        "a result that cannot be written",
+        "Standard output is closed or its disk is full. The computation itself went well; send the "
+        "result somewhere else. A pipe whose reader has left is no error.",
+        "",
+    ),
     "E0912": (
         "a weight of the wrong shape",
         "A cotangent has one entry for each entry of the result, a direction one for each entry of "

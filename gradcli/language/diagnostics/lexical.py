@@ -1,15 +1,22 @@
-"""What is said of text that the lexer cannot read: one function a mistake, loaded when one is
-made."""
+"""Explanations of the lexer's failures: characters, numbers, brackets, indentation and strings.
+
+One function for each kind of SyntaxFailure, by the offsets of the mistake.
+"""
 
 # ruff: noqa: RUF001 -- characters that look alike are what this file is about
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from gradcli.language.diagnostics.notation import between_bars, primed
-from gradcli.language.diagnostics.render import SyntaxFault
+from gradcli.language.diagnostics.render import SyntaxFault, located
+from gradcli.language.syntax.lexer import CLOSERS, INDENT_LIMIT, NESTING_LIMIT, OPENERS
 from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, LimitFault
+
+Explanation = Callable[..., Fault]
+"""Of the source, the offsets and the details of a SyntaxFailure."""
 
 # ---- Characters ----------------------------------------------------------------------------------
 
@@ -55,7 +62,7 @@ SIGNS = {
 }  # fmt: skip
 
 
-def sign(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def sign(source: Source, start: int, end: int) -> SyntaxFault:
     """An operator of another language, or of Python but not of this one."""
     code, message, help = SIGNS[source.text[start:end]]
     first = source.line_bounds(start)[0]
@@ -77,7 +84,7 @@ def _opens_block(before: str) -> bool:
     return word in ("if", "for", "while", "def", "else", "elif", "function", "func", "fn", "class")
 
 
-def caret(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def caret(source: Source, start: int, end: int) -> SyntaxFault:
     """``^`` in a program file, where Python would read exclusive or."""
     return SyntaxFault(
         "E0115",
@@ -90,12 +97,12 @@ def caret(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     )
 
 
-def character(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def character(source: Source, start: int, end: int) -> SyntaxFault:
     """A character that begins nothing in the language."""
     text = source.text
     char = text[start]
     if char in SIGNS:
-        return sign(source, start, end, _scan)
+        return sign(source, start, end)
     if char == "\\":
         return SyntaxFault(
             "E0124",
@@ -171,7 +178,7 @@ def _folded(word: str) -> str:
     return plain if len(plain) >= len(word) and plain.isidentifier() and plain[0] != "_" else ""
 
 
-def number(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def number(source: Source, start: int, end: int) -> SyntaxFault:
     """A number with letters or another number stuck to it."""
     text = source.text
     high = _word(text, end)[1]
@@ -233,7 +240,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def word(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def word(source: Source, start: int, end: int) -> SyntaxFault:
     """A keyword of Python that the language leaves out."""
     code, message, help = WORDS[source.text[start:end]]
     return SyntaxFault(code, message, source, start, end, help=help)
@@ -242,22 +249,21 @@ def word(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
 # ---- Brackets and lines --------------------------------------------------------------------------
 
 
-def unclosed(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def unclosed(source: Source, start: int, end: int) -> SyntaxFault:
     """A bracket that the text never closes."""
     opener = source.text[start]
-    closer = {"(": ")", "[": "]"}[opener]
     return SyntaxFault(
         "E0105",
         f"`{opener}` is never closed",
         source,
         start,
         end,
-        help=f"add `{closer}`",
+        help=f"add `{OPENERS[opener]}`",
         incomplete=True,
     )
 
 
-def nothing_joined(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def nothing_joined(source: Source, start: int, end: int) -> SyntaxFault:
     """A backslash at the end of the last line: there is no line to join."""
     return SyntaxFault(
         "E0101",
@@ -270,35 +276,45 @@ def nothing_joined(source: Source, start: int, end: int, _scan: Any) -> SyntaxFa
     )
 
 
-def closer(source: Source, start: int, end: int, scan: Any) -> SyntaxFault:
-    """A closing bracket that closes nothing, or the wrong bracket."""
+def closer(source: Source, start: int, end: int, opener: int | None) -> SyntaxFault:
+    """A closing bracket that closes nothing, or the wrong bracket, which is at ``opener``."""
     sign = source.text[start]
-    if not scan.brackets:
-        opener = {")": "(", "]": "["}[sign]
+    if opener is None:
         return SyntaxFault(
             "E0106",
             f"`{sign}` closes nothing",
             source,
             start,
             end,
-            help=f"remove it, or add `{opener}` before it",
+            help=f"remove it, or add `{CLOSERS[sign]}` before it",
         )
-    at = scan.brackets[-1]
-    opener = source.text[at]
-    wanted = {"(": ")", "[": "]"}[opener]
+    opened = source.text[opener]
+    wanted = OPENERS[opened]
     return SyntaxFault(
         "E0106",
-        f"`{sign}` cannot close `{opener}`",
+        f"`{sign}` cannot close `{opened}`",
         source,
         start,
         end,
         f"expected `{wanted}`",
-        others=[(at, at + 1, "opened here")],
+        others=[(opener, opener + 1, "opened here")],
         help=f"write `{wanted}` here",
     )
 
 
-def tabs(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def _nested(what: str, limit: int) -> Explanation:
+    """A function for brackets or blocks that nest deeper than the limit."""
+
+    def fault(source: Source, start: int, end: int) -> LimitFault:
+        message = f"{what} nest deeper than {limit:,}"
+        made = LimitFault("E0604", message, help="name an inner part and use the name")
+        located(made, source, start, end)
+        return made
+
+    return fault
+
+
+def tabs(source: Source, start: int, end: int) -> SyntaxFault:
     """Indentation whose depth depends on how wide a tab is."""
     return SyntaxFault(
         "E0122",
@@ -310,7 +326,7 @@ def tabs(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     )
 
 
-def dedent(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def dedent(source: Source, start: int, end: int) -> SyntaxFault:
     """A line that is indented like none of the blocks around it."""
     return SyntaxFault(
         "E0123",
@@ -325,7 +341,7 @@ def dedent(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
 # ---- Strings -------------------------------------------------------------------------------------
 
 
-def unterminated(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def unterminated(source: Source, start: int, end: int) -> SyntaxFault:
     """A string without its closing quote."""
     text = source.text
     quote = text[start:end].lstrip("rRuUfFbB")
@@ -345,7 +361,7 @@ def unterminated(source: Source, start: int, end: int, _scan: Any) -> SyntaxFaul
     )
 
 
-def bytes(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def bytes_literal(source: Source, start: int, end: int) -> SyntaxFault:
     """A bytes literal."""
     return SyntaxFault(
         "E0120",
@@ -357,7 +373,7 @@ def bytes(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     )
 
 
-def escape(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+def escape(source: Source, start: int, end: int) -> SyntaxFault:
     """A backslash sequence that stands for nothing."""
     return SyntaxFault(
         "E0120",
@@ -369,31 +385,50 @@ def escape(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
     )
 
 
-def _fstring(message: str, help: str) -> Any:
-    """A function for one mistake in an f-string."""
+def _field(message: str, help: str) -> Explanation:
+    """A function for one mistake in the fields of an f-string."""
 
-    def fault(source: Source, start: int, end: int, _scan: Any) -> SyntaxFault:
+    def fault(source: Source, start: int, end: int) -> SyntaxFault:
         return SyntaxFault("E0121", f"f-string: {message}", source, start, end, help=help)
 
     return fault
 
 
-fstring_nested = _fstring(
-    "a string with fields inside a field", "give the inner string a name first"
-)
-fstring_inside = _fstring(
-    "a comment or a backslash inside a field", "compute the value before, and name it"
-)
-fstring_brace = _fstring("`}` closes nothing", "write }} for the character }")
-fstring_open = _fstring(
-    "`{` is never closed",
-    "add }, write {{ for the character {, or use the other kind of quote inside",
-)
-fstring_empty = _fstring("an empty field", "put a name between the braces")
-fstring_conversion = _fstring(
-    "`!` conversions are not part of the language", "leave out the `!` part"
-)
-fstring_spec = _fstring(
-    "this format is not one for numbers",
-    "formats look like .4f, 10.3e, >8 or d, with a width of at most 1000 and no braces",
-)
+EXPLANATIONS: dict[str, Explanation] = {
+    "unknown_character": character,
+    "foreign_operator": sign,
+    "caret_in_file": caret,
+    "python_keyword": word,
+    "glued_number": number,
+    "bad_number": bad_number,
+    "joined_to_nothing": nothing_joined,
+    "unclosed_bracket": unclosed,
+    "unmatched_bracket": closer,
+    "deep_brackets": _nested("brackets", NESTING_LIMIT),
+    "deep_blocks": _nested("blocks", INDENT_LIMIT),
+    "mixed_tabs": tabs,
+    "unaligned_dedent": dedent,
+    "unterminated_string": unterminated,
+    "bytes_literal": bytes_literal,
+    "unknown_escape": escape,
+    "nested_fstring": _field(
+        "a string with fields inside a field", "give the inner string a name first"
+    ),
+    "comment_in_field": _field(
+        "a comment or a backslash inside a field", "compute the value before, and name it"
+    ),
+    "lone_brace": _field("`}` closes nothing", "write }} for the character }"),
+    "unclosed_field": _field(
+        "`{` is never closed",
+        "add }, write {{ for the character {, or use the other kind of quote inside",
+    ),
+    "empty_field": _field("an empty field", "put a name between the braces"),
+    "field_conversion": _field(
+        "`!` conversions are not part of the language", "leave out the `!` part"
+    ),
+    "bad_format": _field(
+        "this format is not one for numbers",
+        "formats look like .4f, 10.3e, >8 or d, with a width of at most 1000 and no braces",
+    ),
+}
+"""By the kind of a SyntaxFailure."""

@@ -9,9 +9,9 @@ and quotes are closed there. Elsewhere the search ends, because what follows cou
 
 from __future__ import annotations
 
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.diagnostics.unknown_names import MOST
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault
 

@@ -12,10 +12,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.language.diagnostics.articles import a_kind
-from gradcli.language.diagnostics.calls import call_help, name_help
+from gradcli.language.diagnostics.calls import call_help
+from gradcli.language.diagnostics.unknown_names import attribute_help, name_help
 from gradcli.language.limits.step_budget import FILE
+from gradcli.language.names.attributes import UnknownAttribute
 from gradcli.language.syntax import nodes as n
+from gradcli.language.type_names import a_type
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 Label = tuple[int, int, str, bool]
@@ -245,6 +247,8 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
     """``fault`` as a Fault that knows its place in ``program``, its operands and its callers."""
     frames = _frames(fault, places)
     found = fault if isinstance(fault, Fault) else _translated(fault, frames)
+    if isinstance(found, UnknownAttribute):
+        found.help = attribute_help(found)
     if not frames or getattr(found, "source", None) is not None:
         return found
     if found.code == "E0606" and isinstance(frames[-1].node, n.Def | n.Lambda) and len(frames) > 1:
@@ -403,7 +407,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
             for pattern, said, help in _WANTED:
                 found = pattern.search(message)
                 if found:
-                    return made("E0303", said.format(*map(a_kind, found.groups())), help=help)
+                    return made("E0303", said.format(*map(a_type, found.groups())), help=help)
             return made(code, _said(kind, message), help=mend)
     return RuntimeFault("E0303", message or type(fault).__name__)
 
@@ -486,21 +490,21 @@ _WANTED = (
 """Python's sentences about a value of the wrong type: what is said instead, and what to write."""
 
 _PHRASES = (
-    (re.compile(r"^'(\w+)' object is not callable$"), lambda a: f"{a_kind(a)} cannot be called"),
+    (re.compile(r"^'(\w+)' object is not callable$"), lambda a: f"{a_type(a)} cannot be called"),
     (re.compile(r"^unsupported operand type\(s\) for (\S+): '(\w+)' and '(\w+)'"),
-     lambda op, a, b: f"`{op}` cannot take {a_kind(a)} and {a_kind(b)}"),
+     lambda op, a, b: f"`{op}` cannot take {a_type(a)} and {a_type(b)}"),
     (re.compile(r"^bad operand type for unary (\S): '(\w+)'"),
-     lambda op, a: f"`{op}` cannot take {a_kind(a)}"),
+     lambda op, a: f"`{op}` cannot take {a_type(a)}"),
     (re.compile(r"^'(\S+)' not supported between instances of '(\w+)' and '(\w+)'"),
-     lambda op, a, b: f"`{op}` cannot compare {a_kind(a)} and {a_kind(b)}"),
+     lambda op, a, b: f"`{op}` cannot compare {a_type(a)} and {a_type(b)}"),
     (re.compile(r"^'(\w+)' object is not subscriptable"),
-     lambda a: f"{a_kind(a)} has no items to index"),
+     lambda a: f"{a_type(a)} has no items to index"),
     (re.compile(r"^'(\w+)' object does not support item assignment"),
-     lambda a: f"the items of {a_kind(a)} cannot be changed"),
+     lambda a: f"the items of {a_type(a)} cannot be changed"),
     (re.compile(r'^can only concatenate (\w+) \(not "(\w+)"\)'),
-     lambda a, b: f"`+` cannot join {a_kind(a)} and {a_kind(b)}"),
+     lambda a, b: f"`+` cannot join {a_type(a)} and {a_type(b)}"),
     (re.compile(r"^cannot unpack non-iterable (\w+) object"),
-     lambda a: f"{a_kind(a)} cannot be taken apart into several names"),
+     lambda a: f"{a_type(a)} cannot be taken apart into several names"),
 )  # fmt: skip
 """Python's sentences about types, and the language's."""
 

@@ -1,45 +1,58 @@
-"""What is said of names that nobody gave a meaning. Loaded only when there is one."""
+"""Explanations of names and attributes that do not exist: the nearest one, or what to write."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
-from gradcli.language.diagnostics.foreign_names import ELSEWHERE, FUNCTIONS, IMPORTS, VALUES
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.diagnostics.foreign_names import (
+    ATTRIBUTES,
+    ELSEWHERE,
+    FUNCTIONS,
+    IMPORTS,
+    OF_LISTS,
+    VALUES,
+)
 from gradcli.language.diagnostics.render import SyntaxFault, closest
-from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, WITHHELD, namespace
+from gradcli.language.names.attributes import WITHHELD, UnknownAttribute, attributes_of
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
-
-if TYPE_CHECKING:
-    from gradcli.language.compile.resolve import Checked
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault
 
 MOST = 5
 """The most mistakes that one run shows, the first included."""
 
 
 def unknown(
-    checked: Checked, node: n.Name, given: Collection[str], known: Sequence[str]
+    source: Source, node: n.Name, called: bool, given: Collection[str], known: Sequence[str]
 ) -> SyntaxFault:
-    """The fault (E0201, E0202) for a name that has no meaning."""
+    """The fault (E0201, E0202) for a name that has no meaning.
+
+    called   whether the program calls it as a function
+    given    the names that have values
+    known    those and the names that the program binds
+    """
     name = node.id
 
     def fault(code: str, message: str, label: str = "", **more: str) -> SyntaxFault:
-        return SyntaxFault(code, message, checked.source, node.start, node.end, label, **more)
+        return SyntaxFault(code, message, source, node.start, node.end, label, **more)
 
     if name in VALUES:
         return fault("E0202", f"no value for `{name}`", help=f"write {VALUES[name]}")
-    if name in IMPORTS and (namespace(name) is not None or name not in checked.called):
-        bare = _bare(checked, node) or "sin(x)"
+    if name in IMPORTS and (namespace(name) is not None or not called):
+        bare = _bare(source, node) or "sin(x)"
         return fault(
             "E0202", f"`{name}` is not imported",
             help=f"write `{IMPORTS[name]}` first, or the bare name: {bare}",
         )  # fmt: skip
-    if name in ELSEWHERE and (bare := _bare(checked, node)) is not None:
+    if name in ELSEWHERE and (bare := _bare(source, node)) is not None:
         return fault(
             "E0202", f"`{name}` is not imported", help=f"write the bare name: {bare}"
         )  # fmt: skip
-    if name in checked.called:
+    if called:
         if name in WITHHELD or name in FUNCTIONS:
             return fault(
                 "E0201", f"programs cannot use `{name}`",
@@ -61,8 +74,40 @@ def unknown(
     )  # fmt: skip
 
 
-def _bare(checked: Checked, node: n.Name) -> str | None:
+def _bare(source: Source, node: n.Name) -> str | None:
     """The last of the names after a prefix, where the language has it: ``norm`` of linalg.norm."""
-    dotted = re.match(r"(?:\s*\.\s*[^\W\d]\w*)+", checked.source.text[node.end :])
+    dotted = re.match(r"(?:\s*\.\s*[^\W\d]\w*)+", source.text[node.end :])
     last = dotted[0].rpartition(".")[2].strip() if dotted else ""
     return last if last in NAMES or last in CALLED else None
+
+
+def name_help(fault: Fault, frames: list, program: Any) -> str | None:
+    """What to write for a name without a value (E0203): its nearest, or where it comes from."""
+    found = _NO_VALUE.search(fault.message) if fault.code == "E0203" else None
+    if found is None:
+        return None
+    name, holder = found[1], frames[-1].holder
+    if isinstance(holder, n.Def) and name in program.checked.bound:
+        return (
+            f"`{name}` is assigned in {holder.name}, so it is a name of its own there: "
+            f"give it as a parameter and return it"
+        )
+    near = closest(name, program.checked.bound)
+    return f"did you mean `{near}`?" if near and len(name) > 1 else None
+
+
+_NO_VALUE = re.compile(r"no value yet for '(\w+)'")
+
+
+def attribute_help(fault: UnknownAttribute) -> str | None:
+    """What to write instead of an attribute that a value does not have (E0204)."""
+    kind, name = fault.kind, fault.name
+    near = closest(name, attributes_of(kind))
+    mend = f"did you mean `{near}`?" if near else None
+    if kind.__name__ in ("function", "builtin_function_or_method", "Operator"):
+        return "to use what it gives, call it first: x.sum().item()"
+    if kind is list:
+        return OF_LISTS.get(name, mend)
+    if kind is Tensor or mend is None:
+        return ATTRIBUTES.get(name, mend)
+    return mend

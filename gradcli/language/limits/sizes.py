@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.diagnostics.articles import a_value
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.memory_budget import charge
 
@@ -30,22 +31,15 @@ TENSOR_BYTES = 400
 """What one small tensor in a list of them takes, with its place in the graph."""
 
 
-class _Turns:
-    """The step budget of the program that runs now; endless where none does."""
-
-    __slots__ = ("steps",)
-
-    def __init__(self) -> None:
-        self.steps: Iterator[bool] = itertools.repeat(True)
-
-
-turns = _Turns()
+_ENDLESS: Iterator[bool] = itertools.repeat(True)
+running_steps: ContextVar[Iterator[bool]] = ContextVar("steps", default=_ENDLESS)
+"""The step budget of the program that this thread runs; endless where it runs none."""
 
 
 def spend(items: int) -> None:
     """Take steps from the budget for one call of C code over so many items."""
     if items > 10_000:
-        next(itertools.islice(turns.steps, items >> 4, None), None)
+        next(itertools.islice(running_steps.get(), items >> 4, None), None)
 
 
 def grown(length: int, what: str = "list", copied: bool = True) -> int:
@@ -118,7 +112,7 @@ def iterate(value: Any) -> Any:
 
 def counted(value: Any) -> Any:
     """The same where the walk is inside a function: a step from the budget at each turn."""
-    return itertools.compress(iterate(value), turns.steps)
+    return itertools.compress(iterate(value), running_steps.get())
 
 
 def listed(values: Any) -> list:

@@ -20,7 +20,6 @@ from gradcli.engine.creation import factories
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import methods, overloads, reshaping
-from gradcli.language.diagnostics.articles import a_value
 from gradcli.language.limits.sizes import (
     LIST_LIMIT,
     SHORT,
@@ -31,6 +30,7 @@ from gradcli.language.limits.sizes import (
     weigh,
 )
 from gradcli.language.names import builtins
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge
 from gradcli.ops.operator import OPERATORS, Operator

@@ -13,7 +13,6 @@ import numpy as np
 
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.arithmetic import round as round_to
-from gradcli.language.diagnostics.articles import a_value
 from gradcli.language.limits.sizes import (
     INT_BITS,
     Lazy,
@@ -28,6 +27,7 @@ from gradcli.language.limits.sizes import (
     too_large,
     weigh,
 )
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 

@@ -14,10 +14,8 @@ from typing import Any
 from gradcli.engine import grad_mode
 from gradcli.engine.backward.gradient_edges import Handles
 from gradcli.engine.graph.node import Handle
-from gradcli.language.diagnostics.articles import a_value
-from gradcli.language.names import argument_checks
-from gradcli.language.names import table as names
-from gradcli.language.runtime import settings
+from gradcli.language.names import argument_checks, attributes, settings
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 
 SWITCHES = ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode")
@@ -74,7 +72,7 @@ def saving() -> dict[str, Callable]:
             allow_mutation_on_saved_tensors)  # fmt: skip
     CONTEXTS.update(getattr(face, function.__name__) for function in made)
     kind = face.allow_mutation_on_saved_tensors
-    names.CALL[kind] = {"clear": kind.clear}
+    attributes.CALL[kind] = {"clear": kind.clear}
     return {function.__name__: function for function in made}
 
 
@@ -122,7 +120,7 @@ def forward_ad() -> dict[str, Any]:
         face.exit_dual_level(level=level)
 
     CONTEXTS.add(face.dual_level)
-    names.READ[face.UnpackedDualTensor] = face.UnpackedDualTensor._fields
+    attributes.READ[face.UnpackedDualTensor] = face.UnpackedDualTensor._fields
     return {
         "make_dual": make_dual, "unpack_dual": unpack_dual, "dual_level": face.dual_level,
         "enter_dual_level": enter_dual_level, "exit_dual_level": exit_dual_level,

@@ -11,9 +11,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, Lazy, listed, weigh
-from gradcli.language.names import argument_checks
-from gradcli.language.names import table as names
+from gradcli.language.names import argument_checks, attributes
 from gradcli.ops.errors import TypeFault
 
 _READ = (
@@ -63,12 +63,12 @@ def _made(kind: type) -> type:
         "__gradcli_layer__": True,  # it prints as itself; one that holds others is walked over
     }  # fmt: skip
     made = type(kind.__name__, (kind,), body)
-    names.CALL[made] = {
+    attributes.CALL[made] = {
         **{name: getattr(kind, name) for name in _CALLED if hasattr(kind, name)},
         **{name: _as_list(getattr(kind, name)) for name in _LISTED},
         **{name: getattr(kind, name) for name in _OF_LISTS if hasattr(kind, name)},
     }
-    names.READ[made] = _READ
+    attributes.READ[made] = _READ
     return made
 
 
@@ -110,7 +110,7 @@ def _kind(name: str) -> type:
 def _parameter(data: Any, requires_grad: bool = True) -> Any:
     from gradcli.nn.parameter import Parameter
 
-    if not isinstance(data, names.Tensor):
+    if not isinstance(data, Tensor):
         raise TypeFault(
             "E0303", "a Parameter is made of a tensor", help="write nn.Parameter(torch.tensor(...))"
         )

@@ -13,16 +13,23 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gradcli import engine
-from gradcli.engine import dtypes, grad_mode
-from gradcli.engine import dtypes as ranges
-from gradcli.engine.creation import factories, sampling
+from gradcli.engine import dtypes
+from gradcli.engine.creation import factories
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import methods, overloads, reshaping
-from gradcli.language.diagnostics.articles import a_value
-from gradcli.language.names import argument_checks, builtins
-from gradcli.language.runtime import settings
+from gradcli.functions import overloads, reshaping
+from gradcli.language.names import (
+    argument_checks,
+    builtins,
+    context_managers,
+    functions,
+    modules,
+    schedulers,
+    settings,
+    transforms,
+)
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.operator import OPERATORS
 
@@ -65,37 +72,6 @@ class Namespace(Mapping):
         return found or None
 
 
-def composed() -> dict[str, Any]:
-    """The functions of the Python face that are composed of operators: all are pure."""
-    return {name: f for name, f in methods.functions().items() if not name.startswith("_")}
-
-
-_CREATED = (
-    "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
-    "logspace", "ones_like", "zeros_like", "full_like", "empty_like", "tril_indices",
-    "triu_indices",
-)  # fmt: skip
-_MODES = (
-    "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled",
-    "is_inference_mode_enabled",
-)  # fmt: skip
-
-
-_DRAWN = (
-    "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
-    "multinomial", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
-)  # fmt: skip
-
-
-def created() -> dict[str, Any]:
-    """What makes tensors, and what asks about modes."""
-    table = {name: getattr(factories, name) for name in _CREATED}
-    table.update({name: getattr(sampling, name) for name in _DRAWN})
-    table.update(finfo=ranges.finfo, iinfo=ranges.iinfo)
-    table.update({name: getattr(grad_mode, name) for name in _MODES})
-    return table
-
-
 def _is_floating_point(input: Tensor) -> bool:
     return input.is_floating_point()
 
@@ -119,8 +95,8 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table = dict(names)
     for name in builtins.PYTHON_ONLY:
         table.pop(name, None)
-    table.update(composed())
-    table.update(created())
+    table.update(functions.composed())
+    table.update(functions.created())
     table.update(factories.TYPED)
     table.update(
         max=overloads.torch_max, min=overloads.torch_min, abs=Tensor.abs, all=OPERATORS["all"],
@@ -142,8 +118,6 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, **options: Any) -> Any:
-    from gradcli.language.names import transforms
-
     return transforms.func()["vmap"](func, in_dims, out_dims, **options)
 
 
@@ -198,7 +172,6 @@ def _public(module: str) -> Callable[[], dict[str, Any]]:
 
 def _autograd() -> dict[str, Any]:
     from gradcli.engine.custom_function.function import Function
-    from gradcli.language.names import context_managers, transforms
 
     return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
             **transforms.autograd(), **context_managers.anomaly()}  # fmt: skip
@@ -207,7 +180,6 @@ def _autograd() -> dict[str, Any]:
 def _graph() -> dict[str, Any]:
     from gradcli.engine.backward import gradient_edges
     from gradcli.engine.graph.node import Node
-    from gradcli.language.names import context_managers
 
     return {
         **context_managers.saving(),
@@ -215,21 +187,6 @@ def _graph() -> dict[str, Any]:
         "increment_version": gradient_edges.increment_version,
         "register_multi_grad_hook": gradient_edges.register_multi_grad_hook,
     }  # fmt: skip
-
-
-def _higher(name: str) -> Callable[[], dict[str, Any]]:
-    def make() -> dict[str, Any]:
-        from gradcli.language.names import transforms
-
-        return getattr(transforms, name)()
-
-    return make
-
-
-def _forward_ad() -> dict[str, Any]:
-    from gradcli.language.names import context_managers
-
-    return context_managers.forward_ad()
 
 
 def _anomaly(name: str) -> Callable[[], bool]:
@@ -240,31 +197,17 @@ def _anomaly(name: str) -> Callable[[], bool]:
     return ask
 
 
-def _schedulers() -> dict[str, Any]:
-    from gradcli.language.names import schedulers
-
-    return schedulers.lr_scheduler()
-
-
-def _layers(name: str) -> Callable[[], dict[str, Any]]:
-    def make() -> dict[str, Any]:
-        from gradcli.language.names import modules
-
-        return getattr(modules, name)()
-
-    return make
-
-
-_TORCH = {
-    "nn.functional": _public("nn.functional"), "nn.init": _layers("init"),
-    "nn.utils": _layers("utils"), "nn": _layers("nn"),
-    "utils.checkpoint": _higher("checkpoints"), "linalg": _public("linalg"),
+_TORCH: dict[str, Callable[[], dict[str, Any]]] = {
+    "nn.functional": _public("nn.functional"), "nn.init": modules.init,
+    "nn.utils": modules.utils, "nn": modules.nn,
+    "utils.checkpoint": transforms.checkpoints, "linalg": _public("linalg"),
     "special": _public("special"), "fft": _public("fft"),
-    "autograd.functional": _higher("functional"), "autograd.graph": _graph,
-    "autograd.forward_ad": _forward_ad,
-    "autograd": _autograd, "func": _higher("func"),
-    "optim.lr_scheduler": _schedulers, "optim": _higher("optim"),
+    "autograd.functional": transforms.functional, "autograd.graph": _graph,
+    "autograd.forward_ad": context_managers.forward_ad,
+    "autograd": _autograd, "func": transforms.func,
+    "optim.lr_scheduler": schedulers.lr_scheduler, "optim": transforms.optim,
 }  # fmt: skip
+"""What fills each namespace inside torch, called when a program first asks for one of its names."""
 
 
 def torch(names: dict[str, Any]) -> Namespace:
@@ -275,7 +218,7 @@ def torch(names: dict[str, Any]) -> Namespace:
 def numpy(names: dict[str, Any]) -> Namespace:
     """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
     table = dict(names)
-    table.update(composed())
+    table.update(functions.composed())
     for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
@@ -326,7 +269,7 @@ def math(names: dict[str, Any]) -> Namespace:
         "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "
         "erf erfc gamma lgamma copysign"
     )
-    known = {**composed(), **names}
+    known = {**functions.composed(), **names}
     table = {name: known[name] for name in wanted.split()}
     for name in ("floor", "ceil", "trunc"):
         table[name] = _whole(names[name], getattr(python, name))

@@ -10,9 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.language.diagnostics.articles import a_value
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, Lazy, listed, weigh
-from gradcli.language.names import table as names
+from gradcli.language.names import attributes
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 
 _BITS = 64
@@ -28,7 +29,7 @@ def _rate_of(function: Callable) -> Callable:
 
     def call(number: Any) -> Any:
         rate = function(number)
-        rate = rate.item() if rate.__class__ is names.Tensor else rate
+        rate = rate.item() if rate.__class__ is Tensor else rate
         if not isinstance(rate, int | float):
             raise TypeFault(
                 "E0303", f"lr_lambda should give a number, got {a_value(rate)}",
@@ -44,12 +45,12 @@ def _option(value: Any) -> Any:
     kind = value.__class__
     if kind is range or kind is Lazy:
         value = listed(value)
-    if kind is names.Tensor:
+    if kind is Tensor:
         return value.item()
     if isinstance(value, list | tuple):
         weigh(value, SHORT)
         return [_option(v) if not isinstance(v, list | tuple) else v for v in value]
-    if callable(value) and kind not in names.CALL:
+    if callable(value) and kind not in attributes.CALL:
         return _rate_of(value)
     return _small(value)
 
@@ -103,7 +104,7 @@ def lr_scheduler() -> dict[str, Callable]:
         kind = getattr(face, name)
         if kind is face.LRScheduler:
             continue
-        names.CALL[kind] = {"get_last_lr": _last_rates, "step": _step(kind)}
-        names.READ[kind] = ("last_epoch",)
+        attributes.CALL[kind] = {"get_last_lr": _last_rates, "step": _step(kind)}
+        attributes.READ[kind] = ("last_epoch",)
         made[name] = _constructor(kind, name)
     return made

@@ -14,7 +14,7 @@ from typing import Any
 
 from gradcli.language.limits.sizes import SHORT, Lazy, counted, listed, weigh
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.names import table as names
+from gradcli.language.names import attributes
 from gradcli.ops.errors import TypeFault
 
 
@@ -144,7 +144,7 @@ def optim() -> dict[str, Callable]:
         if isinstance(kind, type) and issubclass(kind, face.Optimizer) and kind is not (
             face.Optimizer
         ):  # fmt: skip
-            names.CALL[kind] = {"step": kind.step, "zero_grad": kind.zero_grad}
+            attributes.CALL[kind] = {"step": kind.step, "zero_grad": kind.zero_grad}
             made[name] = _optimizer(kind, name)
     return made
 

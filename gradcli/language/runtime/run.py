@@ -18,12 +18,13 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.compile.lower import lower
 from gradcli.language.compile.resolve import Checked, check
-from gradcli.language.limits.sizes import turns
+from gradcli.language.diagnostics.parsing import parse
+from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.runtime import settings, text
+from gradcli.language.names import settings
+from gradcli.language.runtime import text
 from gradcli.language.runtime.scope import adopted, nowhere, scope_of
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import no_collection, set_budget
@@ -130,7 +131,7 @@ class Program:
         called after each statement with its offset and the names and values that it left. ``twice``
         lets a fault of the backward pass be looked into by a second, silent run.
 
-        What the program sets for the process (the default dtype, print options) is put back when it
+        What the program sets for its thread (the default dtype, print options) is put back when it
         ends, unless ``lasting``: a session goes on with it.
 
         ``instead`` is given each function of the language that the program calls, and what is
@@ -151,15 +152,17 @@ class Program:
             scope["h_trace"] = watch
         exec(code, scope)
         arguments = [adopted(values[name], scope) for name in inputs]
-        before = turns.steps, mode.grad, mode.inference, mode.mixes
+        before = running_steps.get(), mode.grad, mode.inference, mode.mixes
         mode.mixes = self.formula
         again = _Again(values, limits, keep) if twice and self._passes else None
-        turns.steps = scope["h_budget"]
+        running_steps.set(scope["h_budget"])
         set_budget(limits.memory, scope["h_tick"])
         try:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):
                 value, local = scope["main"](*arguments)
+        except OSError:
+            raise  # only printing can raise it: what is wrong is the stream, not the program
         except Exception as fault:
             from gradcli.language.diagnostics.runtime import placed
 
@@ -169,7 +172,8 @@ class Program:
         finally:
             set_budget(None)
             settings.put_back(keep=lasting)
-            turns.steps, mode.grad, mode.inference, mode.mixes = before
+            steps, mode.grad, mode.inference, mode.mixes = before
+            running_steps.set(steps)
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return Outcome(value, variables)
 

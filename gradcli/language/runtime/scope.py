@@ -15,7 +15,7 @@ from typing import Any
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import contains, item, iterate, pair
 from gradcli.language.limits.step_budget import FILE, tokens
-from gradcli.language.names import builtins, isinstance_types
+from gradcli.language.names import attributes, builtins, custom_function, isinstance_types
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import gated, gated_method
 from gradcli.language.names.context_managers import context
@@ -60,7 +60,7 @@ def scope_of(
         if value.__class__ is tuple and value and value[0] == "method":
             value = _caller(value[1], value[2])
         elif value.__class__ is tuple and value and value[0] == "tensor method":
-            value = names.CALL[names.Tensor][value[1]]
+            value = attributes.CALL[Tensor][value[1]]
         elif value.__class__ is tuple and value and value[0] == "function":
             called = show if value[1] is _PRINT else gated(value[1], value[2])
             value = called if instead is None else instead(value[1], called)
@@ -93,9 +93,9 @@ def _caller(name: str, count: int | None) -> Callable:
 
 
 def _made_caller(name: str, count: int | None) -> Callable:
-    method = names.CALL[names.Tensor].get(name)
-    attribute = names.attribute
-    tensor = names.Tensor if method is not None else None
+    method = attributes.CALL[Tensor].get(name)
+    attribute = attributes.attribute
+    tensor = Tensor if method is not None else None
     if count == 0:
 
         def call(value: Any) -> Any:
@@ -150,7 +150,7 @@ _LISTS = frozenset((list, tuple))
 
 
 def _keep(value: Any) -> Any:
-    if value.__class__ is names.Tensor and not value.is_leaf:
+    if value.__class__ is Tensor and not value.is_leaf:
         value.retain_grad()
     return value
 
@@ -168,7 +168,7 @@ _HELPERS: dict[str, Any] = {
     "h_Tensor": Tensor,
     "h_add": builtins.add,
     "h_add_to": builtins.add_to,
-    "h_attribute": names.attribute,
+    "h_attribute": attributes.attribute,
     "h_concat": _concat,
     "h_context": context,
     "h_cut": _cut,
@@ -197,9 +197,9 @@ _HELPERS: dict[str, Any] = {
     "h_put": list.append,
     "h_power": builtins.power,
     "h_power_by": builtins.power_by,
-    "h_record": names.function_record,
+    "h_record": custom_function.function_record,
     "h_repr": lambda value: text.show(value, True),
-    "h_set_attribute": names.set_attribute,
+    "h_set_attribute": attributes.set_attribute,
     "h_set_item": builtins.set_item,
     "h_slice": slice,
     "h_sub_from": operator.isub,

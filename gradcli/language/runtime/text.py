@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.language.diagnostics.articles import a_value
 from gradcli.language.limits.sizes import spend, weight
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
 OUTPUT_LIMIT = 16 << 20

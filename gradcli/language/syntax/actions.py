@@ -10,36 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.failures import Kind, SyntaxFailure
 from gradcli.language.syntax.lexer import Tokens
-from gradcli.language.syntax.source import Source
 
 
-class Work:
-    """One parse: the source and its tokens."""
-
-    __slots__ = ("ends", "kinds", "source", "starts", "text", "values")
-
-    def __init__(self, source: Source, tokens: Tokens) -> None:
-        self.source = source
-        self.text = source.text
-        self.kinds = tokens.kinds
-        self.starts = tokens.starts
-        self.ends = tokens.ends
-        self.values = tokens.values
-
-    def word(self, token: int) -> str:
-        """The text of a token."""
-        return self.text[self.starts[token] : self.ends[token]]
+def _failure(kind: Kind, w: Tokens, node: n.Node, **details: Any) -> SyntaxFailure:
+    """The failure at the place of a node."""
+    return SyntaxFailure(kind, w.source, node.start, node.end, **details)
 
 
-def refuse(what: str, work: Work, *details: Any) -> Exception:
-    """The fault that ``check_faults`` makes under the name ``what``; loaded only where needed."""
-    from gradcli.language.diagnostics import checks
-
-    return getattr(checks, what)(work, *details)
-
-
-def check_target(w: Work, target: n.Expr) -> None:
+def check_target(w: Tokens, target: n.Expr) -> None:
     """Refuses what cannot be assigned to."""
     waiting = [target]
     while waiting:
@@ -48,84 +28,84 @@ def check_target(w: Work, target: n.Expr) -> None:
         if kind is n.Tuple or kind is n.List:
             waiting.extend(reversed(one.items))
         elif kind is not n.Name and kind is not n.Subscript and kind is not n.Attribute:
-            raise refuse("bad_target", w, one, "assign")
+            raise _failure("bad_target", w, one, target=one)
 
 
-def tuple_of(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Tuple:
+def tuple_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
     """``a, b``."""
     return n.Tuple(tuple(symbols), start, end)
 
 
-def empty_tuple(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Tuple:
+def empty_tuple(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Tuple:
     """``()``."""
     return n.Tuple((), start, end)
 
 
-def group(_w: Work, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
+def group(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
     """``(value)``: the value itself."""
     return symbols[0]
 
 
-def tuple_in_brackets(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Tuple:
+def tuple_in_brackets(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
     """``(a, b)``: its place includes the brackets."""
     return n.Tuple(symbols[0].items, start, end)
 
 
-def list_of(_w: Work, start: int, end: int, symbols: list[Any]) -> n.List:
+def list_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.List:
     """``[a, b]``."""
     return n.List(tuple(symbols), start, end)
 
 
-def list_comprehension(_w: Work, start: int, end: int, symbols: list[Any]) -> n.ListComp:
+def list_comprehension(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.ListComp:
     """``[element for ...]``."""
     return n.ListComp(symbols[0], tuple(symbols[1:]), start, end)
 
 
-def clause(w: Work, start: int, end: int, symbols: list[Any]) -> n.Clause:
+def clause(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Clause:
     """``for target in items if test`` of a comprehension."""
     target, over, *conditions = symbols
     check_target(w, target)
     return n.Clause(target, over, tuple(conditions), start, end)
 
 
-def conditional(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Conditional:
+def conditional(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Conditional:
     """``a if test else b``."""
     body, test, orelse = symbols
     return n.Conditional(test, body, orelse, start, end)
 
 
-def lambda_function(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Lambda:
+def lambda_function(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Lambda:
     """``lambda params: value``."""
     *params, body = symbols
     return n.Lambda(params[0] if params else (), body, start, end)
 
 
-def or_operation(_w: Work, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
+def or_operation(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
     """``a or b or c``."""
     return n.BoolOp("or", tuple(symbols), start, end)
 
 
-def and_operation(_w: Work, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
+def and_operation(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.BoolOp:
     """``a and b and c``."""
     return n.BoolOp("and", tuple(symbols), start, end)
 
 
-def negation(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Unary:
+def negation(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
     """``not a``."""
     return n.Unary("not", symbols[0], start, end)
 
 
-def compare(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Compare:
+def compare(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Compare:
     """``a < b <= c``."""
     return n.Compare(symbols[0], tuple(symbols[1::2]), tuple(symbols[2::2]), start, end)
 
 
-def comparison_sign(w: Work, _start: int, _end: int, symbols: list[Any]) -> str:
+def comparison_sign(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> str:
     """``<`` or ``not in``, as one text."""
     return " ".join([w.word(token) for token in symbols])
 
 
-def binary(w: Work, start: int, end: int, symbols: list[Any]) -> n.Binary:
+def binary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Binary:
     """``a + b``; ``^`` is ``**`` from here on."""
     left, token, right = symbols
     op_start, op_end = w.starts[token], w.ends[token]
@@ -133,17 +113,17 @@ def binary(w: Work, start: int, end: int, symbols: list[Any]) -> n.Binary:
     return n.Binary("**" if op == "^" else op, left, right, op_start, op_end, start, end)
 
 
-def unary(w: Work, start: int, end: int, symbols: list[Any]) -> n.Unary:
+def unary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
     """``-a``."""
     return n.Unary(w.text[start], symbols[1], start, end)
 
 
-def attribute(w: Work, start: int, end: int, symbols: list[Any]) -> n.Attribute:
+def attribute(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Attribute:
     """``a.name``."""
     return n.Attribute(symbols[0], w.word(symbols[1]), start, end)
 
 
-def call(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Call:
+def call(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Call:
     """``f(args, name=value)``."""
     args, keywords = symbols[1] if len(symbols) > 1 else (), ()
     if args and type(args[-1]) is n.Keyword:
@@ -152,31 +132,38 @@ def call(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Call:
     return n.Call(symbols[0], tuple(args), keywords, start, end)
 
 
-def arguments(w: Work, _start: int, _end: int, symbols: list[Any]) -> list[n.Node]:
+def arguments(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[n.Node]:
     """The arguments of a call; no name twice, named ones last."""
     seen: dict[str, n.Keyword] = {}
     last = None
     for argument in symbols:
         if type(argument) is n.Keyword:
             if argument.name in seen:
-                raise refuse("twice", w, "argument", argument, seen[argument.name])
+                raise _failure(
+                    "duplicate_name",
+                    w,
+                    argument,
+                    what="argument",
+                    name=argument.name,
+                    first=seen[argument.name].start,
+                )
             seen[argument.name] = last = argument
         elif last is not None:
-            raise refuse("argument_order", w, argument, last)
+            raise _failure("argument_order", w, argument, last=last)
     return symbols
 
 
-def keyword(w: Work, start: int, end: int, symbols: list[Any]) -> n.Keyword:
+def keyword(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Keyword:
     """``name=value`` of a call."""
     return n.Keyword(w.word(symbols[0]), symbols[1], start, end)
 
 
-def subscript(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Subscript:
+def subscript(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Subscript:
     """``a[index]``."""
     return n.Subscript(symbols[0], symbols[1], start, end)
 
 
-def slice_item(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Slice:
+def slice_item(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Slice:
     """``low:high:step`` of an index."""
     parts: list[n.Expr | None] = [None, None, None]
     place = 0
@@ -188,12 +175,12 @@ def slice_item(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Slice:
     return n.Slice(*parts, start, end)
 
 
-def name(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Name:
+def name(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Name:
     """A name."""
     return n.Name(w.text[start:end], start, end)
 
 
-def number(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Number:
+def number(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Number:
     """A number, as an int, a float or a complex number."""
     text = w.text[start:end]
     try:
@@ -203,7 +190,7 @@ def number(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Number:
             return n.Number(complex(text), text, start, end)
         return n.Number(float(text), text, start, end)
     except ValueError:
-        raise refuse("bad_number", w, start, end) from None
+        raise SyntaxFailure("bad_number", w.source, start, end) from None
 
 
 _BASES = ("0x", "0X", "0o", "0O", "0b", "0B")
@@ -223,7 +210,7 @@ def _spelled(text: str) -> int | float | complex:
     return float(text)
 
 
-def literal(w: Work, start: int, end: int, _symbols: list[Any]) -> n.Literal:
+def literal(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Literal:
     """``True``, ``False``, ``None`` or ``...``."""
     return n.Literal(_LITERALS[w.text[start:end]], start, end)
 
@@ -234,12 +221,12 @@ _LITERALS = {"True": True, "False": False, "None": None, "...": ...}
 # ---- Strings -------------------------------------------------------------------------------------
 
 
-def string(w: Work, start: int, end: int, symbols: list[Any]) -> n.String:
+def string(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.String:
     """A string without fields."""
     return n.String(w.values[symbols[0]], start, end)
 
 
-def text(_w: Work, start: int, end: int, symbols: list[Any]) -> n.String | n.FString:
+def text(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.String | n.FString:
     """Strings that stand side by side are one."""
     pieces: list[Any] = []
     for symbol in symbols:
@@ -264,7 +251,7 @@ def text(_w: Work, start: int, end: int, symbols: list[Any]) -> n.String | n.FSt
     return n.FString(tuple(parts), start, end)
 
 
-def fstring(w: Work, start: int, end: int, symbols: list[Any]) -> n.FString:
+def fstring(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FString:
     """A string with fields."""
     parts = [
         part
@@ -275,7 +262,7 @@ def fstring(w: Work, start: int, end: int, symbols: list[Any]) -> n.FString:
     return n.FString(tuple(parts), start, end)
 
 
-def field(w: Work, start: int, end: int, symbols: list[Any]) -> n.FormatPart:
+def field(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FormatPart:
     """``{value:format}`` of an f-string."""
     spec, shown = w.values[symbols[2]]
     return n.FormatPart(symbols[1], spec, shown, start, end)
@@ -295,17 +282,17 @@ def _statements(symbols: list[Any]) -> tuple[n.Statement, ...]:
 # ---- The program ---------------------------------------------------------------------------------
 
 
-def module(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Module:
+def module(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Module:
     """The whole text."""
     return n.Module(_statements(symbols), start, end)
 
 
-def simple_line(_w: Work, _start: int, _end: int, symbols: list[Any]) -> list[n.Statement]:
+def simple_line(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[n.Statement]:
     """Statements joined by semicolons."""
     return list(_statements(symbols))
 
 
-def suite(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
+def suite(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
     """The body of a block."""
     return _statements(symbols)
 
@@ -313,12 +300,12 @@ def suite(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.State
 # ---- Statements of one line ----------------------------------------------------------------------
 
 
-def expr_stmt(_w: Work, start: int, end: int, symbols: list[Any]) -> n.ExprStmt:
+def expr_stmt(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.ExprStmt:
     """An expression that stands alone."""
     return n.ExprStmt(symbols[0], start, end)
 
 
-def assign(w: Work, start: int, end: int, symbols: list[Any]) -> n.Assign:
+def assign(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Assign:
     """``a = b = value``."""
     value = symbols.pop()
     for target in symbols:
@@ -326,45 +313,45 @@ def assign(w: Work, start: int, end: int, symbols: list[Any]) -> n.Assign:
     return n.Assign(tuple(symbols), value, start, end)
 
 
-def augmented_assign(w: Work, start: int, end: int, symbols: list[Any]) -> n.AugAssign:
+def augmented_assign(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.AugAssign:
     """``x += value``."""
     target, op, value = symbols
     if type(target) not in (n.Name, n.Attribute, n.Subscript):
-        raise refuse("bad_target", w, target, "augment")
+        raise _failure("bad_target", w, target, target=target, augmented=True)
     return n.AugAssign(target, op, value, start, end)
 
 
-def augmented_sign(w: Work, start: int, end: int, _symbols: list[Any]) -> str:
+def augmented_sign(w: Tokens, start: int, end: int, _symbols: list[Any]) -> str:
     """The sign of ``+=`` without its ``=``."""
     return w.text[start : end - 1]
 
 
-def return_value(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Return:
+def return_value(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Return:
     """``return value``."""
     return n.Return(symbols[0], start, end)
 
 
-def return_nothing(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Return:
+def return_nothing(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Return:
     """``return``."""
     return n.Return(None, start, end)
 
 
-def assertion(_w: Work, start: int, end: int, symbols: list[Any]) -> n.Assert:
+def assertion(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Assert:
     """``assert test, message``."""
     return n.Assert(symbols[0], symbols[1] if len(symbols) > 1 else None, start, end)
 
 
-def pass_stmt(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Pass:
+def pass_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Pass:
     """``pass``."""
     return n.Pass(start, end)
 
 
-def break_stmt(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Break:
+def break_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Break:
     """``break``."""
     return n.Break(start, end)
 
 
-def continue_stmt(_w: Work, start: int, end: int, _symbols: list[Any]) -> n.Continue:
+def continue_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Continue:
     """``continue``."""
     return n.Continue(start, end)
 
@@ -373,37 +360,37 @@ MODULES = ("torch", "numpy", "math", "gradcli")
 """What a program may import: names of the language under that prefix, and nothing else."""
 
 
-def imports(_w: Work, start: int, end: int, symbols: list[Any]) -> list[n.Import]:
+def imports(_w: Tokens, start: int, end: int, symbols: list[Any]) -> list[n.Import]:
     """``import torch, numpy as np``: a statement for each."""
     if len(symbols) == 1:
         return [n.Import(*symbols[0][:2], start, end)]
     return [n.Import(*one) for one in symbols]
 
 
-def from_import(w: Work, start: int, end: int, symbols: list[Any]) -> n.FromImport:
+def from_import(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FromImport:
     """``from torch import sin as s``."""
     path, *names = symbols
     if path[0].partition(".")[0] not in MODULES:
-        raise refuse("bad_import", w, *path)
+        raise SyntaxFailure("unknown_module", w.source, *path[1:], path=path[0])
     return n.FromImport(path[0], tuple(names), start, end)
 
 
 def module_as(
-    w: Work, start: int, end: int, symbols: list[Any]
+    w: Tokens, start: int, end: int, symbols: list[Any]
 ) -> tuple[str, str | None, int, int]:
     """``torch as t`` of an import."""
     path, *alias = symbols
     if path[0].partition(".")[0] not in MODULES:
-        raise refuse("bad_import", w, *path)
+        raise SyntaxFailure("unknown_module", w.source, *path[1:], path=path[0])
     return path[0], w.word(alias[0]) if alias else None, start, end
 
 
-def name_as(w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[str, str | None]:
+def name_as(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, str | None]:
     """``sin as s`` of an import."""
     return w.word(symbols[0]), w.word(symbols[1]) if len(symbols) > 1 else None
 
 
-def dotted_name(w: Work, start: int, end: int, symbols: list[Any]) -> tuple[str, int, int]:
+def dotted_name(w: Tokens, start: int, end: int, symbols: list[Any]) -> tuple[str, int, int]:
     """``torch.nn``, and its place."""
     return ".".join([w.word(token) for token in symbols]), start, end
 
@@ -411,7 +398,7 @@ def dotted_name(w: Work, start: int, end: int, symbols: list[Any]) -> tuple[str,
 # ---- Statements with a body ----------------------------------------------------------------------
 
 
-def if_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.If:
+def if_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.If:
     """``if`` with its ``elif`` and ``else``: each ``elif`` is an If inside the one before."""
     test, body, *more = symbols
     orelse: tuple[n.Statement, ...] = ()
@@ -423,30 +410,30 @@ def if_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.If:
     return n.If(test, body, orelse, start, end)
 
 
-def elif_clause(_w: Work, start: int, _end: int, symbols: list[Any]) -> list[Any]:
+def elif_clause(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> list[Any]:
     """``elif test: body``, with its place."""
     return [start, *symbols]
 
 
-def else_clause(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
+def else_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
     """``else: body``."""
     return symbols[0]
 
 
-def while_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.While:
+def while_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.While:
     """``while test: body``."""
     test, body = symbols
     return n.While(test, body, start, body[-1].end)
 
 
-def for_stmt(w: Work, start: int, _end: int, symbols: list[Any]) -> n.For:
+def for_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.For:
     """``for target in items: body``."""
     target, over, body = symbols
     check_target(w, target)
     return n.For(target, over, body, start, body[-1].end)
 
 
-def with_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.With:
+def with_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.With:
     """``with items: body``."""
     body = symbols.pop()
     first = symbols[0]
@@ -457,57 +444,53 @@ def with_stmt(_w: Work, start: int, _end: int, symbols: list[Any]) -> n.With:
     return n.With(tuple(symbols), body, start, body[-1].end)
 
 
-def with_item(w: Work, start: int, end: int, symbols: list[Any]) -> n.WithItem:
+def with_item(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.WithItem:
     """``no_grad() as n`` of a with."""
     target = name(w, w.starts[symbols[1]], end, symbols[1:]) if len(symbols) > 1 else None
     return n.WithItem(symbols[0], target, start, end)
 
 
-def def_stmt(w: Work, start: int, _end: int, symbols: list[Any]) -> n.Def:
+def def_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Def:
     """``def name(params): body``."""
     called, *params, body = symbols
     return n.Def(w.word(called), params[0] if params else (), body, start, body[-1].end)
 
 
-def parameters(w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Param, ...]:
+def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Param, ...]:
     """The parameters of a function; no name twice, defaults last."""
     seen: dict[str, n.Param] = {}
     last = None
     for param in symbols:
         if param.name in seen:
-            raise refuse("twice", w, "parameter", param, seen[param.name])
+            raise _failure(
+                "duplicate_name",
+                w,
+                param,
+                what="parameter",
+                name=param.name,
+                first=seen[param.name].start,
+            )
         if last is not None and last.default is not None and param.default is None:
-            raise refuse("default_order", w, param, last)
+            raise _failure("default_order", w, param, parameter=param, last=last)
         seen[param.name] = last = param
     return tuple(symbols)
 
 
-def parameter(w: Work, start: int, end: int, symbols: list[Any]) -> n.Param:
+def parameter(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Param:
     """``name=default`` of a def."""
     return n.Param(w.word(symbols[0]), symbols[1] if len(symbols) > 1 else None, start, end)
 
 
-def class_head(w: Work, start: int, end: int, symbols: list[Any]) -> tuple[str, str]:
+def class_head(w: Tokens, start: int, end: int, symbols: list[Any]) -> tuple[str, str]:
     """``class Name(Function):``; every other class is refused."""
     bases = symbols[1] if len(symbols) > 1 else []
-    base = dotted_text(bases[0]) if len(bases) == 1 else ""
+    base = n.dotted_text(bases[0]) if len(bases) == 1 else ""
     if base.rpartition(".")[2] != "Function":
-        raise refuse("class_refused", w, start, end)
+        raise SyntaxFailure("plain_class", w.source, start, end)
     return w.word(symbols[0]), base
 
 
-def dotted_text(node: n.Node) -> str:
-    """``"a.b.c"`` for a name or a chain of attributes, else an empty string."""
-    parts: list[str] = []
-    while type(node) is n.Attribute:
-        parts.append(node.name)
-        node = node.value
-    if type(node) is not n.Name:
-        return ""
-    return ".".join([node.id, *reversed(parts)])
-
-
-def class_stmt(w: Work, start: int, end: int, symbols: list[Any]) -> n.FunctionClass:
+def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FunctionClass:
     """A custom Function: its methods and ``generate_vmap_rule``, and nothing else."""
     (called, base), *items = symbols
     methods: dict[str, n.Def] = {}
@@ -515,15 +498,24 @@ def class_stmt(w: Work, start: int, end: int, symbols: list[Any]) -> n.FunctionC
     for number, item in enumerate(_statements(items)):
         if type(item) is n.Def and item.name in METHODS:
             if item.name in methods:
-                raise refuse("twice", w, "method", item, methods[item.name])
+                raise _failure(
+                    "duplicate_name",
+                    w,
+                    item,
+                    what="method",
+                    name=item.name,
+                    first=methods[item.name].start,
+                )
             methods[item.name] = item
         elif _sets_rule(item):
             rule = item.value.value
         elif number or type(item) is not n.ExprStmt or type(item.value) is not n.String:
-            raise refuse("class_item", w, item)
+            raise _failure("class_member", w, item, member=item)
         end = item.end
     if "forward" not in methods or not methods.keys() & {"backward", "jvp"}:
-        raise refuse("class_incomplete", w, called, start, methods)
+        raise SyntaxFailure(
+            "incomplete_class", w.source, start, end, name=called, methods=tuple(methods)
+        )
     return n.FunctionClass(called, base, tuple(methods.values()), rule, start, end)
 
 
@@ -540,15 +532,15 @@ def _sets_rule(item: n.Statement) -> bool:
     return named and type(item.value) is n.Literal and type(item.value.value) is bool
 
 
-def static_method(w: Work, _start: int, _end: int, symbols: list[Any]) -> n.Def:
+def static_method(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def:
     """``@staticmethod`` before a method."""
     *decorators, method = symbols
     for path, begin, stop in decorators:
         if path != "staticmethod":
-            raise refuse("decorator_refused", w, begin, stop)
+            raise SyntaxFailure("decorator", w.source, begin, stop)
     return method
 
 
-def decorator(_w: Work, _start: int, _end: int, symbols: list[Any]) -> tuple[str, int, int]:
+def decorator(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, int, int]:
     """``@name``, and its place."""
     return symbols[0]

@@ -8,8 +8,9 @@ saved tables takes a millisecond: so Lark is imported here, inside the function,
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
+
+from gradcli.language.syntax.grammar import digest, read_grammar
 
 FORMAT = 1
 """The layout of the tables; a change here makes older ones stale."""
@@ -33,12 +34,6 @@ start, final  the first state, and the one in which the end of the text is accep
 """
 
 '''
-
-
-def digest(grammar: str) -> tuple[int, int]:
-    """What tells one grammar text from another: its CRC-32 and its length in bytes."""
-    data = grammar.encode()
-    return zlib.crc32(data), len(data)
 
 
 def lark_parser(grammar: str, lexer: Any = None) -> Any:
@@ -143,8 +138,9 @@ def _rule_key(rule: Any) -> tuple[str, str, str]:
 def _rule_row(rule: Any, nonterminal: dict[str, int]) -> tuple[int, int, str | None, tuple]:
     """One rule for the driver.
 
-    The action is a name in ``reductions``, ``"*"`` for the helper rules that Lark makes of a
-    repetition (they collect a flat list), or None where the rule is only its single child.
+    The action is the name of a function of ``actions``, ``"*"`` for the helper rules that Lark
+    makes of a repetition (they collect a flat list), or None where the rule is only its single
+    child.
     """
     kept = tuple(
         (place, symbol.name.startswith("__") and not symbol.is_term)
@@ -176,8 +172,6 @@ def render(tables: dict[str, Any]) -> str:
 
 def main() -> None:
     """Rewrites ``tables.py`` from the grammar in the checkout."""
-    from gradcli.language.syntax.grammar import read_grammar
-
     grammar = read_grammar()
     if grammar is None:
         raise SystemExit("no grammar found: grammars/gradcli.lark should stand beside the package")

@@ -28,7 +28,7 @@ def formatted(source: Source | str, mode: str = "file") -> str:
     if isinstance(source, str):
         source = Source(source)
     module = parser.parse(source, mode)
-    lexer = parser._tools().lexer
+    lexer = parser.shared_parser().lexer
     tokens = lexer.lex(source, mode)
     layout = [lexer.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")]
     lines = _Lines(source.text, tokens, layout)

@@ -1,13 +1,13 @@
-"""Where the grammar and its tables come from at run time.
+"""The text of the grammar, and what identifies it.
 
-The tables in ``tables.py`` belong to one grammar text, which they name by a digest. Where the
-grammar that is found says something else (somebody edits it), the tables are built anew in memory;
-where no grammar can be read, the saved ones are trusted.
+The tables in ``tables.py`` belong to one text, which they name by its digest. Where the grammar
+that is found differs (somebody edits it), ``parser.load_tables`` builds the tables anew; where none
+can be read, the saved tables are used.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from zlib import crc32
 
 GRAMMAR = "gradcli.lark"
 
@@ -25,23 +25,7 @@ def read_grammar() -> str | None:
     return None
 
 
-def load_tables() -> dict[str, Any]:
-    """The tables for the grammar at hand; Lark is loaded only where the saved ones are stale."""
-    saved: dict[str, Any] | None
-    try:
-        from gradcli.language.syntax.tables import TABLES as saved
-    except ImportError:
-        saved = None
-    text = read_grammar()
-    if text is None:
-        if saved is None:
-            raise ImportError("gradcli is incomplete: neither tables.py nor grammars/gradcli.lark")
-        return saved
-    from zlib import crc32
-
-    data = text.encode()
-    if saved is not None and saved["digest"] == (crc32(data), len(data)):
-        return saved
-    from gradcli.language.syntax.build_tables import build
-
-    return build(text)
+def digest(grammar: str) -> tuple[int, int]:
+    """The CRC-32 of a grammar's text and its length in bytes."""
+    data = grammar.encode()
+    return crc32(data), len(data)

@@ -6,7 +6,8 @@ comments, and strings, whose f-form is taken apart so that the parser sees the e
 any others.
 
 The lexer does not raise. At the first thing it cannot read it stops with a token of kind ``ERROR``
-and keeps the fault: whichever mistake stands first in the text is the one that the user is told of.
+and keeps the failure: the parser raises it when it gets there, so that the first mistake of the
+text is the one that is reported.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gradcli.language.syntax.failures import Kind, SyntaxFailure
 from gradcli.language.syntax.source import Source
-from gradcli.ops.errors import Fault, LimitFault
+from gradcli.language.syntax.strings import field_end, unescape
 
 ERROR = -1
 """The kind of the token at which the lexer gave up; no state of the parser accepts it."""
@@ -29,8 +31,8 @@ INDENT_LIMIT = 100
 OPENERS = {"(": ")", "[": "]"}
 CLOSERS = {")": "(", "]": "["}
 
-# Words of Python that are no words of the language, and signs that no valid program holds. What to
-# write instead is said in ``lexer_faults``.
+# Keywords of Python that the language leaves out, and operators of other languages. What to write
+# instead stands in ``diagnostics/lexical.py``.
 FORBIDDEN_WORDS = frozenset(
     "async await del except finally global nonlocal raise try yield".split()  # noqa: SIM905
 )
@@ -43,25 +45,32 @@ _REST = r"|(\n)|(\#[^\n]*)|(\\\n))?"
 class Tokens:
     """The tokens of one source as parallel lists.
 
-    kinds, starts, ends   one entry a token: the number of its terminal, and where it stands
+    source, text          the source and its text
+    kinds, starts, ends   for each token the number of its terminal and its offsets
     values                by index, for strings and f-string parts: what they hold
-    fault                 why the last token is of kind ERROR, or None
+    failure               why the last token is of kind ERROR, or None
     """
 
-    __slots__ = ("ends", "fault", "kinds", "starts", "values")
+    __slots__ = ("ends", "failure", "kinds", "source", "starts", "text", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.text = source.text
         self.kinds: list[int] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
         self.values: dict[int, Any] = {}
-        self.fault: Fault | None = None
+        self.failure: SyntaxFailure | None = None
 
     def add(self, kind: int, start: int, end: int) -> None:
         """Appends one token."""
         self.kinds.append(kind)
         self.starts.append(start)
         self.ends.append(end)
+
+    def word(self, token: int) -> str:
+        """The text of a token."""
+        return self.text[self.starts[token] : self.ends[token]]
 
 
 class Lexer:
@@ -82,15 +91,14 @@ class Lexer:
 
     def lex(self, source: Source, mode: str = "line") -> Tokens:
         """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``."""
-        tokens = Tokens()
+        tokens = Tokens(source)
         scan = _Scan(self, source, mode, tokens)
         try:
             scan.run(0, len(source.text), False)
             scan.finish()
-        except Fault as fault:
-            tokens.fault = fault
-            start = getattr(fault, "start", len(source.text))
-            tokens.add(ERROR, start, getattr(fault, "end", start))
+        except SyntaxFailure as failure:
+            tokens.failure = failure
+            tokens.add(ERROR, failure.start, failure.end)
         return tokens
 
 
@@ -105,6 +113,10 @@ class _Scan:
         self.tokens = tokens
         self.brackets: list[int] = []  # offsets of the open ones
         self.indents: list[tuple[int, int]] = [(0, 0)]  # (columns, characters) of each open block
+
+    def failure(self, kind: Kind, start: int, end: int, **details: Any) -> SyntaxFailure:
+        """The failure for what stands at ``start:end``."""
+        return SyntaxFailure(kind, self.source, start, end, **details)
 
     def run(self, pos: int, stop: int, field: bool) -> None:
         """Reads ``pos:stop``; ``field`` where that is the expression in a field of an f-string."""
@@ -126,13 +138,13 @@ class _Scan:
                 word = found[1]
                 after = text[pos : pos + 1]
                 if after > "\x7f" and (after.isalnum() or after.isidentifier()):
-                    raise self.refuse("character", pos, pos + 1)
+                    raise self.failure("unknown_character", pos, pos + 1)
                 if after and after in "'\"" and word.lower() in STRING_PREFIXES:
                     pos = self.string(pos - len(word), pos, stop, field)
                     continue
                 kind = literals.get(word, name_kind)
                 if kind == name_kind and word in FORBIDDEN_WORDS:
-                    raise self.refuse("word", pos - len(word), pos)
+                    raise self.failure("python_keyword", pos - len(word), pos)
                 kinds.append(kind)
                 starts.append(pos - len(word))
                 ends.append(pos)
@@ -140,7 +152,7 @@ class _Scan:
             if group == 2:
                 after, next_one = text[pos : pos + 1], text[pos + 1 : pos + 2]
                 if after.isalnum() or after == "_" or (after == "." and next_one.isdigit()):
-                    raise self.refuse("number", found.start(2), pos)
+                    raise self.failure("glued_number", found.start(2), pos)
                 kinds.append(number_kind)
                 starts.append(found.start(2))
                 ends.append(pos)
@@ -153,9 +165,9 @@ class _Scan:
                 continue
             if group is not None:  # a comment, or a joined line
                 if field:
-                    raise self.refuse("fstring_inside", pos - len(found[group]), pos)
+                    raise self.failure("comment_in_field", pos - len(found[group]), pos)
                 if pos >= stop and found[group][0] == "\\":
-                    raise self.refuse("nothing_joined", pos - len(found[group]), pos - 1)
+                    raise self.failure("joined_to_nothing", pos - len(found[group]), pos - 1)
                 continue
             if pos >= stop:
                 return
@@ -175,20 +187,21 @@ class _Scan:
         if sign in OPENERS:
             brackets.append(pos)
             if len(brackets) > NESTING_LIMIT:
-                raise self.limit(f"brackets nest deeper than {NESTING_LIMIT:,}", pos)
+                raise self.failure("deep_brackets", pos, pos + 1)
         elif sign in CLOSERS:
-            if not brackets or text[brackets[-1]] != CLOSERS[sign]:
-                raise self.refuse("closer", pos, pos + 1)
+            opener = brackets[-1] if brackets else None
+            if opener is None or text[opener] != CLOSERS[sign]:
+                raise self.failure("unmatched_bracket", pos, pos + 1, opener=opener)
             brackets.pop()
         for known in self.lexer.signs.get(sign, ()):
             if text.startswith(known, pos, stop):
                 break
         else:
-            raise self.refuse("character", pos, pos + 1)
+            raise self.failure("unknown_character", pos, pos + 1)
         if known in FORBIDDEN_SIGNS:
-            raise self.refuse("sign", pos, pos + 2)
+            raise self.failure("foreign_operator", pos, pos + 2)
         if sign == "^" and self.mode == "file":
-            raise self.refuse("caret", pos, pos + 1)
+            raise self.failure("caret_in_file", pos, pos + 1)
         return self.lexer.literals[known], len(known)
 
     def indentation(self, pos: int, stop: int) -> int:
@@ -220,9 +233,9 @@ class _Scan:
             return pos
         if columns > top[0]:
             if characters <= top[1]:
-                raise self.refuse("tabs", begin, pos)
+                raise self.failure("mixed_tabs", begin, pos)
             if len(indents) > INDENT_LIMIT:
-                raise self.limit(f"blocks nest deeper than {INDENT_LIMIT}", pos)
+                raise self.failure("deep_blocks", pos, pos + 1)
             indents.append((columns, characters))
             tokens.add(self.lexer.kind["_INDENT"], begin, pos)
             return pos
@@ -232,15 +245,15 @@ class _Scan:
             if not indents:
                 break
         if not indents or columns != indents[-1][0]:
-            raise self.refuse("dedent", begin, pos)
+            raise self.failure("unaligned_dedent", begin, pos)
         if characters != indents[-1][1]:
-            raise self.refuse("tabs", begin, pos)
+            raise self.failure("mixed_tabs", begin, pos)
         return pos
 
     def finish(self) -> None:
         """The end of the text: closes the last line and the blocks; refuses an open bracket."""
         if self.brackets:
-            raise self.refuse("unclosed", self.brackets[-1], self.brackets[-1] + 1)
+            raise self.failure("unclosed_bracket", self.brackets[-1], self.brackets[-1] + 1)
         tokens, kind, size = self.tokens, self.lexer.kind, len(self.text)
         if tokens.kinds and tokens.kinds[-1] not in (kind["_NEWLINE"], kind["_DEDENT"]):
             tokens.add(kind["_NEWLINE"], size, size)
@@ -259,7 +272,7 @@ class _Scan:
         if text.startswith(mark * 3, quote, stop):
             mark *= 3
         if "b" in prefix:
-            raise self.refuse("bytes", start, quote + 1)
+            raise self.failure("bytes_literal", start, quote + 1)
         first = quote + len(mark)
         close = text.find(mark, first, stop)
         last, escaped = first, False
@@ -274,13 +287,13 @@ class _Scan:
         if len(mark) == 1 and line_end >= 0:
             close = self._joined_end(first, close, line_end)
         if close < 0:
-            raise self.refuse("unterminated", start, first)
+            raise self.failure("unterminated_string", start, first)
         raw = "r" in prefix or not escaped
         tokens, kind = self.tokens, self.lexer.kind
         end = close + len(mark)
         if "f" in prefix:
             if field:
-                raise self.refuse("fstring_nested", start, end)
+                raise self.failure("nested_fstring", start, end)
             self.fstring(start, first, close, end, raw)
             return end
         tokens.values[len(tokens.kinds)] = self.plain(first, close, raw)
@@ -302,14 +315,10 @@ class _Scan:
         """The text of ``start:end`` with its escapes replaced, unless it is raw."""
         if raw or "\\" not in self.text[start:end]:
             return self.text[start:end]
-        from gradcli.language.syntax.strings import unescape
-
         return unescape(self.source, start, end)
 
     def fstring(self, start: int, first: int, close: int, end: int, raw: bool) -> None:
         """The tokens of an f-string whose text is ``first:close``."""
-        from gradcli.language.syntax.strings import field_end
-
         text, tokens, kind = self.text, self.tokens, self.lexer.kind
         tokens.add(kind["FSTRING_START"], start, first)
         pos = first
@@ -330,31 +339,16 @@ class _Scan:
             if brace >= close:
                 break
             if text[brace] == "}":
-                raise self.refuse("fstring_brace", brace, brace + 1)
+                raise self.failure("lone_brace", brace, brace + 1)
             stop, spec, shown, pos = field_end(self.source, brace, close)
             tokens.add(kind["FIELD_START"], brace, brace + 1)
             outer, self.brackets = self.brackets, []
             self.run(brace + 1, stop, True)
             if self.brackets:
-                raise self.refuse("unclosed", self.brackets[-1], self.brackets[-1] + 1)
+                raise self.failure("unclosed_bracket", self.brackets[-1], self.brackets[-1] + 1)
             self.brackets = outer
             tokens.values[len(tokens.kinds)] = (spec, shown)
             tokens.add(kind["FIELD_END"], stop, pos)
             piece = ""
             begin = pos
         tokens.add(kind["FSTRING_END"], close, end)
-
-    # ---- Refusals -------------------------------------------------------------------------------
-
-    def refuse(self, what: str, start: int, end: int) -> Fault:
-        """The fault for what stands at ``start:end``; the texts load only where one is needed."""
-        from gradcli.language.diagnostics import lexical
-
-        return getattr(lexical, what)(self.source, start, end, self)
-
-    def limit(self, message: str, pos: int) -> Fault:
-        """A limit that the text itself passes, marked in it."""
-        from gradcli.language.diagnostics.render import located
-
-        fault = LimitFault("E0604", message, help="name an inner part and use the name")
-        return located(fault, self.source, pos, pos + 1)

@@ -9,10 +9,6 @@ of the single classes, and both are iterative: a tree may be 100,000 nodes deep.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 from collections.abc import Iterator
 
 put = object.__setattr__
@@ -657,56 +653,6 @@ class WithItem(Node):
         put(self, "end", end)
 
 
-__all__ = [
-    "Assert",
-    "Assign",
-    "Attribute",
-    "AugAssign",
-    "Binary",
-    "BoolOp",
-    "Break",
-    "Call",
-    "Clause",
-    "Compare",
-    "Conditional",
-    "Continue",
-    "Def",
-    "Expr",
-    "ExprStmt",
-    "FString",
-    "For",
-    "FormatPart",
-    "FromImport",
-    "FunctionClass",
-    "If",
-    "Import",
-    "Keyword",
-    "Lambda",
-    "List",
-    "ListComp",
-    "Literal",
-    "Module",
-    "Name",
-    "Node",
-    "Number",
-    "Param",
-    "Pass",
-    "Return",
-    "Slice",
-    "Statement",
-    "String",
-    "Subscript",
-    "Tuple",
-    "Unary",
-    "While",
-    "With",
-    "WithItem",
-    "children",
-    "same",
-    "walk",
-]
-
-
 def children(node: Node) -> list[Node]:
     """The child nodes of ``node`` in source order."""
     found: list[Node] = []
@@ -717,6 +663,17 @@ def children(node: Node) -> list[Node]:
         elif value is not None:
             found.append(value)
     return found
+
+
+def dotted_text(node: Node) -> str:
+    """``"a.b.c"`` for a name or a chain of attributes, else an empty string."""
+    parts: list[str] = []
+    while type(node) is Attribute:
+        parts.append(node.name)
+        node = node.value
+    if type(node) is not Name:
+        return ""
+    return ".".join([node.id, *reversed(parts)])
 
 
 def walk(node: Node) -> Iterator[Node]:

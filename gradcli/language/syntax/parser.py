@@ -1,26 +1,28 @@
 """Tokens -> tree: the LALR driver.
 
 The tables say for each state and kind of token whether to shift or by which rule to reduce; a
-reduction calls the function in ``reduce_statements`` or ``reduce_expressions`` that builds the
-node. Everything lies on lists, so a chain of 100,000 terms or signs needs no more of Python's stack
-than one term does.
+reduction calls the function of ``actions`` that builds the node. Everything lies on lists, so a
+chain of 100,000 terms or signs needs no more of Python's stack than one term does.
 
 Most reductions in an expression only rename (a factor is a product is a sum is ...). Where such a
 run ends depends only on the state below, the nonterminal and the next token; it is followed once
 and remembered.
+
+``diagnostics.parsing`` has the same two functions for texts of a user: they raise errors with
+messages.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
-from gradcli.language.syntax import actions
-from gradcli.language.syntax.actions import Work
-from gradcli.language.syntax.grammar import load_tables
+from gradcli.language.syntax import actions, grammar
+from gradcli.language.syntax.failures import SyntaxFailure
 from gradcli.language.syntax.lexer import Lexer, Tokens
 from gradcli.language.syntax.nodes import Expr, ExprStmt, Module
 from gradcli.language.syntax.source import Source
-from gradcli.ops.errors import Fault, LimitFault
+from gradcli.language.syntax.tables import TABLES
 
 MOST_STATEMENTS = 100_000
 """The most statements of one program."""
@@ -33,15 +35,14 @@ def parse(source: Source | str, mode: str = "line") -> Module:
     mode     ``"line"`` for one-liners, flag values and the REPL, where ``^`` is power;
              ``"file"`` for programs, which are valid Python
 
-    Raises ``SyntaxFault`` (E01xx) where the text is not in the language and ``LimitFault`` where it
-    nests too deep.
+    Raises ``SyntaxFailure`` where the text is not in the language or passes a limit.
 
     >>> parse("2*dot(x, x)").body[0].value
     <Binary '*' 0:11>
     """
     if isinstance(source, str):
         source = Source(source)
-    return _tools().parse(source, mode)
+    return shared_parser().parse(source, mode)
 
 
 def parse_expression(source: Source | str, mode: str = "line") -> Expr:
@@ -51,20 +52,24 @@ def parse_expression(source: Source | str, mode: str = "line") -> Expr:
     body = parse(source, mode).body
     if len(body) == 1 and type(body[0]) is ExprStmt:
         return body[0].value
-    from gradcli.language.diagnostics.checks import not_an_expression
-
-    raise not_an_expression(source, body)
+    raise SyntaxFailure("not_an_expression", source, 0, len(source.text), body=body)
 
 
-_shared: Parser | None = None
-
-
-def _tools() -> Parser:
+@functools.cache
+def shared_parser() -> Parser:
     """The parser of the grammar at hand, made on first use."""
-    global _shared
-    if _shared is None:
-        _shared = Parser(load_tables())
-    return _shared
+    return Parser(load_tables())
+
+
+def load_tables() -> dict[str, Any]:
+    """The tables for the grammar at hand: those of ``tables.py`` where they belong to its text."""
+    text = grammar.read_grammar()
+    if text is None or TABLES["digest"] == grammar.digest(text):
+        return TABLES
+    # Loads Lark, which takes longer than all else at start-up: only where the grammar was edited.
+    from gradcli.language.syntax.build_tables import build
+
+    return build(text)
 
 
 class Parser:
@@ -122,26 +127,25 @@ class Parser:
         tokens = self.lexer.lex(source, mode)
         if len(tokens.kinds) > MOST_STATEMENTS:
             self._count(tokens)
-        work = Work(source, tokens)
-        states = [self.tables["start"]]
         try:
-            return self._run(tokens, work, states, mode)
-        except Fault as fault:
-            raise _first(fault, tokens) from None
+            return self._run(tokens)
+        except SyntaxFailure as failure:
+            late = tokens.failure
+            if late is not None and late is not failure and late.kind == "unclosed_bracket":
+                failure.unclosed = late
+            raise
 
     def _count(self, tokens: Tokens) -> None:
         kind = self.lexer.kind
         count = tokens.kinds.count(kind["_NEWLINE"]) + tokens.kinds.count(kind["`;`"])
         if count > MOST_STATEMENTS:
-            raise LimitFault(
-                "E0603", f"the program has more than {MOST_STATEMENTS:,} statements",
-                help="write a loop, or load numbers from a data file (--x @file.csv)",
-            )  # fmt: skip
+            raise SyntaxFailure("too_many_statements", tokens.source, 0, 0)
 
-    def _run(self, tokens: Tokens, work: Any, states: list[int], mode: str) -> Module:
+    def _run(self, tokens: Tokens) -> Module:
         kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
         rows, rules, leaps = self.rows, self.rules, self.leaps
         final = self.tables["final"]
+        states = [self.tables["start"]]
         values: list[Any] = [None]
         begins: list[int] = [0]
         stops: list[int] = [0]
@@ -153,10 +157,14 @@ class Parser:
             step = row.get(kind)
             if step is None:
                 if state == final:
-                    return values[-1]
-                from gradcli.language.diagnostics.syntax import unexpected
-
-                raise tokens.fault if kind < 0 else unexpected(self, work, states, at)
+                    module: Module = values[-1]
+                    return module
+                if kind < 0 and tokens.failure is not None:
+                    raise tokens.failure
+                raise SyntaxFailure(
+                    "unexpected_token", tokens.source, starts[at], ends[at],
+                    parser=self, tokens=tokens, states=states, at=at,
+                )  # fmt: skip
             if step >= 0:
                 state = step
                 states.append(state)
@@ -169,10 +177,10 @@ class Parser:
             nonterminal, length, build = rules[~step]
             if length == 1:
                 if build is not None:
-                    values[-1] = build(work, begins[-1], stops[-1], values[-1:])
+                    values[-1] = build(tokens, begins[-1], stops[-1], values[-1:])
                 states.pop()
             elif length:
-                value = build(work, begins[-length], stops[-1], values[-length:])
+                value = build(tokens, begins[-length], stops[-1], values[-length:])
                 cut = 1 - length
                 del values[cut:], begins[cut:], states[-length:]
                 stop = stops[-1]
@@ -182,7 +190,7 @@ class Parser:
             else:
                 begins.append(starts[at])
                 stops.append(starts[at])
-                values.append(build(work, starts[at], starts[at], []))
+                values.append(build(tokens, starts[at], starts[at], []))
             below = states[-1]
             state = leaps.get((below, nonterminal, kind), -1)
             if state < 0:
@@ -190,16 +198,8 @@ class Parser:
             states.append(state)
 
 
-def _first(fault: Fault, tokens: Tokens) -> Fault:
-    """The fault to report: an open bracket that was never closed explains what follows it."""
-    late = tokens.fault
-    if late is not None and late.code == "E0105" and getattr(fault, "start", -1) > late.start:
-        return late
-    return fault
-
-
 def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]) -> Any:
-    """The function ``(work, start, end, symbols) -> value`` for one rule."""
+    """The function ``(tokens, start, end, symbols) -> value`` for one rule."""
     if action is None:
         return None
     places = [place for place, _ in kept]
@@ -208,30 +208,30 @@ def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]
         if lists[:1] == [True]:
             rest = places[1:]
 
-            def extend(_work: Any, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
+            def extend(_tokens: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
                 found = symbols[0]
                 for place in rest:
                     found.append(symbols[place])
                 return found
 
             return extend
-        return lambda _work, _start, _end, symbols: [symbols[place] for place in places]
+        return lambda _tokens, _start, _end, symbols: [symbols[place] for place in places]
 
     build = getattr(actions, action)
     if not any(lists):
         if len(places) == length:
             return build
-        return lambda work, start, end, symbols: build(
-            work, start, end, [symbols[place] for place in places]
+        return lambda tokens, start, end, symbols: build(
+            tokens, start, end, [symbols[place] for place in places]
         )
 
-    def flatten(work: Any, start: int, end: int, symbols: list[Any]) -> Any:
+    def flatten(tokens: Tokens, start: int, end: int, symbols: list[Any]) -> Any:
         flat: list[Any] = []
         for place, is_list in kept:
             if is_list:
                 flat += symbols[place]
             else:
                 flat.append(symbols[place])
-        return build(work, start, end, flat)
+        return build(tokens, start, end, flat)
 
     return flatten

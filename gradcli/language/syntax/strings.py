@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradcli.language.syntax.failures import SyntaxFailure
 from gradcli.language.syntax.source import Source
 
 SIMPLE_ESCAPES = {
@@ -15,7 +16,7 @@ WIDTH_LIMIT = 1000
 
 
 def unescape(source: Source, start: int, end: int) -> str:
-    """The string that ``start:end`` of the source stands for; raises SyntaxFault E0120."""
+    """The string that ``start:end`` of the source stands for; raises SyntaxFailure."""
     text, parts, pos = source.text, [], start
     while True:
         slash = text.find("\\", pos, end)
@@ -32,14 +33,14 @@ def unescape(source: Source, start: int, end: int) -> str:
             digits = text[slash + 2 : min(pos, end)]
             code = int(digits, 16) if _all_in(digits, "0123456789abcdefABCDEF") else -1
             if len(digits) < HEX_ESCAPES[char] or not 0 <= code <= 0x10FFFF:
-                raise _refuse("escape", source, slash, min(pos, end))
+                raise SyntaxFailure("unknown_escape", source, slash, min(pos, end))
             parts.append(chr(code))
         elif char in "01234567":
             while pos < min(end, slash + 4) and text[pos] in "01234567":
                 pos += 1
             parts.append(chr(int(text[slash + 1 : pos], 8)))
         else:  # Python keeps the backslash of most others, and warns; here they are refused
-            raise _refuse("escape", source, slash, pos)
+            raise SyntaxFailure("unknown_escape", source, slash, pos)
 
 
 def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | None, int]:
@@ -65,7 +66,7 @@ def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | N
         elif char == "}" or (char == ":" and not depth):
             break
         elif char == "!" and text[pos + 1] != "=" and not depth:
-            raise _refuse("fstring_conversion", source, pos, pos + 2)
+            raise SyntaxFailure("field_conversion", source, pos, pos + 2)
         elif char in "=!<>" and text[pos + 1] == "=":
             pos += 1
         elif char == "=" and not depth and text[pos - 1] not in "<>":
@@ -77,22 +78,22 @@ def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | N
                 continue
         pos += 1
     else:
-        raise _refuse("fstring_open", source, brace, brace + 1)
+        raise SyntaxFailure("unclosed_field", source, brace, brace + 1)
     if shown is None:
         stop = pos
     if not text[brace + 1 : stop].strip():
-        raise _refuse("fstring_empty", source, brace, pos + 1)
+        raise SyntaxFailure("empty_field", source, brace, pos + 1)
     if text[pos] == "}":
         return stop, "", shown, pos + 1
     end = text.find("}", pos, close)
     nested = text.find("{", pos, close)
     if 0 <= nested < end:
-        raise _refuse("fstring_spec", source, nested, end + 1)
+        raise SyntaxFailure("bad_format", source, nested, end + 1)
     if end < 0:
-        raise _refuse("fstring_open", source, brace, brace + 1)
+        raise SyntaxFailure("unclosed_field", source, brace, brace + 1)
     spec = text[pos + 1 : end]
     if not good_spec(spec):
-        raise _refuse("fstring_spec", source, pos + 1, end)
+        raise SyntaxFailure("bad_format", source, pos + 1, end)
     return stop, spec, shown, end + 1
 
 
@@ -128,9 +129,3 @@ def good_spec(spec: str) -> bool:
 
 def _all_in(text: str, allowed: str) -> bool:
     return bool(text) and all(char in allowed for char in text)
-
-
-def _refuse(what: str, source: Source, start: int, end: int) -> Exception:
-    from gradcli.language.diagnostics import lexical
-
-    return getattr(lexical, what)(source, start, end, None)

@@ -20,7 +20,7 @@ start, final  the first state, and the one in which the end of the text is accep
 # fmt: off
 TABLES = {
 'format': 1,
-'digest': (1799743328, 6846),
+'digest': (719158715, 6818),
 'lark': '1.3.1',
 'terminals': ('FIELD_END', 'FIELD_START', 'FSTRING_END', 'FSTRING_START', 'FSTRING_TEXT', 'NAME', 'NUMBER', 'STRING', '_DEDENT', '_INDENT', '_NEWLINE', '`!=`', '`%=`', '`%`', '`(`', '`)`', '`**=`', '`**`', '`*=`', '`*`', '`+=`', '`+`', '`,`', '`-=`', '`-`', '`...`', '`.`', '`//=`', '`//`', '`/=`', '`/`', '`:`', '`;`', '`<=`', '`<`', '`==`', '`=`', '`>=`', '`>`', '`@=`', '`@`', '`False`', '`None`', '`True`', '`[`', '`]`', '`^`', '`and`', '`as`', '`assert`', '`break`', '`class`', '`continue`', '`def`', '`elif`', '`else`', '`for`', '`from`', '`if`', '`import`', '`in`', '`is`', '`lambda`', '`not`', '`or`', '`pass`', '`return`', '`while`', '`with`', '$END'),
 'literals': {'!=': 11, '%': 13, '%=': 12, '(': 14, ')': 15, '*': 19, '**': 17, '**=': 16, '*=': 18, '+': 21, '+=': 20, ',': 22, '-': 24, '-=': 23, '.': 26, '...': 25, '/': 30, '//': 28, '//=': 27, '/=': 29, ':': 31, ';': 32, '<': 34, '<=': 33, '=': 36, '==': 35, '>': 38, '>=': 37, '@': 40, '@=': 39, 'False': 41, 'None': 42, 'True': 43, '[': 44, ']': 45, '^': 46, 'and': 47, 'as': 48, 'assert': 49, 'break': 50, 'class': 51, 'continue': 52, 'def': 53, 'elif': 54, 'else': 55, 'for': 56, 'from': 57, 'if': 58, 'import': 59, 'in': 60, 'is': 61, 'lambda': 62, 'not': 63, 'or': 64, 'pass': 65, 'return': 66, 'while': 67, 'with': 68},

@@ -30,6 +30,7 @@ _NPY_HEADER_LIMIT = 10_000
 # The header is a Python dict literal; it is matched, never evaluated.
 _NPY_DESCR = re.compile(r"'descr'\s*:\s*'([<>|=]?)([a-zA-Z?])(\d{0,3})'")
 _NPY_ORDER = re.compile(r"'fortran_order'\s*:\s*(True|False)")
+_INF = float("inf")
 _NPY_SHAPE = re.compile(r"'shape'\s*:\s*\(([\d,\s]*)\)")
 
 
@@ -257,12 +258,20 @@ def _from_record(body: str, shown: str) -> np.ndarray:
 
     wrong = f"{shown}: not a record with numbers under data"
     try:
-        record = json.loads(body)
+        record = json.loads(body, parse_float=lambda text: _finite(text, shown))
         record = record.get("value", record)
         array = np.array(record["data"], dtype=np.float64)
         return array.reshape(record.get("shape", array.shape))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         raise _Trouble(wrong, '{"data": [1, 2, 3]}') from None
+
+
+def _finite(text: str, shown: str) -> float:
+    """A number of JSON. Raises _Trouble for digits that overflow."""
+    number = float(text)
+    if abs(number) == _INF:
+        raise _Trouble(f"{shown}: {text[:20]} is too large for float64", "write Infinity")
+    return number
 
 
 def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -> np.ndarray:
@@ -291,12 +300,18 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             raise _Trouble(message)
         wanted = cells if column is None else cells[column : column + 1]
         try:
-            values.extend(map(float, wanted))
+            numbers = [float(cell) for cell in wanted]
         except ValueError:
             bad = next(index for index, cell in enumerate(wanted) if not _is_number(cell))
             where = f"{shown} line {number}, column {(column or 0) + bad + 1}"
             what = "is not a number" if wanted[bad].strip() else "is empty"
             raise _Trouble(f"{where} {what}", "write nan for a missing value") from None
+        if _INF in numbers or -_INF in numbers:
+            for index, (cell, value) in enumerate(zip(wanted, numbers, strict=True)):
+                if abs(value) == _INF and "n" not in cell.lower():  # digits, no infinity
+                    where = f"{shown} line {number}, column {(column or 0) + index + 1}"
+                    raise _Trouble(f"{where} is too large for float64", "write inf for infinity")
+        values.extend(numbers)
         rows += 1
         check_bytes(len(values), 8, max_bytes)
     if not rows:

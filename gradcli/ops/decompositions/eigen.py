@@ -26,8 +26,8 @@ from gradcli.ops.decompositions.packing import (
     square_shape,
 )
 from gradcli.ops.joining import cat
+from gradcli.ops.kinds import general
 from gradcli.ops.linalg import solve
-from gradcli.ops.operator import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 
@@ -107,6 +107,7 @@ eigvalsh = general(
     doc="The eigenvalues of (x + x.mH)/2 in ascending order, for a symmetric or Hermitian x.",
     edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
     example='sum(eigvalsh(A)) --A "2,1;1,3"',
+    latex=r"\boldsymbol{\lambda}",
 )
 
 # ---- Any square matrix ---------------------------------------------------------------------------

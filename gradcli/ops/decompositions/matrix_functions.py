@@ -10,7 +10,7 @@ from gradcli.ops.conversion import conj
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
-from gradcli.ops.operator import general
+from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
 
 
@@ -55,6 +55,7 @@ pinv = general(
     doc="The Moore-Penrose inverse: singular values up to rtol times the largest count as 0.",
     edges="at constant rank",
     example='sum(pinv(A)) --A "2,1;1,3"',
+    latex=r"\operatorname{pinv}",
 )
 
 _PADE = (
@@ -110,4 +111,5 @@ matrix_exp = general(
     grad_name="LinalgMatrixExpBackward0",
     doc="The exponential of a square matrix: the sum of x^k / k!.",
     example='sum(matrix_exp(A)) --A "0,1;-1,0"',
+    latex=r"\operatorname{expm}",
 )

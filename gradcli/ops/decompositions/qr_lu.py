@@ -25,8 +25,8 @@ from gradcli.ops.decompositions.packing import (
     take_part,
 )
 from gradcli.ops.joining import cat
+from gradcli.ops.kinds import general
 from gradcli.ops.linalg import solve
-from gradcli.ops.operator import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, tril, triu
 

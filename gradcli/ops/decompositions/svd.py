@@ -25,7 +25,7 @@ from gradcli.ops.decompositions.packing import (
     take_part,
 )
 from gradcli.ops.joining import cat
-from gradcli.ops.operator import general
+from gradcli.ops.kinds import general
 from gradcli.ops.products import matmul
 from gradcli.ops.shape import diagonal, unsqueeze
 
@@ -118,4 +118,5 @@ svdvals = general(
     grad_name="LinalgSvdBackward0",
     doc="The singular values of a matrix in descending order.",
     example='sum(svdvals(A)) --A "2,1;1,3"',
+    latex=r"\boldsymbol{\sigma}",
 )

@@ -7,14 +7,14 @@ from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault
+from gradcli.ops.infix import MIRRORED
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit import sums as w
 from gradcli.symbolic.emit.reductions import reached
 from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import opened
 
-SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _MOST_WORK = 2000
 """Factors that may be looked at to write one comparison."""
 
@@ -24,7 +24,9 @@ def comparison(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
     found = reached(writer, b, labels) if b.name == "eq" and 0 < len(labels) < 3 else None
     if found is not None:
         return found
-    found = w.compared(SIGNS[b.name], *(writer.argument(a, labels, False) for a in b.args))
+    found = w.compared(
+        OPERATORS[b.name].infix, *(writer.argument(a, labels, False) for a in b.args)
+    )
     right = b.args[1].number()
     body = _apart(writer, b) if b.name not in ("eq", "ne") else None
     if right is not None and (right == 0 or b.name not in ("eq", "ne")):
@@ -38,7 +40,7 @@ def comparison(writer: Any, b: v.Base, labels: tuple[v.Label, ...]) -> Text:
     if not minus.terms and () in plus.terms and len(plus.terms) > 1:  # b + 1 > 0 is b > -1
         minus = v.number(-plus.terms[()])
         plus = v.add(plus, minus)
-    sign = SIGNS[b.name]
+    sign = OPERATORS[b.name].infix
     other = w.compared(sign, *(writer.argument(a, labels, False) for a in (plus, minus)))
     return _variable_first(other if other.cost < found.cost else found)
 
@@ -47,10 +49,10 @@ def _variable_first(x: Text) -> Text:
     """``x < 1`` for ``1 > x``."""
     node = x.node
     if isinstance(node.left, n.Number) and not isinstance(node.rights[0], n.Number):
-        turned = n.Compare(node.rights[0], (_FLIPPED[node.ops[0]],), (node.left,))
+        turned = n.Compare(node.rights[0], (MIRRORED[node.ops[0]],), (node.left,))
         return Text(turned, x.cost)
     if isinstance(node.left, n.Unary) and isinstance(node.left.operand, n.Number):
-        turned = n.Compare(node.rights[0], (_FLIPPED[node.ops[0]],), (node.left,))
+        turned = n.Compare(node.rights[0], (MIRRORED[node.ops[0]],), (node.left,))
         return Text(turned, x.cost)
     return x
 

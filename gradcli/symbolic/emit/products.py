@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import (
     Text,
     binary,
@@ -16,6 +17,7 @@ from gradcli.symbolic.emit.tree import (
     numeral,
     operations,
 )
+from gradcli.symbolic.expr.identities import ODD
 
 
 def is_difference(node: n.Expr) -> bool:
@@ -25,9 +27,6 @@ def is_difference(node: n.Expr) -> bool:
     return not (isinstance(node.left, n.Binary) and node.left.op in "+-") and not _signed(node.left)
 
 
-_ODD = frozenset(("sign", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf"))
-_LINEAR = {"sum": 1, "mean": 1, "trace": 1, "diag": 1, "dot": 2, "outer": 2, "unsqueeze": 1}
-"""Functions that are linear in so many of their first arguments."""
 _DEEPEST = 4
 """Brackets within brackets that a minus goes into."""
 
@@ -48,7 +47,7 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
     if is_difference(node):
         return n.Binary("-", node.right, node.left), 0
     if isinstance(node, n.Call) and isinstance(node.func, n.Name) and not node.keywords:
-        if node.func.id in _ODD and len(node.args) == 1:
+        if node.func.id in ODD and len(node.args) == 1:
             inner = turned(node.args[0], depth + 1)
             return None if inner is None else (n.Call(node.func, (inner[0],), ()), inner[1])
         if node.func.id == "where":
@@ -58,7 +57,7 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
                 return n.Call(node.func, found, ()), sum(x[1] for x in sides)
         if node.func.id in ("outer", "dot") and n.same(*node.args[:2]):
             return None  # outer(u, u) is seen to be symmetric
-        for place in range(min(_LINEAR.get(node.func.id, 0), len(node.args))):
+        for place in range(min(_linear_in(node.func.id), len(node.args))):
             inner = turned(node.args[place], depth + 1)
             if inner is not None:
                 given = list(node.args)
@@ -74,6 +73,14 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
                 left, other = (node.left, inner[0]) if right else (inner[0], node.right)
                 return n.Binary(node.op, left, other), inner[1]
     return None
+
+
+def _linear_in(name: str) -> int:
+    """In how many of its first arguments a function is linear, in each by itself."""
+    op = OPERATORS.get(name)
+    if op is None:
+        return int(name == "diag")
+    return {"bilinear": 2, "linear": int(op.arity == 1 and not op.variadic)}.get(op.kind, 0)
 
 
 def _turned_or_zero(node: n.Expr, depth: int) -> tuple[n.Expr, int] | None:

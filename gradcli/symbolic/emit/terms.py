@@ -55,8 +55,11 @@ def multiple(t: v.Tensor, u: v.Tensor) -> Fraction:
 
 
 _LETTERS = "ijklmnopqrstuvwxyzabcdefgh"
-_KEEPING = dict.fromkeys(("sum", "mean", "amax", "amin", "prod", "logsumexp"), 2) | {"norm": 3}
-"""Functions that can keep a dimension, by the number of their arguments with one."""
+_KEEPING = {
+    op.name: op.arity + list(op.params).index("keepdim") for op in OPERATORS.values()
+    if list(op.params)[-2:] == ["dim", "keepdim"]
+}  # fmt: skip
+"""Functions that can keep a dimension, by the number of arguments before the one that says so."""
 
 
 def column(writer: Any, u: Text) -> Text:

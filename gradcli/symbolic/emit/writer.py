@@ -12,9 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.errors import Fault
+from gradcli.ops.infix import is_comparison
 from gradcli.symbolic.emit import sums as w
 from gradcli.symbolic.emit.collect import gathered
-from gradcli.symbolic.emit.comparisons import SIGNS, choice, comparison, outer_first, smaller
+from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
 from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.like_terms import Piece
@@ -124,7 +125,7 @@ class Writer:
             return w.called(b.name, inner) if b.name != "detsign" else w.called(
                 "sign", w.called("det", inner)
             )  # fmt: skip
-        if b.name in SIGNS:
+        if is_comparison(b.name):
             return comparison(self, b, labels)
         args = [self.argument(a, labels, len(b.args) == 1) for a in b.args]
         if b.name in _SHARES:

@@ -14,14 +14,12 @@ from math import lcm
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.identities import SQUARES
 from gradcli.symbolic.expr.multivariate import Poly, Ring, TooMuch
 
 BUDGET = 40_000
 """Term operations for one normal form: some 20 milliseconds."""
 MOST_GENERATORS = 14
-_PARTNERS = {"sin": ("cos", 1, -1), "cos": ("sin", 1, -1), "sinh": ("cosh", -1, 1),
-             "cosh": ("sinh", 1, 1)}  # fmt: skip
-"""gone -> (stays, a, b): gone**2 is a + b*stays**2."""
 
 Key = tuple[v.Base, tuple]
 
@@ -81,7 +79,7 @@ class Normal:
                         self.roots[b, idx] = lcm(self.roots.get((b, idx), 1), e.denominator)
         for b, idx in list(self.roots):
             if b.kind == "call" and b.name in self.gone:
-                stays = v.base("call", _PARTNERS[b.name][0], b.args, b.dims)
+                stays = v.base("call", SQUARES[b.name][0], b.args, b.dims)
                 self.roots.setdefault((stays, idx), 1)
 
     def _relate(self) -> None:
@@ -92,7 +90,7 @@ class Normal:
             elif b.kind == "call" and b.name == "sign":
                 self.relations[i] = 2, self.ring.one
             elif b.kind == "call" and b.name in self.gone and self.roots[b, idx] == 1:
-                stays, one, two = _PARTNERS[b.name]
+                stays, one, two = SQUARES[b.name]
                 other = self.place[v.base("call", stays, b.args, b.dims), idx]
                 if self.roots[self.keys[other]] == 1:
                     square = self.ring.variable(other, 2)

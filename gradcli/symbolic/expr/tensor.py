@@ -38,6 +38,7 @@ from gradcli.symbolic.expr.base import (
 )
 from gradcli.symbolic.expr.cancel import rooted
 from gradcli.symbolic.expr.dummies import canonical
+from gradcli.symbolic.expr.identities import POSITIVE
 from gradcli.symbolic.expr.terms import (
     UNIT,
     ZERO,
@@ -231,9 +232,6 @@ def power(t: Tensor, e: Fraction) -> Tensor:
     return product([*found, *roots], plain, ())
 
 
-_POSITIVE = frozenset(("exp", "exp2", "cosh", "sigmoid", "softplus"))
-
-
 def is_positive(b: Base, exponent: Fraction = ONE) -> bool:
     """Whether base^exponent is surely positive on the domain of the expression."""
     if b.kind in ("constant", "number", "size") or exponent.denominator > 1:
@@ -245,7 +243,7 @@ def is_positive(b: Base, exponent: Fraction = ONE) -> bool:
     if b.kind == "matrix" and b.name == "det":
         return all("spd" in f.traits for m in b.args[0].terms for f, _, _ in m)
     if b.kind == "call":
-        return b.name in _POSITIVE
+        return b.name in POSITIVE
     if b.kind == "sum":
         body = b.args[0]
         return all(

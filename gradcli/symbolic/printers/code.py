@@ -6,25 +6,19 @@ above; its name begins with an underscore, which no variable of the language doe
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import printer as p
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.expr.sizes import is_plain, solved
-from gradcli.symbolic.printers.library_names import (
-    HELPERS,
-    INFIX,
-    JAX,
-    MATH,
-    NUMPY,
-    TORCH,
-    Entry,
-    index_text,
-)
+from gradcli.symbolic.printers.library_names import has_call, index_text, library_call, value_text
 from gradcli.symbolic.program.formula import FREE, Formula
-from gradcli.symbolic.program.steps import Step
+from gradcli.symbolic.program.steps import COMPARISON, Step
 from gradcli.symbolic.shapes.inference import Declaration
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM
 
@@ -33,8 +27,12 @@ SPECIAL = {
     "numpy": "from scipy import special", "torch": "from torch import special",
     "jax": "from jax.scipy import special",
 }  # fmt: skip
-TABLES: dict[str, Mapping[str, Entry]] = {"numpy": NUMPY, "torch": TORCH, "jax": JAX}
-LIGHT = frozenset(INFIX) - {"matmul", "dot"} | {"neg", "getitem", "reverse_dims", "mT"}
+TRANSPOSES = ("reverse_dims", "mT")
+_SIGNS = {
+    op.name for op in OPERATORS.values()
+    if op.entrywise and op.infix and library_call("numpy", op.name, {}, 0) == op.infix
+}  # fmt: skip
+LIGHT = frozenset((*_SIGNS, "neg", "getitem", *TRANSPOSES))
 """Operators that may well be written twice."""
 Piece = tuple[str, int]
 
@@ -69,7 +67,6 @@ class _Writer:
         self.params = list(declared)
         self.torch = target == "torch"
         self.target = target
-        self.table = TABLES[target]
         taken = {*self.params, *formula.names()}
         module, alias = TARGETS[target]
         while alias in taken:
@@ -84,7 +81,7 @@ class _Writer:
         while self.special in taken:
             self.special += "_"
         self.uses_special = False
-        self.helpers: dict[str, None] = {}
+        self.helpers: dict[str, str] = {}
         self.pieces: list[Piece] = []
         self.plain: list[bool] = []
         taken |= {self.alias, self.math, self.special, "f"}
@@ -118,9 +115,8 @@ class _Writer:
             known_as = "" if self.special == "special" else f" as {self.special}"
             lines.append(SPECIAL[self.target] + known_as)
         lines.append("")
-        for name in self.helpers:
-            source = HELPERS["torch" if self.torch else "numpy"][name]
-            lines += ["", *source.replace("NP.", f"{self.alias}.").splitlines(), ""]
+        for source in self.helpers.values():
+            lines += ["", *self.qualified(source).splitlines(), ""]
         lines += ["", f"def f({', '.join(self.params)}):", *(f"    {x}".rstrip() for x in body)]
         return "\n".join(lines) + "\n"
 
@@ -203,42 +199,46 @@ class _Writer:
             return (f"{inner}[{index_text(s.params['index'])}]", p.POSTFIX), False
         plain = all(self.plain[k] for k in s.inputs)
         rank = max((self.formula.rank(k) for k in s.inputs), default=0)
-        if s.op in ("reverse_dims", "mT") and rank < 2:
+        if s.op in TRANSPOSES and rank < 2:
             return self.pieces[s.inputs[0]], plain
-        if s.op in ("reverse_dims", "mT") and rank == 2:
+        if s.op in TRANSPOSES and rank == 2:
             return (f"{self.at(s.inputs[0], p.POSTFIX)}.T", p.POSTFIX), plain
-        if s.op in INFIX:
-            return self.infix(INFIX[s.op], s.inputs), plain
         if s.op in ("add_scaled", "addcmul"):
             return self.scaled_sum(s), plain
         if s.op == "neg":
             return ("-" + self.at(s.inputs[0], p.SIGN), p.SIGN), plain
-        if plain and s.op in MATH:
+        call = library_call(self.target, s.op, s.params, rank)
+        if plain and (name := _of_math(s)):
             self.uses_math = True
-            return (f"{self.math}.{MATH[s.op]}({self.at(s.inputs[0])})", p.POSTFIX), True
-        entry = self.table.get(s.op)
-        if entry is None:
+            return (f"{self.math}.{name}({self.at(s.inputs[0])})", p.POSTFIX), True
+        if call is None:
             raise self.missing(s)
-        return self.said(entry, s, rank), False
+        if call in p.BINARY or call in COMPARISON:
+            return self.infix(call, s.inputs), plain
+        return self.called(call, s), False
 
-    def said(self, entry: Entry, s: Step, rank: int) -> Piece:
-        """A step by its entry in the library's table."""
-        places = [f"{{{i}}}" for i in range(len(s.inputs))]
-        found = entry(places, dict(s.params), rank) if callable(entry) else entry
-        if found is None:
-            raise self.missing(s, " with these parameters")
-        if "{" not in found:
-            found = f"{found}({', '.join(places)})"
-        head = found.partition("(")[0]
-        if head.startswith("_"):
-            self.helpers[head] = None
-        self.uses_special = self.uses_special or "SP." in found
-        found = found.replace("NP.", f"{self.alias}.").replace("SP.", f"{self.special}.")
-        return found.format(*[self.argument(k) for k in s.inputs]), p.POSTFIX
+    def called(self, call: str, s: Step) -> Piece:
+        """A step by its call in the library."""
+        if call.startswith("def "):
+            name = call[len("def ") : call.index("(")]
+            self.helpers[name] = call
+            params = {**OPERATORS[s.op].params, **s.params}
+            call = f"{name}({', '.join([*_places(s), *map(value_text, params.values())])})"
+        elif "{" not in call:
+            call = f"{call}({', '.join(_places(s))})"
+        call = call.replace("{*}", ", ".join(_places(s)))
+        return self.qualified(call).format(*[self.argument(k) for k in s.inputs]), p.POSTFIX
 
-    def missing(self, s: Step, how: str = "") -> Exception:
+    def qualified(self, text: str) -> str:
+        """A text with the names by which the libraries are imported."""
+        self.uses_special = self.uses_special or text.startswith("special.")
+        text = re.sub(r"\b(np|torch)\.", f"{self.alias}.", text)
+        return re.sub(r"\bspecial\.", f"{self.special}.", text)
+
+    def missing(self, s: Step) -> Exception:
         """The fault (E0701) for a function that the library does not have."""
-        others = [t for t in TARGETS if t != self.target and s.op in TABLES[t]]
+        how = " with these parameters" if has_call(self.target, s.op) else ""
+        others = [t for t in TARGETS if t != self.target and has_call(t, s.op)]
         return RuntimeFault(
             NO_CLOSED_FORM, f"`{s.op}`{how} has no counterpart in {self.target}",
             help=f"--code {others[0]} has one" if others else None,
@@ -258,7 +258,7 @@ class _Writer:
 
     def infix(self, op: str, inputs: Sequence[int]) -> Piece:
         """``a op b``."""
-        if op in ("<", "<=", ">", ">=", "==", "!="):
+        if op in COMPARISON:
             a, b = (self.at(k, p.SUM) for k in inputs)
             return f"({a} {op} {b})", p.ATOM
         own, left, right, sign = p.BINARY[op]
@@ -282,13 +282,25 @@ class _Writer:
         return f"{self.alias}.{name}"
 
     def made(self, s: Step) -> str:
-        """``eye(n)`` and kin, of the variables' type in PyTorch."""
+        """``eye(n)``, ``ones(n)`` and ``zeros(n)``, of the variables' type in PyTorch."""
         sizes = ", ".join(s.value)
         if s.op != "eye" and len(s.value) > 1:
             sizes = f"({sizes})"
         first = self.params[0] if self.params else None
         like = f", dtype={first}.dtype, device={first}.device" if self.torch and first else ""
         return f"{self.alias}.{s.op}({sizes}{like})"
+
+
+def _of_math(s: Step) -> str | None:
+    """The function of Python's ``math`` for an operator that NumPy has too, of one number."""
+    name = "fabs" if s.op == "abs" else s.op
+    call = library_call("numpy", s.op, s.params, 0) or ""
+    known = len(s.inputs) == 1 and call.startswith("np.") and "(" not in call
+    return name if known and hasattr(math, name) else None
+
+
+def _places(s: Step) -> list[str]:
+    return [f"{{{i}}}" for i in range(len(s.inputs))]
 
 
 def _tight(text: str, own: int, asked: int) -> str:

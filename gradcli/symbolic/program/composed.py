@@ -16,6 +16,7 @@ from typing import Any
 from gradcli.engine.dtypes import float64
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault
+from gradcli.ops.infix import put_signs
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name
@@ -172,15 +173,7 @@ class Stand:
         return lambda *args, **params: op(self, *args, **params)
 
 
-_SIGNS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-    "mod": "remainder",
-}  # fmt: skip
-for _word, _name in _SIGNS.items():
-    setattr(Stand, f"__{_word}__", lambda self, other, name=_name: OPERATORS[name](self, other))
-    setattr(Stand, f"__r{_word}__", lambda self, other, name=_name: OPERATORS[name](other, self))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Stand, f"__{_name}__", lambda self, other, name=_name: OPERATORS[name](self, other))
+put_signs(Stand)
 Stand.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
+from gradcli.ops.infix import MIRRORED
 from gradcli.symbolic.program.steps import COMPARISON
 
 
@@ -56,7 +57,7 @@ def words(node: n.Node, op: str) -> str:
         sides = [node.left, *node.rights]
         for i, sign in enumerate(node.ops):  # Python turns 0 < x into x > 0
             turned = isinstance(sides[i], n.Number)
-            if COMPARISON.get(sign) == (_MIRRORED.get(op) if turned else op):
+            if COMPARISON.get(MIRRORED.get(sign, sign) if turned else sign) == op:
                 return f"{unparse(sides[i])} {sign} {unparse(sides[i + 1])}"
         return unparse(node)
     if not isinstance(node, n.Expr):
@@ -65,6 +66,3 @@ def words(node: n.Node, op: str) -> str:
         )  # fmt: skip
     text = unparse(node) if isinstance(node, n.Expr) else "a value"
     return f"{text} {op}" if op.startswith("==") else text
-
-
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}

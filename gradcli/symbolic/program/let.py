@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.names.table import NAMES
 from gradcli.language.syntax import nodes as n
-from gradcli.language.syntax.parser import parse
 from gradcli.language.syntax.printer import unparse
 from gradcli.language.syntax.source import Source
 

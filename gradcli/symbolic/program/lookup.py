@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from gradcli.language.compile.resolve import Checked
@@ -35,16 +36,19 @@ def _looked_up(table: Any, name: str) -> Any:
         return None
 
 
-_by_name: dict[str, Operator] = {}
+@functools.lru_cache(maxsize=1)
+def _by_name(count: int) -> dict[str, Operator]:
+    """The operators by their names and aliases, when there are so many."""
+    found: dict[str, Operator] = {}
+    for op in OPERATORS.values():
+        for known in (op.name, *op.aliases):
+            found.setdefault(known, op)
+    return found
 
 
 def called_by_name(name: str) -> Operator | None:
     """The operator of a name, or of an alias."""
-    if len(_by_name) < len(OPERATORS):
-        for op in OPERATORS.values():
-            for known in (op.name, *op.aliases):
-                _by_name.setdefault(known, op)
-    return _by_name.get(name)
+    return _by_name(len(OPERATORS)).get(name)
 
 
 def not_imported(checked: Checked, func: n.Node) -> tuple[Fault, bool] | None:

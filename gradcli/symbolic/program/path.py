@@ -23,10 +23,12 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.names import table as names
+from gradcli.language.names import attributes
+from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.indexing import is_basic
+from gradcli.ops.infix import METHODS, by_sign, put_signs
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.program.conditions import Condition, words
 from gradcli.symbolic.program.steps import Step
@@ -34,10 +36,6 @@ from gradcli.symbolic.unsupported import no_closed_form, too_large
 
 MOST_STEPS = 20_000
 _FILLING = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "empty"))
-_VIEWS = frozenset((
-    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
-    "diagonal", "real",
-))  # fmt: skip
 
 
 class Tape:
@@ -95,7 +93,7 @@ class Tape:
 
     def made(self, function: Any, called: Any) -> Any:
         """What fills a tensor makes a step here: entries may be written into it later."""
-        if not any(function is names.NAMES.get(name) for name in _FILLING):
+        if not any(function is NAMES.get(name) for name in _FILLING):
             return called
 
         def filled(*args: Any, **options: Any) -> Any:
@@ -131,7 +129,7 @@ class Tape:
         index = self.write(name, [self.place(a) for a in args], kept)
         made = Pair(self, index, value)
         made = made if mode.grad else made.detach()
-        if op.name == "getitem" or op.name in _VIEWS:
+        if op.view:
             made.seen_of(args[0], params.get("index") if op.name == "getitem" else None)
         return made
 
@@ -326,16 +324,7 @@ class Pair:
         return OPERATORS["logical_not"](self)
 
 
-_WORDS = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-    "mod": "remainder", "floordiv": "floor_divide", "and": "logical_and", "or": "logical_or",
-}  # fmt: skip
-for _word, _name in _WORDS.items():
-    _op = OPERATORS[_name]
-    setattr(Pair, f"__{_word}__", lambda self, other, op=_op: op(self, other))
-    setattr(Pair, f"__r{_word}__", lambda self, other, op=_op: op(other, self))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Pair, f"__{_name}__", lambda self, other, op=OPERATORS[_name]: op(self, other))
+put_signs(Pair)
 Pair.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
@@ -353,8 +342,8 @@ def _in_place(op: Operator) -> Any:
     return method
 
 
-for _word in ("add", "sub", "mul", "truediv", "pow", "mod", "floordiv"):
-    setattr(Pair, f"__i{_word}__", _in_place(OPERATORS[_WORDS[_word]]))
+for _sign in ("+", "-", "*", "/", "//", "%", "**"):
+    setattr(Pair, f"__i{METHODS[_sign]}__", _in_place(by_sign()[_sign]))
 
 
 def _same(self: Pair, *_args: Any, **_options: Any) -> Pair:
@@ -393,10 +382,10 @@ def _methods() -> dict[str, Any]:
             table.setdefault(f"{op.name}_", _in_place(op))
     for name in ("requires_grad_", "retain_grad", "contiguous", "to", "double", "cpu", "type_as"):
         table[name] = _same
-    for name, op in (
-        ("reshape", "reshape"), ("view", "reshape"), ("expand", "expand"), ("permute", "permute"),
-    ):  # fmt: skip
-        table[name] = _sized(op)
+    for op in OPERATORS.values():
+        if op.sizes:
+            table[op.name] = _sized(op.name)
+    table["view"] = table["reshape"]
     table |= {
         "item": Pair.item, "detach": Pair.detach, "backward": Pair.backward,
         "size": lambda self, *a: as_tensor(self.value).size(*a), "dim": lambda self: self.ndim,
@@ -411,8 +400,18 @@ def _methods() -> dict[str, Any]:
 
         return method
 
-    return {name: table.get(name) or refused(name) for name in {*names.CALL[Tensor], *table}}
+    return {name: table.get(name) or refused(name) for name in {*attributes.CALL[Tensor], *table}}
 
 
-names.CALL[Pair] = _methods()
-names.READ[Pair] = ("shape", "ndim", "dtype", "T", "mT", "data", "requires_grad", "is_leaf", "grad")
+attributes.CALL[Pair] = _methods()
+attributes.READ[Pair] = (
+    "shape",
+    "ndim",
+    "dtype",
+    "T",
+    "mT",
+    "data",
+    "requires_grad",
+    "is_leaf",
+    "grad",
+)

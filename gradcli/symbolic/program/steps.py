@@ -17,21 +17,17 @@ from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
-from gradcli.ops.operator import Operator
+from gradcli.ops.infix import METHODS, MIRRORED, by_sign
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name, composed_function, not_imported
 from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, unturned
 
-BINARY = {
-    "+": "add", "-": "sub", "*": "mul", "/": "div", "**": "pow", "^": "pow", "@": "matmul",
-    "%": "remainder", "//": "floor_divide",
-}  # fmt: skip
-COMPARISON = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+BINARY = {sign: op.name for sign, op in by_sign().items() if sign in METHODS} | {"^": "pow"}
+COMPARISON = {sign: op.name for sign, op in by_sign().items() if sign in MIRRORED}
 CREATION = ("eye", "ones", "zeros")
 DATA = object()
 """Stands in the arguments of a composed function where a value of the formula goes."""
-_SHAPED = {"reshape": "shape", "expand": "shape", "tile": "repeats", "permute": "dims"}
-"""Operators that take sizes one by one or as a tuple, with the name of that parameter."""
 PLANNED = frozenset(("pinv", "qr", "eigh", "eigvalsh", "svd", "expm"))
 """Functions that have their place in the language but no operator here so far."""
 
@@ -300,7 +296,7 @@ class _Flattening:
         op = called_by_name({"max": "amax", "min": "amin", "view": "reshape"}.get(name, name))
         if op is None or self.richer(op, node, name, args):
             return self.composed(name, node, args)
-        if op.name in _SHAPED and not node.keywords:
+        if op.sizes and not node.keywords:
             return self.shaped(op.name, node, args)
         if name == "polygamma" and len(args) == 2 and not node.keywords:
             return name, args[1:], {"n": self.whole(args[0])}, None
@@ -347,14 +343,14 @@ class _Flattening:
         found = tuple(self.bound_of(a) if _is_number(a) else self.dimension(a) for a in sizes_given)
         if name == "permute" and not all(isinstance(d, int) for d in found):
             raise self.refuse("`permute` by what are no whole numbers", node)
-        return name, args[:1], {_SHAPED[name]: found}, None
+        return name, args[:1], {OPERATORS[name].sizes: found}, None
 
     def composed(
         self, name: str, node: n.Call, args: list[n.Node]
     ) -> tuple[str, list[n.Node], dict, Any]:
         """A function that is made of operators: see ``spelled``."""
         function = composed_function(self.checked, node.func, name)
-        if isinstance(function, Operator) and function.name in _SHAPED:
+        if isinstance(function, Operator) and function.sizes:
             return self.shaped(function.name, node, args)
         if not hasattr(function, "__code__"):
             raise self.refuse(f"`{name}`", node)

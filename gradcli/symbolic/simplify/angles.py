@@ -10,14 +10,16 @@ from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.identities import ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.relations import call, is_call
 from gradcli.symbolic.trace.elementwise import applied
 
 _ONE = Fraction(1)
 
 
-def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor | None:
-    """Every gone**2 as 1 + sign*stays**2 (sinh**2: stays**2 - 1); None where there is none."""
+def squares_exchanged(t: v.Tensor, gone: str) -> v.Tensor | None:
+    """Every gone**2 as its partner's: sin**2 as 1 - cos**2; None where there is none."""
+    stays, one, two = SQUARES[gone]
     found = []
     changed = False
     for m, c in t.terms.items():
@@ -28,10 +30,7 @@ def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor
                 changed = True
                 other = call(stays, b, i)
                 square = v.product([(*f[:2], Fraction(2)) for f in other], _ONE, ())
-                if gone == "sinh":
-                    unit = v.add(square, v.number(-1))
-                else:
-                    unit = v.add(v.UNIT, v.scale(square, sign))
+                unit = v.add(v.number(one), v.scale(square, two))
                 for _ in range(int(e) // 2):
                     whole = v.distribute(whole, unit)
                 if e % 2:
@@ -42,11 +41,10 @@ def squares_exchanged(t: v.Tensor, gone: str, stays: str, sign: int) -> v.Tensor
     return v.add(*found) if changed else None
 
 
-_UNDER_ROOTS = {
-    "sin": (1, -1, "cos", 2), "cos": (1, -1, "sin", 2), "tan": (1, 1, "cos", -2),
-    "tanh": (1, -1, "cosh", -2), "sinh": (1, 1, "cosh", 2), "cosh": (-1, 1, "sinh", 2),
-}  # fmt: skip
-"""f -> a, b, g, k where a + b*f**2 is g**k."""
+_UNDER_ROOTS = {f: (a, b, g, 2) for g, (f, a, b) in SQUARES.items()} | {
+    f: (1, -SQUARES[h][2], h, -2) for f, (_, h) in QUOTIENTS.items()
+}
+"""f -> a, b, g, k where a + b*f**2 is g**k; for f = g/h, h**2 = 1 + c*g**2 gives 1 - c*f**2."""
 
 
 def roots_named(t: v.Tensor) -> v.Tensor:
@@ -107,18 +105,20 @@ def double_angles(t: v.Tensor) -> list[v.Tensor]:
     return forms
 
 
-_PAIRS = {"sin": "cos", "sinh": "cosh"}
-
-
 def _doubled_products(t: v.Tensor) -> v.Tensor:
     found = []
     for m, c in t.terms.items():
         factors = {(b, i): e for b, i, e in m}
         extra: list[tuple] = []
         for b, i, e in m:
-            if not is_call(b, *_PAIRS) or e.denominator != 1 or v.bound_of([(b, i, e)]):
+            if (
+                not is_call(b, *SQUARES)
+                or b.name not in ODD
+                or e.denominator != 1
+                or v.bound_of([(b, i, e)])
+            ):
                 continue
-            other = call(_PAIRS[b.name], b, i)[0][:2]
+            other = call(SQUARES[b.name][0], b, i)[0][:2]
             if factors.get(other) == e:
                 del factors[other], factors[b, i]
                 c = c / 2 ** int(e) if e > 0 else c * 2 ** int(-e)
@@ -128,47 +128,37 @@ def _doubled_products(t: v.Tensor) -> v.Tensor:
     return v.add(*found)
 
 
-_SQUARES = {
-    "cos": ("sin", -1, Fraction(-1, 2), 1), "cosh": ("sinh", 1, Fraction(-1, 2), 1),
-    "sin": (None, 0, Fraction(-1, 2), -1), "sinh": (None, 0, Fraction(1, 2), 1),
-}  # fmt: skip
-"""f -> its partner with the ratio of the partner's square, that of a plain 1, and the sign.
-
-cos**2 - sin**2 is cos(2u), cos**2 - 1/2 half of it.
-"""
-
-
 def _doubled_squares(t: v.Tensor) -> v.Tensor:
+    """cos**2 - sin**2 as cos(2u), cos**2 - 1/2 and 1/2 - sin**2 as half of it."""
     terms = dict(t.terms)
     extra = []
     for m, c in t.terms.items():
         for b, i, e in m:
-            if m not in terms or e != 2 or not is_call(b, *_SQUARES) or v.bound_of([(b, i, e)]):
+            if m not in terms or e != 2 or not is_call(b, *SQUARES) or v.bound_of([(b, i, e)]):
                 continue
-            partner, ratio, unit, sign = _SQUARES[b.name]
+            partner, one, two = SQUARES[b.name]
+            odd = b.name in ODD
+            even = partner if odd else b.name
+            # Of the odd one, one*f**2 - 1/2 is half of two*g(2u); of the even one f**2 - 1/2.
+            unit, sign = Fraction(-(one if odd else 1), 2), two if odd else 1
             rest = [f for f in m if f[:2] != (b, i)]
             half = _ONE / 2
             other = next(iter(v.product(rest, _ONE, v.bound_of(rest)).terms))
             wanted = c * unit
-            if partner is not None:
+            if not odd:
                 square = [*rest, (*call(partner, b, i)[0][:2], e)]
                 candidate = next(iter(v.product(square, _ONE, v.bound_of(rest)).terms))
-                if terms.get(candidate) == c * ratio:
-                    other, wanted, half = candidate, c * ratio, _ONE
+                if terms.get(candidate) == c * two:
+                    other, wanted, half = candidate, c * two, _ONE
             if terms.get(other) == wanted:
                 del terms[m], terms[other]
-                name = "cos" if b.name in ("sin", "cos") else "cosh"
-                angle = call(name, b, i, v.scale(b.args[0], 2))
+                angle = call(even, b, i, v.scale(b.args[0], 2))
                 extra.append(v.product([*rest, *angle], c * half * sign, v.bound_of(m)))
     return v.add(v.Tensor(terms), *extra) if extra else t
 
 
-_HALVES = {("cos", -1): ("sin", 1), ("cos", 1): ("cos", 1), ("cosh", -1): ("sinh", -1),
-           ("cosh", 1): ("cosh", 1)}  # fmt: skip
-"""f and sign -> g and sign where 1 + sign*f(2u) is 2*sign*g(u)**2."""
-
-
 def _halved(t: v.Tensor) -> v.Tensor:
+    """1 + cos(2u) as 2*cos(u)**2, 1 - cos(2u) as 2*sin(u)**2, 1 - cosh(2u) as -2*sinh(u)**2."""
     terms = dict(t.terms)
     extra = []
     for m, c in t.terms.items():
@@ -182,14 +172,14 @@ def _halved(t: v.Tensor) -> v.Tensor:
             if abs(terms.get(other, 0)) != abs(c):
                 continue
             whole = terms[other]
-            name, sign = _HALVES[b.name, 1 if whole == c else -1]
+            name, sign = b.name, 1
+            if whole != c:
+                name = SQUARES[b.name][0]
+                sign = SQUARES[name][1]
             half = [(*f[:2], f[2] * 2) for f in call(name, b, i, v.scale(b.args[0], _ONE / 2))]
             extra.append(v.product([*rest, *half], 2 * sign * whole, v.bound_of(m)))
             del terms[m], terms[other]
     return v.add(v.Tensor(terms), *extra) if extra else t
-
-
-_OTHER = {"sin": "cos", "cos": "sin"}
 
 
 def _added(t: v.Tensor) -> v.Tensor:
@@ -214,7 +204,7 @@ def _angle_pair(terms: dict, m: v.Monomial) -> tuple[tuple, v.Tensor] | None:
             if b.args == d.args and i == j:
                 continue
             rest = [f for f in m if f[:2] not in ((b, i), (d, j))]
-            swapped = [*rest, *call(_OTHER[b.name], b, i), *call(_OTHER[d.name], d, j)]
+            swapped = [*rest, *call(SQUARES[b.name][0], b, i), *call(SQUARES[d.name][0], d, j)]
             ((other, sign),) = v.product(swapped, _ONE, v.bound_of(rest)).terms.items()
             c, e = terms[m], terms.get(other, 0) * sign
             if other == m or abs(c) != abs(e):

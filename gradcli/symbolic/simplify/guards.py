@@ -16,6 +16,7 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.recognise import is_call_of_condition
 from gradcli.symbolic.simplify.relations import is_call
 from gradcli.symbolic.trace.elementwise import applied
@@ -25,7 +26,6 @@ MOST_ROUNDS = 12
 """Changes of one term."""
 _WHOLE = ("softmax", "softmax0", "log_softmax", "log_softmax0")
 """Calls whose entries depend on all others, for which a condition at one says nothing."""
-_ABOVE = {"gt": True, "ge": True, "lt": False, "le": False}
 
 
 @v.remembered
@@ -230,10 +230,10 @@ def _side(other: v.Base, b: v.Base) -> v.Tensor | None:
     if not is_call(other, "maximum", "minimum") or len(terms) != 1:
         return None
     ((m, _),) = terms.items()
-    if len(m) != 1 or m[0][0].name not in _ABOVE or m[0][0].kind != "call":
+    if len(m) != 1 or m[0][0].name not in ORDERS or m[0][0].kind != "call":
         return None
     left, right = (v.place(a, m[0][1]) for a in m[0][0].args)
-    above = _ABOVE[m[0][0].name] == bool(b.args[1].number())  # left is the larger one
+    above = (ORDERS[m[0][0].name] > 0) == bool(b.args[1].number())  # left is the larger one
     most = other.name == "maximum"
     if other.args == (left, right) or other.args == (right, left):
         return left if above == most else right

@@ -14,6 +14,7 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import common, divided, opened
+from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.inequalities import contradict, surely_positive
 from gradcli.symbolic.simplify.relations import is_call
 from gradcli.symbolic.trace.elementwise import PIECES, applied
@@ -22,7 +23,6 @@ from gradcli.symbolic.trace.indicators import indicator
 MOST_SIGNS = 6
 """Differences whose signs decide, at most."""
 MOST_CELLS = 40
-_ORDERS = {"gt": 1, "ge": 1, "lt": -1, "le": -1}
 _LENGTHS = ("abs", "sign")
 Path = Mapping[int, bool]
 
@@ -100,7 +100,7 @@ class Cells:
             strict = s.test is None or _is_strict(s.test)
             if s.test is None or (given and (not s.given or (strict and name in ("ge", "le")))):
                 s.test, s.given = applied(name, sides), given
-                s.up = (up == above) == (_ORDERS[name] > 0)
+                s.up = (up == above) == (ORDERS[name] > 0)
         for place, up in signs:
             above ^= self.holds(place, path) != up
         return above
@@ -167,7 +167,7 @@ class Cells:
             d = self.difference(*sides)
             if not d.terms:
                 return b.name in ("ge", "le")
-            return self.positive(d, path, b.name, sides, sides == given) == (_ORDERS[b.name] > 0)
+            return self.positive(d, path, b.name, sides, sides == given) == (ORDERS[b.name] > 0)
         known = self.places.get(condition.key)
         if known is None:
             known = self.added(Sign(None, condition, True), condition.key)
@@ -341,7 +341,7 @@ def _comparison(condition: v.Tensor) -> tuple | None:
     if len(condition.terms) != 1:
         return None
     ((m, _),) = condition.terms.items()
-    if len(m) != 1 or m[0][0].kind != "call" or m[0][0].name not in _ORDERS:
+    if len(m) != 1 or m[0][0].kind != "call" or m[0][0].name not in ORDERS:
         return None
     return m[0]
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.simplify.relations import call, is_call
 from gradcli.symbolic.trace.elementwise import applied
 
@@ -37,7 +38,7 @@ def as_quotients(t: v.Tensor) -> v.Tensor:
 
     def change(factors: dict) -> list | None:
         for (b, i), e in factors.items():
-            for (top, below), name in _RATIOS.items():
+            for name, (top, below) in QUOTIENTS.items():
                 if e and is_call(b, name):
                     factors[b, i] = Fraction(0)
                     above = [(*f[:2], e) for f in call(top, b, i)]
@@ -380,12 +381,9 @@ def _softmax_in_rows(
     return None
 
 
-_RATIOS = {("sin", "cos"): "tan", ("sinh", "cosh"): "tanh"}
-
-
 def _ratio(factors: dict) -> list | None:
     for (b, i), e in list(factors.items()):
-        for (top, below), name in _RATIOS.items():
+        for name, (top, below) in QUOTIENTS.items():
             if not is_call(b, top):
                 continue
             other = _partner(factors, b, i, below)

@@ -22,6 +22,7 @@ from gradcli.symbolic.expr.algebra import (
     lifted,
     opened,
 )
+from gradcli.symbolic.expr.identities import EVEN, ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.angles import double_angles, roots_named, squares_exchanged
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.choice_trees import by_cases, choices_met
@@ -47,12 +48,10 @@ from gradcli.symbolic.simplify.relations import (
     powers_named,
 )
 
-_EXCHANGES = (
-    ("sin", "cos", -1), ("cos", "sin", -1), ("sinh", "cosh", -1), ("cosh", "sinh", 1),
-)  # fmt: skip
-_SQUARES = frozenset(("sin", "cos", "sinh", "cosh"))
-_ANGLES = _SQUARES | {"tan", "tanh"}
-_GONE = (frozenset(), frozenset(("sin", "sinh")), frozenset(("cos", "cosh")))
+_SQUARES = frozenset(SQUARES)
+_ANGLES = _SQUARES | set(QUOTIENTS)
+_GONE = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
+"""Functions whose squares are exchanged in a normal form: none, the odd ones, the even ones."""
 _RAMPS = frozenset(("maximum", "minimum", "relu"))
 _NAMED = _SQUARES | {"exp", "sigmoid"}
 _TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
@@ -149,9 +148,9 @@ class _Search:
                 yield from self._spelled(shape)
         flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
         for start in (t, flat) if self.calls & _SQUARES else ():
-            for gone, stays, sign in _EXCHANGES if start is not None else ():
+            for gone in SQUARES if start is not None else ():
                 if gone in self.calls:
-                    other = _tried(partial(_exchanged, gone, stays, sign), start)
+                    other = _tried(partial(squares_exchanged, gone=gone), start)
                     for shape in self._arranged(other) if other is not None else ():
                         yield from self._spelled(shape)
         if not self.single:
@@ -180,7 +179,7 @@ class _Search:
     def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
         starts = [t]
-        if self.calls & {"tan", "tanh"}:
+        if self.calls & set(QUOTIENTS):
             starts.append(_tried(as_quotients, t) or t)
         for start in starts:
             squares = self.calls & _SQUARES or start is not t
@@ -310,10 +309,6 @@ def _each_arranged(parts: dict[tuple, dict], gone: frozenset[str]) -> list[v.Ten
                 whole.append(v.distribute(v.product(kept, v.ONE, v.bound_of(kept)), form))
             found.append(v.add(*whole))
     return found
-
-
-def _exchanged(gone: str, stays: str, sign: int, t: v.Tensor) -> v.Tensor | None:
-    return squares_exchanged(t, gone, stays, sign)
 
 
 def _cases(whole: bool, plainly: bool, t: v.Tensor) -> v.Tensor:

@@ -11,23 +11,13 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
+from gradcli.ops.infix import is_comparison
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import selectors
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.identities import EVEN, ODD, PIECEWISE
 from gradcli.symbolic.trace.symbol import Symbol, aligned, in_a_rule, ties
 from gradcli.symbolic.unsupported import no_closed_form
-
-ODD = frozenset(("sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "sign", "cbrt"))
-EVEN = frozenset(("cos", "cosh", "abs"))
-_AT_ZERO = {
-    "sin": 0, "tan": 0, "asin": 0, "atan": 0, "sinh": 0, "tanh": 0, "asinh": 0, "atanh": 0,
-    "exp": 1, "cos": 1, "cosh": 1, "sign": 0, "abs": 0, "exp2": 1, "expm1": 0, "log1p": 0,
-    "sigmoid": Fraction(1, 2), "cbrt": 0, "erf": 0, "erfc": 1, "erfinv": 0, "erfcx": 1,
-    "ndtr": Fraction(1, 2), "i0": 1, "i1": 0, "bessel_j0": 1, "bessel_j1": 0, "sinc": 1,
-}  # fmt: skip
-_COMPARISONS = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-}  # fmt: skip
 
 
 def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
@@ -39,7 +29,7 @@ def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
 def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
     """The call of an elementwise operator on tensors that share their labels."""
     numbers = [t.number() for t in tensors]
-    if name in _COMPARISONS:
+    if is_comparison(name):
         found = _compared(name, tensors, numbers)
         if found is not None:
             return found if isinstance(found, v.Tensor) else v.number(found)
@@ -122,7 +112,7 @@ def _compared(
             ties.seen.add("kept")
         return name in ("eq", "le", "ge")
     if None not in numbers:
-        return _COMPARISONS[name](*numbers)
+        return OPERATORS[name].compute(*numbers)
     if not rule:
         return None
     if not may_coincide(a, b):
@@ -138,29 +128,6 @@ def _compared(
             return found
     ties.seen.add("kept")
     return found
-
-
-_PIECEWISE = frozenset(
-    [
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "relu",
-        "leaky_relu",
-        "elu",
-        "hardtanh",
-        "where",
-        "sign",
-        "floor",
-        "ceil",
-        "round",
-        "trunc",
-        "heaviside",
-        "remainder",
-        "floor_divide",
-    ]
-)
 
 
 _PARTLY = frozenset((*selectors.KINDS, "delta", "reduce"))
@@ -188,7 +155,7 @@ def may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
         return True  # A and A.T agree on the diagonal
     entries = bool(a.free() or b.free())  # else all is summed: 0 at isolated points only
     if not any(
-        (x.kind in _PARTLY and entries) or (x.kind == "call" and x.name in _PIECEWISE)
+        (x.kind in _PARTLY and entries) or (x.kind == "call" and x.name in PIECEWISE)
         or (x.kind == "call" and x.name == "abs" and len(x.dims) == len(dims))
         for found in below for x in found
     ):  # fmt: skip
@@ -232,7 +199,7 @@ def _ties(t: v.Tensor) -> bool:
     for b in v.bases_of(t):
         if b.kind in _PARTLY or "symmetric" in b.traits:
             return True
-        if b.kind == "call" and (b.name in _PIECEWISE or b.name in _COMPARISONS):
+        if b.kind == "call" and (b.name in PIECEWISE or is_comparison(b.name)):
             return True  # min(x, 1) is 1 at many entries
     labels = t.free()
     if len(labels) != 2 or labels[0][0] != labels[1][0]:
@@ -260,18 +227,14 @@ def _apart(a: v.Tensor, b: v.Tensor) -> bool:
 
 
 def _at_number(name: str, x: Fraction) -> v.Tensor | None:
-    if x == 0 and name in _AT_ZERO:
-        return v.number(_AT_ZERO[name])
-    if x == 1 and name in ("log", "log2", "log10"):
-        return v.ZERO
+    if x in OPERATORS[name].values:
+        return v.number(OPERATORS[name].values[x])
     if name == "abs":
         return v.number(abs(x))
     if name == "sign":
         return v.number((x > 0) - (x < 0))
     if name == "logical_not":
         return v.number(int(x == 0))
-    if name in ("gamma", "lgamma") and (x == 1 or x == 2):
-        return v.number(int(name == "gamma"))
     if name in ("floor", "ceil", "trunc") and x.denominator == 1:
         return v.number(x)
     return None

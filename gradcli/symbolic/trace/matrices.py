@@ -15,8 +15,6 @@ from gradcli.symbolic.trace.elementwise import powered
 from gradcli.symbolic.trace.symbol import Symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form, no_value
 
-MATRIX = ("inv", "det", "logdet", "logabsdet", "detsign", "adjugate")
-
 
 def _own(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
     """A square matrix over two labels of its own. Raises a fault (E0701) for anything else."""
@@ -220,6 +218,3 @@ def contract(x: Symbol, y: Symbol, labels: str = "") -> Symbol:
         tensors.append(v.relabel(s.tensor, moved))
     gone = [label for letter, label in names.items() if letter not in out]
     return Symbol(v.contract(v.mul(*tensors), gone), tuple(names[c] for c in out))
-
-
-__all__ = ["MATRIX", "inverse", "of_matrix"]

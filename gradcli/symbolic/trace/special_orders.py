@@ -12,11 +12,6 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.trace.elementwise import applied
 from gradcli.symbolic.trace.symbol import Symbol, operation
 
-_ORDERS = {
-    "bessel_i": ("i0", "i1", -1), "bessel_ie": ("i0e", "i1e", -1),
-    "bessel_j": ("bessel_j0", "bessel_j1", 1),
-}  # fmt: skip
-
 
 @operation("polygamma")
 def polygamma(x: Symbol, n: int = 1) -> Symbol:
@@ -24,8 +19,8 @@ def polygamma(x: Symbol, n: int = 1) -> Symbol:
     return Symbol(applied("polygamma", [v.number(n), x.tensor]), x.axes)
 
 
-def _bessel(family: str) -> None:
-    first, second, sign = _ORDERS[family]
+def _bessel(family: str, first: str, second: str, sign: int) -> None:
+    """A family by the names of its orders 0 and 1, and the sign of its recurrence."""
 
     @operation(family)
     def bessel(x: Symbol, n: int = 0) -> Symbol:
@@ -39,8 +34,9 @@ def _bessel(family: str) -> None:
         return Symbol(high, x.axes)
 
 
-for _family in _ORDERS:
-    _bessel(_family)
+_bessel("bessel_i", "i0", "i1", -1)
+_bessel("bessel_ie", "i0e", "i1e", -1)
+_bessel("bessel_j", "bessel_j0", "bessel_j1", 1)
 
 
 @operation("sinc_slope")

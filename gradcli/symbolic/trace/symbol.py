@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.ops.operator import OPERATORS
+from gradcli.ops.infix import put_signs
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -113,17 +113,7 @@ def dimension_of(entry: Any) -> str | None:
     return None if entry == 1 else str(entry)
 
 
-_install = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "pow": "pow", "matmul": "matmul",
-    "mod": "remainder", "floordiv": "floor_divide", "and": "logical_and", "or": "logical_or",
-}  # fmt: skip
-for _word, _name in _install.items():
-    _op = OPERATORS[_name]
-    setattr(Symbol, f"__{_word}__", lambda self, other, op=_op: op(self, other))
-    setattr(Symbol, f"__r{_word}__", lambda self, other, op=_op: op(other, self))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _op = OPERATORS[_name]
-    setattr(Symbol, f"__{_name}__", lambda self, other, op=_op: op(self, other))
+put_signs(Symbol)
 Symbol.__hash__ = object.__hash__
 Size.__eq__ = Size.__dict__["__eq__"]
 

@@ -11,7 +11,8 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.ops.operator import OPERATORS, push_forward
+from gradcli.ops.operator import OPERATORS
+from gradcli.ops.read import push_forward
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.shapes.inference import Shapes

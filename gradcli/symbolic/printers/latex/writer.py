@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.language.runtime.run import Program
+from gradcli.ops.infix import is_comparison
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.printers.latex import notation as t
 from gradcli.symbolic.printers.latex.blocks import Joined
@@ -19,15 +21,10 @@ from gradcli.symbolic.printers.latex.broadcasting import Spread
 from gradcli.symbolic.printers.latex.index_notation import entries, is_indexed, unwritten
 from gradcli.symbolic.printers.latex.notation import (
     ATOM,
-    BRACKETS,
-    COMPARED,
     ENTRIES,
-    ENTRYWISE,
-    HEADS,
     POWER,
     PRODUCT,
     ROW,
-    SQUARED,
     SUM,
     Factor,
     Piece,
@@ -222,25 +219,26 @@ class _Writer(Spread, Joined):
         method: Callable | None = getattr(self, f"do_{s.op}", None)
         if method is not None:
             return method(i, s)
-        if s.op in COMPARED:
+        if is_comparison(s.op):
             a, b = (self.beside(k, i).shown(SUM) for k in s.inputs)
-            return Piece(f"{a} {COMPARED[s.op]} {b}", ROW)
-        if s.op in BRACKETS and not (s.op == "abs" and self.formula.rank(i) > 1):
-            left, right = BRACKETS[s.op]
-            return self.single(i, left + self.at(s.inputs[0]) + right)
+            op = OPERATORS[s.op]
+            return Piece(f"{a} {op.latex or op.infix} {b}", ROW)
         return self.called(i, s)
 
     def called(self, i: int, s: Step) -> Piece:
         """A function with its arguments in brackets."""
-        head = HEADS.get(s.op, r"\operatorname{abs}" if s.op == "abs" else None)
         rank = self.formula.rank(s.inputs[0]) if s.inputs else 0
         params = parameters(s.op, s.params)
-        found = head(params, rank) if callable(head) else head
-        if found is None:
+        head = t.head(s.op, params, rank)
+        if s.op == "abs" and self.formula.rank(i) > 1:
+            head = t.word("abs")  # bars round a matrix are its determinant
+        if head is None:
             raise no_notation(s.op)
-        entrywise = s.op in ENTRYWISE
-        said = [(self.beside(k, i) if entrywise else self.piece(k)).shown(ROW) for k in s.inputs]
-        text = found + t.grouped(", ".join(said))
+        if "{x}" in head:
+            return self.single(i, head.replace("{x}", self.at(s.inputs[0])))
+        spreads = t.spreads(s.op)
+        said = [(self.beside(k, i) if spreads else self.piece(k)).shown(ROW) for k in s.inputs]
+        text = head + t.grouped(", ".join(said))
         if self.formula.rank(i) == 2 and params.get("keepdim") and not self.formula.dims[i][0]:
             text += r"^{\top}"
             return self.single(i, text, POWER)
@@ -293,12 +291,11 @@ class _Writer(Spread, Joined):
         a, b = s.inputs
         under, exponent = self.formula.steps[a], self.formula.steps[b]
         value = getattr(exponent.node, "value", None) if exponent.op == "number" else None
-        if (
-            under.op in SQUARED and a not in self.names and isinstance(value, int) and value > 1
-            and self.scalar(a)
-        ):  # fmt: skip
+        head = t.power_before(under.op)
+        plain = a not in self.names and self.scalar(a)
+        if head is not None and plain and isinstance(value, int) and value > 1:
             inside = t.grouped(self.at(under.inputs[0]))
-            return self.single(i, f"{HEADS[under.op]}^{{{value}}}{inside}")
+            return self.single(i, f"{head}^{{{value}}}{inside}")
         return self.raised(i, a, self.beside(b, i).shown(ROW if self.scalar(i) else PRODUCT))
 
     def raised(self, i: int, a: int, exponent: str) -> Piece:
@@ -313,9 +310,6 @@ class _Writer(Spread, Joined):
         if self.formula.rank(i) > 1:
             return self.raised(i, s.inputs[0], r"\frac{1}{2}")
         return self.single(i, rf"\sqrt{{{self.at(s.inputs[0])}}}")
-
-    def do_cbrt(self, i: int, s: Step) -> Piece:
-        return self.single(i, rf"\sqrt[3]{{{self.at(s.inputs[0])}}}")
 
     def do_rsqrt(self, i: int, s: Step) -> Piece:
         if not self.scalar(i):
@@ -382,16 +376,13 @@ class _Writer(Spread, Joined):
 
     def _condition(self, k: int, outer: str) -> str:
         op = self.formula.steps[k].op
-        return self.at(k, ROW if op in COMPARED or op in (outer, "logical_not") else SUM)
+        return self.at(k, ROW if is_comparison(op) or op in (outer, "logical_not") else SUM)
 
     def do_logical_not(self, i: int, s: Step) -> Piece:
         return Piece(rf"\lnot {self.at(s.inputs[0], ATOM)}", ROW)
 
     def do_clone(self, i: int, s: Step) -> Piece:
         return self.piece(s.inputs[0])
-
-    def do_conj(self, i: int, s: Step) -> Piece:
-        return self.single(i, rf"\overline{{{self.at(s.inputs[0])}}}")
 
     def free_letters(self, count: int) -> list[str]:
         """Letters for indices that stand for nothing else in the formula."""

@@ -1,0 +1,38 @@
+"""``Variable``: what tensors were called when they did not record by themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine import Tensor, wrap
+from gradcli.ops.errors import TypeFault
+
+
+class _Anything(type):
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor)
+
+
+class Variable(metaclass=_Anything):
+    """A leaf with the memory of ``data``; every tensor is an instance. PyTorch keeps the name.
+
+    Raises TypeFault (E0303) for what is no tensor, RuntimeFault (E0404) where whole numbers are
+    asked to require a gradient.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.autograd.Variable(gradcli.ones(2), requires_grad=True)
+        tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
+        """The leaf; ``volatile`` is accepted and does nothing, as in PyTorch."""
+        if data is None:
+            from gradcli.engine.creation.factories import zeros
+
+            data = zeros(0)
+        if not isinstance(data, Tensor):
+            raise TypeFault(
+                "E0303", f"Variable data has to be a tensor, but got {type(data).__name__}"
+            )
+        return wrap(data.own_array(), data.dtype).requires_grad_(requires_grad)

@@ -1,0 +1,80 @@
+"""The standard streams as a caller may leave them: closed, on a full disk, a pipe nobody reads.
+
+A descriptor that is closed at the start is opened on the null device, so that no file that is
+opened later can take its number; standard output for reading, so that writing to it fails with an
+error of the system (bad file descriptor), which is reported like a full disk.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # see main
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from gradcli.ops.errors import ValueFault
+
+
+def secure() -> None:
+    """Make both output streams exist, and give a closed input a descriptor that is not reused."""
+    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest free number, which is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def discard(number: int) -> None:
+    """Send what is still buffered for descriptor ``number`` nowhere: its reader is gone."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, number)
+    os.close(null)
+
+
+def flush() -> OSError | None:
+    """Write out both output streams; gives what went wrong on standard output, if it matters.
+
+    A pipe whose reader left does not: what the reader did not want is no error. Nor is there
+    anywhere to report what standard error could not take.
+    """
+    problem: OSError | None = None
+    try:
+        sys.stdout.flush()
+    except OSError as fault:
+        discard(1)
+        problem = None if isinstance(fault, BrokenPipeError) else fault
+    except ValueError:  # a stream that a caller in the same process closed
+        pass
+    try:
+        sys.stderr.flush()
+    except OSError:
+        discard(2)
+    except ValueError:
+        pass
+    return problem
+
+
+def unwritable(problem: OSError) -> ValueFault:
+    """The error of a result that standard output does not take: E0911."""
+    from gradcli.ops.errors import ValueFault
+
+    return ValueFault(
+        "E0911",
+        f"the result cannot be written: {problem.strerror or problem}",
+        help="look at where standard output goes: a full disk, a closed stream",
+    )
+
+
+def standard_input() -> TextIO:
+    """Standard input. Raises ValueFault (E0904) where it is closed."""
+    if sys.stdin is None:
+        from gradcli.ops.errors import ValueFault
+
+        raise ValueFault("E0904", "cannot read standard input: it is closed")
+    return sys.stdin

@@ -1,0 +1,394 @@
+"""``gradcli.compile``: a function whose values and derivatives run as generated code.
+
+The function is traced once for each combination of shapes and dtypes and each derivative asked
+for. Where it cannot be traced, and where generated code meets an error or a result that is not
+finite, the engine computes instead: it is the reference, and its errors are the ones that a user
+sees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import Tensor, dtypes, wrap
+from gradcli.engine.creation import generator as random
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.grad_mode import mode
+from gradcli.jit import derive, eager
+from gradcli.jit.emit import build
+from gradcli.jit.ir import NotTraceable, Program, Value
+from gradcli.jit.outside import Outside
+from gradcli.jit.simplify import simplify
+from gradcli.jit.trace import Traced
+from gradcli.jit.unroll import unroll
+from gradcli.ops.comparison import all_finite
+from gradcli.ops.memory_budget import budget, charge
+from gradcli.transforms.tree import unflatten
+
+_MOST = 256
+"""How many combinations of shapes and derivatives are kept."""
+
+
+class Entry:
+    """Generated code for one combination of shapes, dtypes and derivative.
+
+    ``program`` is None where the function cannot be traced; ``reason`` then says why.
+    """
+
+    __slots__ = ("captures", "chooses", "code", "finish", "nbytes", "program", "reason", "run")
+
+    def __init__(self, reason: str = "") -> None:
+        self.reason = reason
+        self.program: Program | None = None
+        self.captures: list[tuple] = []
+
+
+class Compiled:
+    """A function of numbers, arrays or tensors, run as generated code; made by ``compile``.
+
+    Floats and arrays give floats and arrays; where an argument is a Tensor the results are too,
+    outside any graph. Python numbers count as float64. Arrays of integers or booleans are data:
+    they have no derivative, and None in the place of one.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", "compiled")
+        self.__doc__ = getattr(function, "__doc__", None)
+        self._entries: dict[tuple, Entry] = {}
+        self._outside: Outside | None = None
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.__name__}>"
+
+    def __call__(self, *inputs: Any) -> Any:
+        """The function's value.
+
+        Tensors that need a gradient are recorded as usual: the function then runs on the engine.
+
+        Example:
+            >>> import gradcli
+            >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
+            0.0
+        """
+        if mode.grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
+            return self.function(*inputs)
+        return self._run("value", inputs)
+
+    def value_and_grad(self, *inputs: Any) -> tuple:
+        """The value, a scalar, and a tuple with its gradient by each input.
+
+        Raises RuntimeFault (E0403) where the value is not a single number.
+
+        Example:
+            >>> import gradcli
+            >>> gradcli.compile(lambda x, y: x * x * y).value_and_grad(3.0, 2.0)
+            (18.0, (12.0, 9.0))
+        """
+        return self._run("gradient", inputs)
+
+    def hessian(self, *inputs: Any) -> Any:
+        """The second derivatives of a scalar: shape + shape for one input.
+
+        Several inputs give a tuple of tuples, with the block of inputs i and j in place [i][j].
+
+        Example:
+            >>> import numpy as np
+            >>> import gradcli
+            >>> gradcli.compile(lambda x: (x**3).sum()).hessian(np.array([1.0, 2.0]))
+            array([[ 6.,  0.],
+                   [ 0., 12.]])
+        """
+        return self._run("hessian", inputs)
+
+    def jvp(self, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple:
+        """The value at ``inputs`` and its derivative in the direction ``tangents``.
+
+        Example:
+            >>> import gradcli
+            >>> gradcli.compile(lambda x, y: x * y).jvp((3.0, 2.0), (1.0, 0.0))
+            (6.0, 2.0)
+        """
+        return self._run("jvp", (*inputs, *tangents))
+
+    def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
+        """The value, a scalar, and the Hessian times ``vectors``: a product for each input.
+
+        Example:
+            >>> import gradcli
+            >>> gradcli.compile(lambda x, y: x * x * y).hvp((3.0, 2.0), (1.0, 0.0))
+            (18.0, (4.0, 6.0))
+        """
+        return self._run("hvp", (*inputs, *vectors))
+
+    def ir(self, *inputs: Any, of: str = "gradient") -> str:
+        """The program that runs for inputs of these shapes, a line for each operator.
+
+        ``of`` is one of value, gradient, hessian, jvp and hvp. Raises NotTraceable where the
+        function runs eagerly.
+
+        Example:
+            >>> import gradcli
+            >>> print(gradcli.compile(lambda x: x * gradcli.sin(x)).ir(1.0))
+            program(x0: float64)
+              v0: float64 = sin x0
+              v1: float64 = mul x0 v0
+              v2: float64 = cos x0
+              v3: float64 = mul x0 v2
+              v4: float64 = add v0 v3
+              return v1, v4
+        """
+        return str(self._wanted(of, inputs).program)
+
+    def code(self, *inputs: Any, of: str = "gradient") -> str:
+        """The text of the generated function, with the type of each result in a comment.
+
+        Example:
+            >>> import gradcli
+            >>> print(gradcli.compile(lambda x: gradcli.exp(2 * x)).code(1.0))
+            def program(x0):
+                v0 = 2 * x0  # float64
+                v1 = exp(v0)  # float64
+                v2 = v1 * 2  # float64
+                return (v1, v2,)
+            <BLANKLINE>
+        """
+        return self._wanted(of, inputs).code
+
+    # ---- Running ---------------------------------------------------------------------------------
+
+    def _wanted(self, what: str, inputs: tuple) -> Entry:
+        if what in ("jvp", "hvp"):
+            inputs = (*inputs, *inputs)
+        key, args, _ = _prepared(what, inputs)
+        entry = self._entry(key, what, args)
+        if entry.program is None:
+            raise NotTraceable(f"{self.__name__} runs eagerly: {entry.reason}")
+        return entry
+
+    def _run(self, what: str, inputs: tuple) -> Any:
+        key, args, tensors = _prepared(what, inputs)
+        entry = self._entries.get(key)
+        if entry is None or self._outside.changed():
+            entry = self._entry(key, what, args)
+        if entry.program is not None and not (mode.inspect or mode.saving or random.drawn):
+            if budget.on:
+                charge(entry.nbytes)
+            try:
+                found = self._generated(entry, args)
+            except Exception:  # the engine gives the exact error, or another result
+                found = None
+            if found is not None:
+                return entry.finish(found, tensors)
+        return eager.RUN[what](self.function, args, tensors)
+
+    def _generated(self, entry: Entry, args: list) -> tuple | None:
+        """The results of the generated code; None where the engine should look at them."""
+        if entry.captures:
+            args = [*args]
+            for held, shape, dtype in entry.captures:
+                array = held.array if isinstance(held, Tensor) else held
+                if array.shape != shape or array.dtype != dtype:
+                    return None
+                args.append(float(array) if not shape and dtype == np.float64 else array)
+        found = entry.run(*args)
+        if entry.chooses:
+            # The engine lets nothing flow through a branch not taken, where 0 * inf is NaN here.
+            for v in found[1:]:
+                if not (math.isfinite(v) if v.__class__ is float else all_finite(v)):
+                    return None
+        return found
+
+    def _entry(self, key: tuple, what: str, args: list) -> Entry:
+        if self._outside is None or self._outside.changed():
+            self._entries.clear()
+            self._outside = Outside(self.function)
+        entry = self._entries.get(key)
+        if entry is None:
+            if len(self._entries) >= _MOST:
+                self._entries.clear()
+            entry = self._entries[key] = self._traced(what, args)
+        return entry
+
+    def _traced(self, what: str, args: list) -> Entry:
+        if self._outside.prints:
+            return Entry("it prints, or reads files")
+        arrays = [np.float64(a) if a.__class__ is float else a for a in args]
+        try:
+            with np.errstate(all="ignore"):
+                return _compiled(self.function, what, arrays)
+        except NotTraceable as why:
+            return Entry(f"it has {why}")
+        except Exception as fault:  # whatever it is, the engine gives the exact error
+            return Entry(f"{type(fault).__name__}: {fault}")
+
+
+def compile(function: Callable[..., Any]) -> Compiled:
+    """``function`` as generated code: ``c(x)``, ``c.value_and_grad(x)``, ``c.hessian(x)`` and more.
+
+    ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
+    to be pure: it is called once for each combination of shapes, and not again as long as the
+    numbers that it reads from outside stay the same. Where it branches on a value, writes in place,
+    draws random numbers or prints, it runs on the engine in every call, at the engine's speed.
+
+    Example:
+        >>> import numpy as np
+        >>> import gradcli
+        >>> c = gradcli.compile(lambda x: 2 * gradcli.dot(x, x))
+        >>> c.value_and_grad(np.array([0.0, 1.0, 2.0, 3.0]))
+        (28.0, (array([ 0.,  4.,  8., 12.]),))
+    """
+    return Compiled(function)
+
+
+def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
+    """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor."""
+    key: list = [what]
+    args: list = []
+    tensors = False
+    for x in inputs:
+        cls = x.__class__
+        if cls is not float and cls is not np.ndarray:
+            if isinstance(x, Tensor):
+                tensors = True
+                x = x.array
+            elif isinstance(x, int | np.float64):
+                x = float(x)
+            if x.__class__ is not float:
+                x = np.asarray(x)
+            cls = x.__class__
+        if cls is float:
+            key.append(cls)
+        elif x.shape or x.dtype != np.float64:
+            key.append(x.dtype)
+            key.append(x.shape)
+        else:
+            key.append(float)
+            x = float(x)
+        args.append(x)
+    return tuple(key), args, tensors
+
+
+def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
+    count = len(arrays) // 2 if what in ("jvp", "hvp") else len(arrays)
+    traced = Traced(function, arrays[:count])
+    trace, inputs = traced.trace, traced.inputs
+    outputs, form = traced.outputs, traced.form
+    extra: list[Value] = []
+    if what in ("gradient", "hessian", "hvp"):
+        if form is not None or outputs[0].shape:
+            raise NotTraceable("a result that is not a single number")
+        y = outputs[0]
+        seed = trace.constant(np.ones((), y.dtype.numpy))
+        by = [v for v in inputs if v.dtype.differentiable]
+        grads = derive.pull_back(trace, y, seed, by)
+        grads = [_zeros(trace, v) if g is None else g for v, g in zip(by, grads, strict=True)]
+    if what == "value":
+        results, finish = outputs, _finish_value(form)
+    elif what == "gradient":
+        results, finish = [y, *grads], _finish_gradient([v.dtype.differentiable for v in inputs])
+    elif what == "hessian":
+        if any(v.dtype.is_complex for v in by) or len(by) != len(inputs):
+            raise NotTraceable("inputs that are not real")
+        rows = derive.directions(trace, by, grads)
+        blocks = [
+            _zeros(trace, v, g.shape) if t is None else t
+            for v, row in zip(by, rows, strict=True)
+            for g, t in zip(grads, row, strict=True)
+        ]
+        results, finish = [y, *blocks], _finish_hessian([v.shape for v in inputs])
+    else:
+        extra = [trace.input(a) for a in arrays[count:]]
+        for v, t in zip(inputs, extra, strict=True):
+            if v.shape != t.shape or v.dtype is not t.dtype or not v.dtype.differentiable:
+                raise NotTraceable("tangents of another type")
+        of = outputs if what == "jvp" else grads
+        found = derive.push(list(trace.tape), dict(zip(inputs, extra, strict=True)))
+        pushed = [_zeros(trace, o) if (t := found.get(o)) is None else t for o in of]
+        results = [*(outputs if what == "jvp" else [y]), *pushed]
+        finish = _finish_jvp(form, len(outputs)) if what == "jvp" else _finish_gradient(
+            [True] * count
+        )  # fmt: skip
+    captures = [v for _, v in trace.captures()]
+    whole = Program([*inputs, *extra], captures, trace.tape, results)
+    entry = Entry()
+    entry.program = unroll(simplify(whole))
+    entry.run, entry.code = build(entry.program)
+    entry.captures = [(held, v.shape, v.dtype.numpy) for held, v in trace.captures()]
+    entry.chooses = what != "value" and any(i.op.name == "where" for i in trace.tape)
+    entry.nbytes = sum(
+        math.prod(i.out.shape) * i.out.dtype.itemsize for i in entry.program.instructions
+    )
+    entry.finish = finish
+    for v in (*trace.tape, *inputs, *extra, *captures):
+        (v if v.__class__ is Value else v.out).example = None
+    return entry
+
+
+def _zeros(trace: Any, like: Value, shape: tuple | None = None) -> Value:
+    full = tuple(like.shape) if shape is None else (math.prod(like.shape), *shape)
+    if shape is not None and not like.shape:
+        full = tuple(shape)
+    return trace.constant(np.zeros(full, like.dtype.numpy))
+
+
+def _as_output(v: Any, tensors: bool) -> Any:
+    if not tensors:
+        return v
+    array = np.asarray(v) if v.__class__ in (float, bool) else v
+    return as_tensor(v) if array is None else wrap(array, dtypes.dtype_of(array))
+
+
+def _finish_value(form: Any) -> Callable:
+    if form is None:
+        return lambda found, tensors: _as_output(found[0], tensors)
+    return lambda found, tensors: unflatten([_as_output(v, tensors) for v in found], form)
+
+
+def _finish_gradient(differentiable: list[bool]) -> Callable:
+    whole = all(differentiable)
+
+    def finish(found: tuple, tensors: bool) -> tuple:
+        if whole and not tensors:
+            return found[0], found[1:]
+        grads = iter(found[1:])
+        placed = tuple(_as_output(next(grads), tensors) if d else None for d in differentiable)
+        return _as_output(found[0], tensors), placed
+
+    return finish
+
+
+def _finish_hessian(shapes: list[tuple]) -> Callable:
+    n = len(shapes)
+
+    def finish(found: tuple, tensors: bool) -> Any:
+        blocks = tuple(
+            tuple(
+                _as_output(_block(found[1 + j * n + i], shapes[i], shapes[j]), tensors)
+                for j in range(n)
+            )
+            for i in range(n)
+        )
+        return blocks[0][0] if n == 1 else blocks
+
+    return finish
+
+
+def _block(found: Any, shape: tuple, along: tuple) -> Any:
+    """Directions along one input in front of the gradient by another, the other way round."""
+    if not along:
+        return found
+    turned = np.moveaxis(found, 0, -1) if shape else found
+    return np.ascontiguousarray(turned).reshape((*shape, *along))
+
+
+def _finish_jvp(form: Any, count: int) -> Callable:
+    def finish(found: tuple, tensors: bool) -> tuple:
+        parts = [_as_output(v, tensors) for v in found]
+        return unflatten(parts[:count], form), unflatten(parts[count:], form)
+
+    return finish

@@ -1,0 +1,106 @@
+"""The same calls on the engine: what runs where a function is not compiled, and the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import Tensor, dtypes, wrap
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.grad_mode import no_grad
+from gradcli.transforms import forward, reverse
+from gradcli.transforms.tree import over
+
+
+def tensor_of(value: Any) -> Tensor:
+    """An argument as a Tensor; a Python float as float64."""
+    array = np.asarray(value)
+    return wrap(array, dtypes.dtype_of(array))
+
+
+def plain(value: Any, tensors: bool) -> Any:
+    """A result as a number, an array or (``tensors``) a Tensor, outside the graph."""
+    value = as_tensor(value).detach()
+    if tensors:
+        return value
+    array = np.asarray(value.array)
+    if array.shape:
+        return array
+    return array.item() if array.dtype in (np.float64, np.bool_) else array[()]
+
+
+def value(function: Callable, args: list, tensors: bool) -> Any:
+    """The function's value."""
+    with no_grad():
+        result = function(*map(tensor_of, args))
+    return over(lambda v: plain(v, tensors), result)
+
+
+def _by_floats(function: Callable, args: list) -> tuple[Callable, list[int], list[Tensor]]:
+    """The function of those arguments that have derivatives, and which they are."""
+    given = [tensor_of(a) for a in args]
+    places = [i for i, t in enumerate(given) if t.dtype.differentiable]
+
+    def by(*values: Any) -> Any:
+        full = list(given)
+        for i, v in zip(places, values, strict=True):
+            full[i] = v
+        return function(*full)
+
+    return by, places, [given[i] for i in places]
+
+
+def gradient(function: Callable, args: list, tensors: bool) -> tuple:
+    """The value and the gradient by each argument."""
+    by, places, primals = _by_floats(function, args)
+    out, _, pull = reverse.value_and_vjp(by, primals)
+    reverse.scalar_only(out)
+    grads: list = [None] * len(args)
+    for i, g in zip(places, pull(None), strict=True):
+        grads[i] = plain(g, tensors)
+    return plain(out, tensors), tuple(grads)
+
+
+def hessian(function: Callable, args: list, tensors: bool) -> Any:
+    """The second derivatives: one array, or a tuple of tuples of blocks."""
+    primals = [tensor_of(a) for a in args]
+
+    def gradient_by(i: int) -> Callable:
+        def by(*values: Any) -> Any:
+            out, _, pull = reverse.value_and_vjp(function, values, True)
+            reverse.scalar_only(out)
+            return pull(None)[i]
+
+        return by
+
+    blocks = tuple(
+        tuple(plain(h, tensors) for h in reverse.jacobian(gradient_by(i), tuple(primals)))
+        for i in range(len(primals))
+    )
+    return blocks[0][0] if len(primals) == 1 else blocks
+
+
+def jvp(function: Callable, args: list, tensors: bool) -> tuple:
+    """The value and its tangent."""
+    given = tuple(tensor_of(a) for a in args)
+    half = len(given) // 2
+    found, tangent = forward.jvp(function, given[:half], given[half:])
+    return tuple(over(lambda v: plain(v, tensors), tree) for tree in (found, tangent))
+
+
+def hvp(function: Callable, args: list, tensors: bool) -> tuple:
+    """The value and the Hessian times the vectors."""
+    given = [tensor_of(a) for a in args]
+    half = len(given) // 2
+    out, leaves, _ = reverse.value_and_vjp(function, given[:half])
+    reverse.scalar_only(out)
+    grads = reverse.pull_back([out], leaves, [None], True)
+    products = reverse.pull_back(grads, leaves, given[half:], False)
+    return plain(out, tensors), tuple(plain(p, tensors) for p in products)
+
+
+RUN: dict[str, Callable] = {
+    "value": value, "gradient": gradient, "hessian": hessian, "jvp": jvp, "hvp": hvp,
+}  # fmt: skip

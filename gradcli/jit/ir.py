@@ -1,0 +1,187 @@
+"""The intermediate representation: values, the instructions that make them, and a flat program.
+
+A value is single-assignment and typed by shape and dtype. It answers the operators' protocol, so a
+function of tensors, or a derivative rule, that is called with values notes its operators on the
+trace that the values belong to (``gradcli.jit.trace``). What would need a value's numbers, such as
+``bool(x)`` or ``x.item()``, raises ``NotTraceable``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import DType
+from gradcli.engine.tensor.attributes import Size
+from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.transforms.tracer import Operand
+
+
+class NotTraceable(Exception):
+    """A function does what a program of operators cannot say: it runs eagerly instead."""
+
+
+class Value(Operand):
+    """A typed value of a program.
+
+    ``const``    the number that a constant is, or its array; None for what is computed
+    ``source``   the instruction that computes it; None for inputs, captures and constants
+    ``example``  its array on the inputs that were traced with, where it has been computed
+    """
+
+    __slots__ = ("const", "dtype", "example", "shape", "source", "trace")
+    __gradcli_rank__ = 1.5  # above Tensors, below the tangents and batches of inner transforms
+
+    def __init__(
+        self, trace: Any, shape: tuple[int, ...], dtype: DType, const: Any = None,
+        example: Any = None,
+    ) -> None:  # fmt: skip
+        self.trace = trace
+        self.shape = shape if shape.__class__ is Size else Size(shape)
+        self.dtype = dtype
+        self.const = const
+        self.example = example
+        self.source: Instruction | None = None
+
+    def __gradcli_apply__(self, op: Operator, args: tuple, params: dict) -> Any:
+        return self.trace.apply(op, args, params)
+
+    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+        raise NotTraceable(f"the custom function {definition.__name__}")
+
+    def detach(self) -> Value:
+        """The same value, with no derivative."""
+        return self.trace.apply(OPERATORS["clone"], (self,), {}, recorded=False)
+
+    def become(self, other: Any) -> Any:
+        """Raises NotTraceable: a write in place."""
+        raise NotTraceable("a write in place")
+
+    @property
+    def array(self) -> Any:
+        """Raises NotTraceable, as all that follows: a program has types and no numbers."""
+        raise NotTraceable("something that reads a value's numbers")
+
+    def item(self) -> Any:
+        """Raises NotTraceable."""
+        raise NotTraceable("a value's number")
+
+    def __bool__(self) -> bool:
+        raise NotTraceable("control flow that depends on a value")
+
+    def __float__(self) -> float:
+        raise NotTraceable("a value's number")
+
+    def __format__(self, spec: str) -> str:
+        raise NotTraceable("a value's text")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotTraceable("a value as a NumPy array")
+
+    tolist = numpy = each_of = pick_from = item
+    __int__ = __index__ = __float__
+    requires_grad = grad = grad_fn = is_leaf = data = array
+
+    def __repr__(self) -> str:
+        raise NotTraceable("a value's text")
+
+
+class Instruction:
+    """``out = op(*args, **params)``; ``args`` are values, numbers and NumPy scalars.
+
+    ``recorded`` is whether gradient mode was on: only then does it have a derivative.
+    """
+
+    __slots__ = ("args", "op", "out", "params", "recorded")
+
+    def __init__(
+        self, op: Operator, args: tuple, params: dict[str, Any], out: Value, recorded: bool
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.params = params
+        self.out = out
+        self.recorded = recorded
+
+    def inputs(self) -> Iterable[Value]:
+        """The values among the arguments."""
+        return (a for a in self.args if a.__class__ is Value)
+
+
+class Pack:
+    """A result that is made of single values."""
+
+    __slots__ = ("shape", "values")
+
+    def __init__(self, shape: tuple[int, ...], values: list[Value]) -> None:
+        self.shape = shape
+        self.values = values
+
+
+class Program:
+    """Straight-line code: parameters, instructions, results.
+
+    ``inputs`` are given by the caller of each run, ``captures`` belong to tensors and arrays that
+    the traced function found outside, ``unpacked`` are the entries of small ones; ``outputs`` are
+    values, or packs of them.
+    """
+
+    __slots__ = ("captures", "inputs", "instructions", "outputs", "unpacked")
+
+    def __init__(
+        self, inputs: Sequence[Value], captures: Sequence[Value],
+        instructions: Sequence[Instruction], outputs: Sequence[Any],
+        unpacked: dict[Value, list[Value]] | None = None,
+    ) -> None:  # fmt: skip
+        self.inputs = list(inputs)
+        self.captures = list(captures)
+        self.instructions = list(instructions)
+        self.outputs = list(outputs)
+        self.unpacked = unpacked or {}
+
+    def results(self) -> list[Any]:
+        """The outputs, those of packs one by one."""
+        return [v for out in self.outputs for v in (out.values if out.__class__ is Pack else [out])]
+
+    def names(self) -> dict[Value, str]:
+        """A name for every value: x for inputs, k for captures, v for what is computed."""
+        found = {v: f"x{i}" for i, v in enumerate(self.inputs)}
+        found.update((v, f"k{i}") for i, v in enumerate(self.captures))
+        for whole, entries in self.unpacked.items():
+            found.update((v, f"{found[whole]}_{i}") for i, v in enumerate(entries))
+        found.update((ins.out, f"v{i}") for i, ins in enumerate(self.instructions))
+        return found
+
+    def __str__(self) -> str:
+        names = self.names()
+        given = ", ".join(f"{names[v]}: {type_of(v)}" for v in (*self.inputs, *self.captures))
+        lines = [f"program({given})"]
+        for whole, entries in self.unpacked.items():
+            lines.append(f"  {', '.join(names[v] for v in entries)} = {names[whole]}")
+        for ins in self.instructions:
+            words = [ins.op.name, *(shown(a, names) for a in ins.args)]
+            words += [f"{n}={shown(p, names)}" for n, p in ins.params.items()]
+            lines.append(f"  {names[ins.out]}: {type_of(ins.out)} = {' '.join(words)}")
+        lines.append(f"  return {', '.join(shown(v, names) for v in self.outputs)}")
+        return "\n".join(lines)
+
+
+def shown(value: Any, names: dict[Value, str]) -> str:
+    """An operand as the texts of a program show it."""
+    if value.__class__ is Pack:
+        return f"[{', '.join(shown(v, names) for v in value.values)}]"
+    if value.__class__ is Value:
+        if value not in names:
+            return shown(value.const, names)
+        return names[value]
+    if isinstance(value, np.ndarray):
+        return f"array{list(value.shape)}"
+    return repr(value.item()) if isinstance(value, np.generic) else repr(value)
+
+
+def type_of(value: Value) -> str:
+    """``float64[3, 2]``, and for a single number the dtype alone."""
+    sizes = ", ".join(map(str, value.shape))
+    return f"{value.dtype.name}[{sizes}]" if value.shape else value.dtype.name

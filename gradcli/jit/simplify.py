@@ -1,0 +1,190 @@
+"""Simplification that changes no rounding: constants, identities, equal instructions, dead ones.
+
+What is done is exact for every floating-point value, infinities, NaN and the sign of zero
+included: ``x * 1``, ``x / 1`` and ``x - 0`` are x, but ``x + 0`` is not where x is -0.0, and ``0 *
+x`` stays. An array that repeats one number is read as that number where broadcasting gives the
+same result, and an operator on such arrays alone is computed once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.jit.ir import Instruction, Pack, Program, Value
+from gradcli.jit.trace import freeze
+from gradcli.ops.operator import OPERATORS
+
+_MOVES = frozenset((
+    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
+    "flip", "roll", "tile", "getitem",
+))  # fmt: skip
+"""Linear operators of which every entry is an entry of the input."""
+
+
+def simplify(program: Program) -> Program:
+    """An equal program with less to do."""
+    work = _Simplifier(program)
+    for ins in program.instructions:
+        work.add(ins)
+    outputs = [
+        Pack(v.shape, [work.now(e) for e in v.values]) if v.__class__ is Pack else work.now(v)
+        for v in program.outputs
+    ]
+    done = Program(program.inputs, program.captures, work.done, outputs, program.unpacked)
+    done.instructions = _alive(work.done, done.results())
+    return done
+
+
+def _alive(instructions: list[Instruction], outputs: list) -> list[Instruction]:
+    needed = {v for v in outputs if v.__class__ is Value}
+    kept = []
+    for ins in reversed(instructions):
+        if ins.out in needed:
+            kept.append(ins)
+            needed.update(ins.inputs())
+    return kept[::-1]
+
+
+class _Simplifier:
+    def __init__(self, program: Program) -> None:
+        self.done: list[Instruction] = []
+        self.replaced: dict[Value, Any] = {}
+        self.seen: dict[tuple, Value] = {}
+        self.repeats: dict[Value, Any] = {}  # arrays that repeat one number, and which
+
+    def now(self, value: Any) -> Any:
+        return self.replaced.get(value, value) if value.__class__ is Value else value
+
+    def add(self, ins: Instruction) -> None:
+        """Take over one instruction, or what is equal to it."""
+        args = tuple([self.now(a) for a in ins.args])
+        op, out = ins.op, ins.out
+        if op.entrywise:
+            args = tuple([_number(a) for a in args])
+            args = self._broadcast(ins, args)
+            if args is None:
+                return
+            folded = self._folded(ins, args)
+            if folded is not None:
+                self.replaced[out] = folded
+                return
+        same = _identity(op.name, args, ins.params, out)
+        if same is not None:
+            self.replaced[out] = same
+            return
+        params = ins.params
+        if op.name == "mul" and _is(args[1], -1.0) and _like(args[0], out):
+            op, args = OPERATORS["neg"], args[:1]
+        elif op.name == "mul" and _is(args[0], -1.0) and _like(args[1], out):
+            op, args = OPERATORS["neg"], args[1:]
+        elif op.name == "add_scaled" and params["alpha"] == 1:
+            op, params = OPERATORS["add"], {}
+        elif op.name in _MOVES and args[0] in self.repeats and out.shape:
+            number = self.repeats[args[0]]
+            op, args, params = OPERATORS["expand"], (number,), {"shape": tuple(out.shape)}
+        self._emit(Instruction(op, args, params, out, ins.recorded))
+
+    def _emit(self, ins: Instruction) -> None:
+        frozen = freeze(ins.params)
+        if frozen is not None:
+            words = [(id(a),) if a.__class__ is Value else freeze(a) or (id(a), 0)
+                     for a in ins.args]  # fmt: skip
+            if ins.op.name in ("add", "mul"):
+                words.sort(key=repr)
+            key = (ins.op.name, frozen, ins.out.dtype, *words)
+            have = self.seen.get(key)
+            if have is not None:
+                self.replaced[ins.out] = have
+                return
+            self.seen[key] = ins.out
+        self.done.append(ins)
+        if ins.op.name == "expand" and not getattr(ins.args[0], "shape", ()):
+            self.repeats[ins.out] = ins.args[0]
+
+    def _broadcast(self, ins: Instruction, args: tuple) -> tuple | None:
+        """The arguments, repeated numbers read as one; None where all are, and it is done."""
+        out = ins.out
+        repeated = [a for a in args if a.__class__ is Value and a in self.repeats]
+        if not repeated:
+            return args
+        full = [a for a in args if a.__class__ is Value and a.shape and a not in self.repeats]
+        if full:
+            shape = np.broadcast_shapes(*(a.shape for a in full))
+            # The numbers of other dtypes are weak: only an array of the same dtype may decide.
+            strong = out.dtype is dtypes.float64 or any(a.dtype is out.dtype for a in full)
+            if shape != tuple(out.shape) or not strong:
+                return args
+            return tuple([
+                _number(self.repeats[a]) if a.__class__ is Value and a in self.repeats else a
+                for a in args
+            ])  # fmt: skip
+        if out.dtype is not dtypes.float64:
+            return args
+        args = tuple([self.repeats.get(a, a) if a.__class__ is Value else a for a in args])
+        one = Value(out.trace, (), out.dtype)
+        self.add(Instruction(ins.op, args, ins.params, one, ins.recorded))
+        self._emit(Instruction(OPERATORS["expand"], (self.now(one),), {"shape": tuple(out.shape)},
+            out, ins.recorded))  # fmt: skip
+        return None
+
+    def _folded(self, ins: Instruction, args: tuple) -> Value | None:
+        """The result where all arguments are numbers."""
+        if any(a.__class__ is Value for a in args) or ins.out.shape:
+            return None
+        given = [np.float64(a) if a.__class__ is float else a for a in args]
+        with np.errstate(all="ignore"):
+            found = np.asarray(ins.op.compute(*given, **ins.params))
+        if found.dtype != ins.out.dtype.numpy or found.shape:
+            return None
+        out = Value(ins.out.trace, (), ins.out.dtype, const=found)
+        return out
+
+
+def _number(value: Any) -> Any:
+    """A constant float64 as a Python number."""
+    if value.__class__ is Value and value.const is not None and not value.shape:
+        return float(value.const) if value.dtype is dtypes.float64 else value
+    return value
+
+
+def _is(value: Any, number: float) -> bool:
+    return (
+        value.__class__ in (float, int)
+        and value == number
+        and math.copysign(1, value) == (math.copysign(1, number))
+    )
+
+
+def _like(value: Any, out: Value) -> bool:
+    return value.__class__ is Value and value.shape == out.shape and value.dtype is out.dtype
+
+
+def _identity(name: str, args: tuple, params: dict, out: Value) -> Any:
+    """The argument that the result is equal to, or None."""
+    x = args[0]
+    if name == "mul":
+        if _is(args[1], 1.0) and _like(x, out):
+            return x
+        if _is(x, 1.0) and _like(args[1], out):
+            return args[1]
+        return None
+    if not _like(x, out):
+        return None
+    if name in ("reshape", "expand", "sum_to", "clone", "cast"):
+        return x
+    if name in ("conj", "real") and not out.dtype.is_complex:
+        return x
+    if name == "div" and _is(args[1], 1.0):
+        return x
+    if name == "pow" and _is(args[1], 1.0):
+        return x
+    if name == "sub" and _is(args[1], 0.0):
+        return x
+    if name == "neg" and x.source is not None and x.source.op.name == "neg":
+        inner = x.source.args[0]
+        return inner if _like(inner, out) and inner.source is None else None
+    return None

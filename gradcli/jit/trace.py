@@ -1,0 +1,252 @@
+"""Tracing: a function of tensors runs once on values, and what it does is noted as instructions.
+
+Promotion is the engine's, noted as casts. The type of a result is found by a rule where that is
+cheap: an entrywise operator broadcasts shapes, and its dtype is learnt once from single entries.
+Any other operator is computed on the inputs that were traced with; what those computations need is
+computed then and not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import enable_grad, mode
+from gradcli.engine.record.apply import _promoted as promoted
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.jit.ir import Instruction, NotTraceable, Program, Value
+from gradcli.ops.operator import OPERATORS, Operator
+from gradcli.transforms.tree import flatten
+
+LONGEST = 200_000
+"""How many instructions a trace may have: a longer one costs more than it brings."""
+
+_REALS = frozenset((float, int, bool))
+_dtypes: dict[tuple, dtypes.DType] = {}
+_types: dict[tuple, tuple] = {}
+
+
+class Trace:
+    """The tape that values note their operators on."""
+
+    def __init__(self) -> None:
+        self.tape: list[Instruction] = []
+        self.captured: dict[int, tuple[Any, Value]] = {}
+
+    def input(self, array: Any) -> Value:
+        """A value for one argument of the traced function."""
+        return Value(self, np.shape(array), dtypes.dtype_of(array), example=array)
+
+    def constant(self, array: Any) -> Value:
+        """A value that is the same in every run."""
+        return Value(self, np.shape(array), dtypes.dtype_of(array), const=array, example=array)
+
+    def capture(self, found: Any) -> Value:
+        """A value for a tensor or an array that was not given as an argument: read in every run."""
+        held = self.captured.get(id(found))
+        if held is None:
+            held = self.captured[id(found)] = found, self.input(_array_of(found))
+        return held[1]
+
+    def captures(self) -> list[tuple[Any, Value]]:
+        """The captured tensors and arrays with their values."""
+        return list(self.captured.values())
+
+    def apply(
+        self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
+    ) -> Value:
+        """Note ``op(*args, **params)``. Raises NotTraceable where a parameter is a value."""
+        if op.params:
+            params = {**op.params, **params}
+            for name, given in params.items():
+                if isinstance(given, Tensor):
+                    params[name] = given.array
+                elif _holds_value(given):
+                    raise NotTraceable(f"a computed {name} of {op.name}")
+        operands = self._promoted(op, [self._operand(a) for a in args])
+        shape, dtype, example = self._typed(op, operands, params)
+        out = Value(self, shape, dtype, example=example)
+        out.source = Instruction(
+            op, tuple(operands), params, out, mode.grad if recorded is None else recorded
+        )
+        self.tape.append(out.source)
+        if len(self.tape) > LONGEST:
+            raise NotTraceable("a program of that length")
+        return out
+
+    def _operand(self, value: Any) -> Any:
+        cls = value.__class__
+        if cls is Value:
+            if value.trace is not self:
+                raise NotTraceable("a value of another trace")
+            return value
+        if cls in _REALS or cls is complex:
+            return value
+        if isinstance(value, Tensor | np.ndarray):
+            return self.capture(value)
+        if isinstance(value, np.generic):
+            return value.item()
+        raise NotTraceable(f"an operand of class {cls.__name__}")
+
+    def _promoted(self, op: Operator, operands: list) -> list:
+        """The operands in the dtypes that the engine computes with."""
+        judged = operands[1:] if op.dtypes == "where" else operands
+        common = None
+        for a in judged:
+            if a.__class__ is Value:
+                if not a.dtype.quick or (common is not None and a.dtype is not common):
+                    break
+                common = a.dtype
+            elif a.__class__ is complex:
+                break
+        else:
+            if common is dtypes.float64 or (common is not None and op.dtypes != "where"):
+                return operands
+        tensors = [wrap(self.example(a), a.dtype) if a.__class__ is Value else a for a in operands]
+        met = []
+        for a, raw in zip(operands, promoted(op, tensors), strict=True):
+            if a.__class__ is not Value:
+                float64 = raw.__class__ is np.float64
+                met.append(float(raw) if float64 else raw)
+            elif raw.dtype == a.dtype.numpy:
+                met.append(a)
+            else:
+                met.append(self.apply(OPERATORS["cast"], (a,), {"dtype": raw.dtype}))
+        return met
+
+    def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
+        """Shape and dtype of a result, and its array where that had to be computed."""
+        frozen = freeze(params)
+        if op.entrywise and frozen is not None:
+            dtype = _entry_dtype(op, operands, params, frozen)
+            if dtype is not None:
+                return _broadcast(operands), dtype, None
+        key = None
+        if frozen is not None:
+            key = (op.name, frozen, *(
+                (a.dtype, a.shape) if a.__class__ is Value else (a.__class__, a) for a in operands
+            ))  # fmt: skip
+            if key in _types:
+                return (*_types[key], None)
+        with np.errstate(all="ignore"):
+            example = op.compute(*(self.example(a) for a in operands), **params)
+        found = np.shape(example), dtypes.dtype_of(example)
+        if key is not None:
+            if len(_types) > 10_000:
+                _types.clear()
+            _types[key] = found
+        return (*found, example)
+
+    def example(self, value: Any) -> Any:
+        """A value's array on the inputs that were traced with."""
+        if value.__class__ is not Value or value.example is not None:
+            return value.example if value.__class__ is Value else value
+        stack = [value]
+        with np.errstate(all="ignore"):
+            while stack:
+                ins = stack[-1].source
+                missing = [a for a in ins.inputs() if a.example is None]
+                if missing:
+                    stack += missing
+                    continue
+                out = stack.pop()
+                if out.example is None:
+                    given = (a.example if a.__class__ is Value else a for a in ins.args)
+                    out.example = ins.op.compute(*given, **ins.params)
+        return value.example
+
+
+def _entry_dtype(op: Operator, operands: list, params: dict, frozen: Any) -> Any:
+    """The dtype of an entrywise result, learnt from single entries; None where they fail."""
+    key = (op, frozen, *(a.dtype if a.__class__ is Value else a.__class__ for a in operands))
+    dtype = _dtypes.get(key)
+    if dtype is None:
+        sample = [np.ones(1, a.dtype.numpy) if a.__class__ is Value else a for a in operands]
+        try:
+            with np.errstate(all="ignore"):
+                out = op.compute(*sample, **params)
+            dtype = dtypes.dtype_of(out)
+        except Exception:
+            return None
+        if np.shape(out) != (1,):
+            return None
+        if len(_dtypes) > 10_000:
+            _dtypes.clear()
+        _dtypes[key] = dtype
+    return dtype
+
+
+def _broadcast(operands: list) -> tuple:
+    shape: tuple = ()
+    for a in operands:
+        if a.__class__ is Value and a.shape != shape:
+            if not shape:
+                shape = a.shape
+            elif a.shape:
+                shape = np.broadcast_shapes(shape, a.shape)
+    return shape
+
+
+def _array_of(found: Any) -> Any:
+    return found.array if isinstance(found, Tensor) else found
+
+
+def _holds_value(tree: Any) -> bool:
+    if tree.__class__ in (tuple, list):
+        return any(_holds_value(part) for part in tree)
+    return bool(getattr(tree, "__gradcli_rank__", 0))
+
+
+def freeze(params: Any) -> Any:
+    """Parameters as something hashable, equal where they are; None where they hold arrays."""
+    cls = params.__class__
+    if cls is dict:
+        frozen = tuple([freeze(v) for v in params.values()])
+    elif cls in (tuple, list):
+        frozen = cls, tuple([freeze(v) for v in params])
+        return None if None in frozen[1] else frozen
+    elif cls is slice:
+        frozen = slice, freeze((params.start, params.stop, params.step))
+    elif cls in (int, float, str, bool, complex):
+        return cls, params, str(params) if cls in (float, complex) else ""
+    elif params is None or params is Ellipsis or isinstance(params, np.dtype):
+        return "", params
+    else:
+        return None
+    return None if None in frozen else frozen
+
+
+class Traced:
+    """What one run of a function on values noted: the trace, its inputs and its results."""
+
+    def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
+        self.trace = Trace()
+        self.inputs = [self.trace.input(a) for a in arrays]
+        random.drawn.append(_no_random)
+        try:
+            with enable_grad():
+                result = function(*self.inputs)
+        finally:
+            random.drawn.pop()
+        leaves, self.form = flatten(result)
+        self.outputs = [self._result(leaf) for leaf in leaves]
+
+    def _result(self, leaf: Any) -> Any:
+        if leaf.__class__ is Value and leaf.trace is self.trace:
+            return leaf
+        if isinstance(leaf, Tensor | np.ndarray):
+            return self.trace.capture(leaf)
+        raise NotTraceable(f"a result of class {leaf.__class__.__name__}")
+
+    def program(self, outputs: Sequence[Any]) -> Program:
+        """Everything noted so far, with some of its values as the results."""
+        captures = [value for _, value in self.trace.captures()]
+        return Program(self.inputs, captures, self.trace.tape, outputs)
+
+
+def _no_random(make: Any, shape: Any) -> Any:
+    raise NotTraceable("random numbers")

@@ -1,0 +1,163 @@
+"""Small arrays as single numbers: a program on up to 8 entries, written out entry by entry.
+
+A call of NumPy costs as much as some ten operations on Python floats. So a program in which every
+array is small, and every operator works by entries, moves them or adds them up, is run once more on
+arrays of single values, each of which notes its own instructions. Sums are added in NumPy's order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.jit.emit import Emitter, scalar_kind
+from gradcli.jit.ir import Instruction, NotTraceable, Pack, Program, Value
+from gradcli.jit.simplify import simplify
+from gradcli.jit.trace import Trace
+from gradcli.ops.indexing import is_basic
+from gradcli.ops.operator import OPERATORS
+
+MOST = 8
+"""Entries of the largest array that is written out."""
+
+_MOVES = frozenset((
+    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
+    "flip", "roll", "tile", "getitem", "cat", "stack", "diagonal",
+))  # fmt: skip
+"""Operators whose computation moves objects as well as numbers."""
+_PRODUCTS = frozenset(("dot", "matmul", "outer", "sum_to"))
+"""Of these the order of additions is not NumPy's: no decision may depend on them."""
+
+# Microseconds: an operator on a small array, a float, a float by a call of NumPy; making an array.
+_ARRAY, _FLOAT, _CALL, _PACK = 0.35, 0.03, 1.2, 0.6
+
+
+def unroll(program: Program) -> Program:
+    """The program on single numbers where that is possible and faster, else the program."""
+    values = [*program.inputs, *program.captures, *(i.out for i in program.instructions)]
+    if not any(v.shape for v in values):
+        return program
+    for v in values:
+        if not 0 < math.prod(v.shape) <= MOST or v.dtype not in (dtypes.float64, dtypes.bool_):
+            return program
+    exact = Emitter(program).exact
+    for ins in program.instructions:
+        name = ins.op.name
+        if name in _PRODUCTS and ins.out in exact:
+            return program
+        if not (ins.op.entrywise or name in _MOVES or name in _PRODUCTS or name == "scatter") and (
+            name not in ("sum", "mean") or ins.params["dim"] is not None
+        ):
+            return program
+    try:
+        found = simplify(_written_out(program))
+    except (NotTraceable, TypeError, ValueError, IndexError, AttributeError):
+        return program  # a computation that takes no objects
+    return found if _cost(found) < _cost(program) else program
+
+
+def _cost(program: Program) -> float:
+    emitter = Emitter(program)
+    total = sum(_PACK for v in program.outputs if v.__class__ is Pack)
+    total += sum(0.1 for v in program.unpacked)
+    for ins in program.instructions:
+        if ins.out.shape or any(a.shape for a in ins.inputs()):
+            total += _ARRAY
+        elif scalar_kind(ins.out) and emitter.on_numbers(ins) is not None:
+            total += _FLOAT
+        else:
+            total += _CALL
+    return total
+
+
+def _written_out(program: Program) -> Program:
+    trace = Trace()
+    now: dict[Value, Any] = {}
+    inputs, captures, unpacked = [], [], {}
+    for given, taken in ((program.inputs, inputs), (program.captures, captures)):
+        for v in given:
+            whole = Value(trace, v.shape, v.dtype)
+            taken.append(whole)
+            if not v.shape:
+                now[v] = whole
+                continue
+            entries = [Value(trace, (), v.dtype) for _ in range(math.prod(v.shape))]
+            unpacked[whole] = entries
+            now[v] = _array(entries, v.shape)
+
+    def of(a: Any) -> Any:
+        if a.__class__ is not Value or a in now:
+            return now[a] if a.__class__ is Value else a
+        if not a.shape:
+            return trace.constant(a.const)
+        return _array([trace.constant(n) for n in np.ravel(a.const)], a.shape)
+
+    for ins in program.instructions:
+        found = _entries(ins, [of(a) for a in ins.args], trace)
+        if np.shape(found) != tuple(ins.out.shape):
+            raise NotTraceable("a computation that takes no objects")
+        now[ins.out] = found[()] if isinstance(found, np.ndarray) and not found.shape else found
+    outputs = []
+    for v in program.outputs:
+        v = of(v)
+        outputs.append(Pack(v.shape, list(v.ravel())) if isinstance(v, np.ndarray) else v)
+    return Program(inputs, captures, trace.tape, outputs, unpacked)
+
+
+def _array(entries: list, shape: tuple) -> np.ndarray:
+    found = np.empty(len(entries), object)
+    for i, entry in enumerate(entries):  # one by one: NumPy would ask values for their arrays
+        found[i] = entry
+    return found.reshape(shape)
+
+
+def _entries(ins: Instruction, args: list, trace: Trace) -> Any:
+    """The result's entries, each computed from single values."""
+    op, shape = ins.op, tuple(ins.out.shape)
+    if op.entrywise:
+        if not shape:
+            return trace.apply(op, args, ins.params)
+        full = [np.broadcast_to(a, shape).ravel() if isinstance(a, np.ndarray) else a
+                for a in args]  # fmt: skip
+        out = [
+            trace.apply(op, [a[i] if isinstance(a, np.ndarray) else a for a in full], ins.params)
+            for i in range(math.prod(shape))
+        ]
+        return _array(out, shape)
+    args = [a if isinstance(a, np.ndarray) else _array([_value(a, trace)], ()) for a in args]
+    if op.name in ("sum", "mean"):
+        total = _sum(list(args[0].ravel()), trace)
+        n = args[0].size
+        total = total if op.name == "sum" else OPERATORS["div"](total, float(n))
+        return _array([total], ()).reshape(shape)
+    if op.name == "scatter":
+        zero = trace.constant(np.float64(0.0))
+        out = _array([zero] * math.prod(shape), shape)
+        index = ins.params["index"]
+        if not is_basic(index):  # entries that are met twice are added up
+            raise NotTraceable("indices of entries")
+        out[index if isinstance(index, tuple) else (index,)] = (
+            args[0] if args[0].ndim else args[0][()]
+        )
+        return out
+    return op.compute(*args, **ins.params)
+
+
+def _value(a: Any, trace: Trace) -> Value:
+    return a if a.__class__ is Value else trace.constant(np.float64(a))
+
+
+def _sum(terms: list, trace: Trace) -> Any:
+    """In the order of NumPy's: one after the other, of eight by pairs."""
+    if not terms:
+        return trace.constant(np.float64(0.0))
+    if len(terms) == MOST:
+        a, b, c, d, e, f, g, h = terms
+        return ((a + b) + (c + d)) + ((e + f) + (g + h))
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

@@ -1,0 +1,200 @@
+"""Explanations of what the grammar accepts and the language does not: assignment targets, the order
+of parameters, classes, decorators, imports, and a text that should be one expression.
+
+One function for each kind of SyntaxFailure, by the offsets of the mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gradcli.language.diagnostics.lexical import Explanation
+from gradcli.language.diagnostics.render import SyntaxFault, closest
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.actions import MODULES
+from gradcli.language.syntax.parser import MOST_STATEMENTS
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import LimitFault
+
+
+def bad_target(
+    source: Source, start: int, end: int, target: n.Expr, augmented: bool = False
+) -> SyntaxFault:
+    """Something that cannot be assigned to."""
+    shown = {
+        n.Call: "a call",
+        n.Number: "a number",
+        n.String: "a string",
+        n.FString: "a string",
+        n.Literal: f"`{source.text[start:end]}`",
+        n.Compare: "a comparison",
+        n.Conditional: "a conditional expression",
+        n.Lambda: "a function",
+        n.ListComp: "a list comprehension",
+        n.Tuple: "a tuple",
+        n.List: "a list",
+    }.get(type(target), "an expression")
+    help = "on the left of `=` stands a name, x[i], or several with commas; to compare, write `==`"
+    if type(target) is n.Call:
+        called = source.text[target.func.start : target.func.end]
+        help = f"to define a function, write {called} = lambda x: ..."
+    if type(target) is n.Lambda:
+        help = "write f = lambda x: ...; a function that assigns is written with def"
+    if augmented:
+        help = "on the left stands a name or x[i]"
+    return SyntaxFault("E0109", f"cannot assign to {shown}", source, start, end, help=help)
+
+
+def unknown_module(source: Source, start: int, end: int, path: str) -> SyntaxFault:
+    """The import of a module that the language does not know."""
+    root = path.partition(".")[0]
+    near = closest(root, MODULES)
+    help = "torch, numpy, math and gradcli can be imported"
+    if near:
+        help = f"did you mean `{near}`?"
+    elif root in ("jax", "tensorflow", "scipy", "sympy", "autograd"):
+        help += "; most functions have the same names there"
+    return SyntaxFault("E0139", f"cannot import `{path}`", source, start, end, help=help)
+
+
+def duplicate_name(
+    source: Source, start: int, end: int, what: str, name: str, first: int
+) -> SyntaxFault:
+    """Two parameters, arguments or methods of one name; ``first`` is the place of the other."""
+    size = len(name) + (len("def ") if what == "method" else 0)
+    return SyntaxFault(
+        "E0146",
+        f"the {what} `{name}` stands here twice",
+        source,
+        start,
+        start + size,
+        "again",
+        others=[(first, first + size, "first")],
+        help="remove or rename one of them",
+    )
+
+
+def default_order(
+    source: Source, start: int, end: int, parameter: n.Param, last: n.Param
+) -> SyntaxFault:
+    """A parameter without a default after one that has a default."""
+    return SyntaxFault(
+        "E0146",
+        f"`{parameter.name}` needs a default, since `{last.name}` before it has one",
+        source,
+        start,
+        end,
+        others=[(last.start, last.end, "has a default")],
+        help=f"put `{parameter.name}` before `{last.name}`, or give it a default",
+    )
+
+
+def argument_order(source: Source, start: int, end: int, last: n.Keyword) -> SyntaxFault:
+    """A plain argument after a named one."""
+    return SyntaxFault(
+        "E0146",
+        "a plain argument stands after a named one",
+        source,
+        start,
+        end,
+        others=[(last.start, last.end, "named")],
+        help="put the plain arguments first",
+    )
+
+
+def plain_class(source: Source, start: int, end: int) -> SyntaxFault:
+    """Any class but a Function."""
+    return SyntaxFault(
+        "E0130",
+        "classes are not part of the language, except a Function",
+        source,
+        start,
+        end,
+        help="write functions that take the parameters as arguments; an own derivative is "
+        "class Name(Function): with forward and backward",
+    )
+
+
+def class_member(source: Source, start: int, end: int, member: n.Statement) -> SyntaxFault:
+    """Something else than its methods in a Function."""
+    what = f"the method `{member.name}`" if type(member) is n.Def else "this"
+    last = source.line_bounds(start)[1]
+    return SyntaxFault(
+        "E0130",
+        f"{what} cannot stand in a Function",
+        source,
+        start,
+        min(end, last),
+        help="a Function holds forward(ctx, ...) and backward(ctx, ...), also setup_context, jvp "
+        "and vmap; put the rest outside",
+    )
+
+
+def incomplete_class(
+    source: Source, start: int, end: int, name: str, methods: Collection[str]
+) -> SyntaxFault:
+    """A Function without forward or backward."""
+    missing = next(one for one in ("forward", "backward") if one not in methods)
+    last = source.line_bounds(start)[1]
+    return SyntaxFault(
+        "E0130",
+        f"the Function `{name}` has no {missing}",
+        source,
+        start,
+        last,
+        help=f"add a static method {missing}(ctx, ...)",
+    )
+
+
+def decorator(source: Source, start: int, end: int) -> SyntaxFault:
+    """A decorator other than @staticmethod in a Function."""
+    shown = source.text[start:end].lstrip("@")
+    name = shown.partition("(")[0]
+    help = "write f = name(f) after the function"
+    if name.rpartition(".")[2] in ("no_grad", "enable_grad", "inference_mode"):
+        help = f"write with {name}(): inside the function"
+    elif name == "staticmethod":
+        help = "@staticmethod stands only in a class Name(Function):"
+    return SyntaxFault(
+        "E0132", "decorators are not part of the language", source, start, end, help=help
+    )
+
+
+def not_an_expression(
+    source: Source, start: int, end: int, body: tuple[n.Statement, ...]
+) -> SyntaxFault:
+    """A statement, several, or nothing, where one expression is wanted."""
+    if not body:
+        return SyntaxFault(
+            "E0108", "the expression is empty", source, 0, 1, help="write a value, for example 2*x"
+        )
+    wrong = next((one for one in body if type(one) is not n.ExprStmt), body[-1])
+    last = source.line_bounds(wrong.start)[1]
+    return SyntaxFault(
+        "E0108",
+        "expected one expression",
+        source,
+        wrong.start,
+        max(min(wrong.end, last), wrong.start + 1),
+        "this is a statement" if type(wrong) is not n.ExprStmt else "a second expression",
+        help="write a single value, for example 2*x",
+    )
+
+
+def too_many_statements(_source: Source, _start: int, _end: int) -> LimitFault:
+    """A program of more statements than the parser takes."""
+    return LimitFault(
+        "E0603",
+        f"the program has more than {MOST_STATEMENTS:,} statements",
+        help="write a loop, or load numbers from a data file (--x @file.csv)",
+    )
+
+
+EXPLANATIONS: dict[str, Explanation] = {
+    explanation.__name__: explanation
+    for explanation in (
+        bad_target, unknown_module, duplicate_name, default_order, argument_order, plain_class,
+        class_member, incomplete_class, decorator, not_an_expression, too_many_statements,
+    )
+}  # fmt: skip
+"""By the kind of a SyntaxFailure."""

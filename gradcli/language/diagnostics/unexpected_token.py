@@ -1,0 +1,663 @@
+"""The explanation of a token that the parser did not expect.
+
+It is found from the tokens on both sides and from the kinds of token that the tables would have
+accepted: the mistake that people make at such a place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gradcli.language.diagnostics.constraints import decorator, plain_class
+from gradcli.language.diagnostics.notation import primed, side_by_side
+from gradcli.language.diagnostics.render import SyntaxFault, closest
+from gradcli.language.names.table import CONSTANTS, NAMES
+from gradcli.language.syntax.lexer import Tokens
+from gradcli.language.syntax.parser import Parser
+from gradcli.language.syntax.source import Source
+
+BLOCK_WORDS = frozenset(("if", "elif", "else", "while", "for", "def", "with", "class"))
+
+
+class Place:
+    """Where the parser stopped: the tokens around it, as words."""
+
+    def __init__(self, parser: Parser, tokens: Tokens, states: list[int], at: int) -> None:
+        self.parser, self.tokens, self.states, self.at = parser, tokens, states, at
+        self.names = parser.tables["terminals"]
+        self.source = tokens.source
+        self.start, self.end = tokens.starts[at], tokens.ends[at]
+        self.name = self.kind_of(at)
+        self.word = self.text_of(at)
+        self.before = self.text_of(at - 1) if at else ""
+        kinds, first = tokens.kinds, at
+        ends = {self.names.index(name) for name in ("_NEWLINE", "_INDENT", "_DEDENT", "`;`")}
+        while first and kinds[first - 1] not in ends:
+            first -= 1
+        self.first = first  # the first token of this statement
+        self.head = self.text_of(first)
+        self.opener = self._opener()
+
+    def kind_of(self, token: int) -> str:
+        """The terminal of a token: a name in capitals, or the sign or keyword between
+        backquotes."""
+        kind = self.tokens.kinds[token]
+        return self.names[kind] if kind >= 0 else "ERROR"
+
+    def text_of(self, token: int) -> str:
+        """The text of a token; empty for those that are only layout or that do not exist."""
+        if not 0 <= token < len(self.tokens.kinds):
+            return ""
+        layout = self.kind_of(token) in ("_NEWLINE", "_INDENT", "_DEDENT", "$END")
+        return "" if layout else self.tokens.word(token)
+
+    def _opener(self) -> int:
+        """The token of the innermost open bracket of this statement, or -1."""
+        opens = {self.names.index(name) for name in ("`(`", "`[`")}
+        closes = {self.names.index(name) for name in ("`)`", "`]`")}
+        kinds, depth = self.tokens.kinds, 0
+        for token in range(self.at - 1, self.first - 1, -1):
+            kind = kinds[token]
+            if kind in closes:
+                depth += 1
+            elif kind in opens:
+                if not depth:
+                    return token
+                depth -= 1
+        return -1
+
+    def accepts(self, name: str) -> bool:
+        """Whether a token of this kind could stand here: follows the reductions it would cause on a
+        copy of the top of the stack."""
+        if name not in self.names:
+            return False
+        kind = self.names.index(name)
+        parser, left, fresh = self.parser, len(self.states), []
+        for _ in range(500):
+            step = parser.row(fresh[-1] if fresh else self.states[left - 1]).get(kind)
+            if step is None:
+                return False
+            if step >= 0:
+                return True
+            nonterminal, length, _ = parser.rules[~step]
+            used = min(length, len(fresh))
+            del fresh[len(fresh) - used :]
+            left -= length - used
+            fresh.append(parser.goto(fresh[-1] if fresh else self.states[left - 1], nonterminal))
+        return True
+
+    @property
+    def wants_operand(self) -> bool:
+        """Whether an expression may begin here."""
+        return self.accepts("NUMBER")
+
+    @property
+    def at_line_end(self) -> bool:
+        """Whether the line, or the whole text, ends here."""
+        return self.name in ("_NEWLINE", "$END")
+
+    @property
+    def starts_operand(self) -> bool:
+        """Whether the token found is one that an expression begins with."""
+        return self.name in ("NAME", "NUMBER", "STRING", "FSTRING_START") or self.word in (
+            "True", "False", "None", "lambda", "not", "...", "(", "[",
+        )  # fmt: skip
+
+    def found(self) -> str:
+        """The token in words."""
+        if self.name == "_NEWLINE":
+            return "the end of the line"
+        if self.name in ("$END", "_DEDENT"):
+            return "the end of the " + ("text" if self.name == "$END" else "block")
+        if self.name == "_INDENT":
+            return "an indented line"
+        if self.name in ("STRING", "FSTRING_START"):
+            return "a string"
+        if self.name.startswith(("FIELD", "FSTRING")):
+            return "the end of the field"
+        return f"`{self.word}`"
+
+    def fault(self, code: str, message: str, label: str = "", **more: Any) -> SyntaxFault:
+        """A fault at the token found; an empty place is marked one column wide."""
+        end = self.end
+        if self.name in ("_NEWLINE", "$END", "_DEDENT"):
+            end = self.start + 1
+        return SyntaxFault(code, message, self.source, self.start, end, label, **more)
+
+
+def line_end(p: Place) -> int:
+    """The end of the source line on which the token stands, without trailing spaces."""
+    first, last = p.source.line_bounds(p.start)
+    return first + len(p.source.text[first:last].rstrip())
+
+
+def statement_before(p: Place) -> str:
+    """The first word of the statement before this one, in the same block."""
+    depth, token = 0, p.at - 1
+    while token >= 0:
+        kind = p.kind_of(token)
+        if kind == "_DEDENT":
+            depth += 1
+        elif kind == "_INDENT":
+            depth -= 1
+            if depth < 0:
+                return ""
+        elif not depth and p.text_of(token) in BLOCK_WORDS:
+            before = p.kind_of(token - 1) if token else "_NEWLINE"
+            if before in ("_NEWLINE", "_INDENT", "_DEDENT"):
+                return p.text_of(token)
+        token -= 1
+    return ""
+
+
+def is_function(word: str) -> bool:
+    """Whether the language has a function of this name."""
+    return word in NAMES and word not in CONSTANTS
+
+
+OPERATORS = frozenset(
+    "+ - * / // % ** ^ @ == != < > <= >= = += -= *= /= //= %= **= @= and or not in is".split()  # noqa: SIM905
+)
+SIGN_OPERATORS = OPERATORS - {"and", "or", "not", "in", "is"}
+LATE_WORDS = {
+    "elsif": "elif",
+    "elseif": "elif",
+    "elsIf": "elif",
+    "foreach": "for",
+    "function": "def",
+    "func": "def",
+    "fn": "def",
+    "fun": "def",
+    "until": "while not",
+    "repeat": "while",
+    "procedure": "def",
+    "sub": "def",
+    "using": "import",
+    "include": "import",
+    "require": "import",
+}
+KEYWORDS = (
+    "if", "elif", "else", "while", "for", "def", "return", "lambda", "import", "from", "with",
+    "assert", "class", "print",
+)  # fmt: skip
+JOINING = ("not", "and", "or", "in", "is", "if", "else", "for")
+DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local")
+
+
+def foreign_forms(p: Place) -> SyntaxFault | None:
+    """Forms of Python that the language leaves out, and words of other languages."""
+    for form in (_lost_words, _foreign_words, _generators, _annotations):
+        if (fault := form(p)) is not None:
+            return fault
+    return None
+
+
+def _lost_words(p: Place) -> SyntaxFault | None:
+    """Decorators, classes, and an ``else`` that belongs to no ``if``."""
+    at_start = p.at == p.first
+    if p.word == "@" and at_start:
+        return decorator(p.source, p.start, line_end(p))
+    if p.word in ("else", "elif") and at_start:
+        owner = statement_before(p)
+        if owner in ("for", "while") and p.word == "else":
+            return p.fault(
+                "E0142", "`else` after a loop is not part of the language",
+                help="set a flag in the loop and test it after",
+            )  # fmt: skip
+        return p.fault(
+            "E0108", f"`{p.word}` without an `if`",
+            help="line it up with the `if` that it belongs to",
+        )  # fmt: skip
+    if p.head == "class" and p.first < p.at:
+        return plain_class(p.source, p.tokens.starts[p.first], p.end)
+    if p.word == "if" and p.before == "else":
+        return _marked(p, "E0125", "`else if` is written `elif`", "write `elif`", p.at - 1, p.end)
+    return None
+
+
+def _foreign_words(p: Place) -> SyntaxFault | None:
+    """A word at the start of a line, and another after it: ``elsif x``, ``print x``, ``let x``."""
+    if not (p.starts_operand and p.kind_of(p.at - 1) == "NAME" and p.at - 1 == p.first):
+        return None
+    stop = p.tokens.ends[p.first]
+    if p.head in LATE_WORDS:
+        wanted = LATE_WORDS[p.head]
+        said = f"`{p.head}` is written `{wanted}`"
+        return _marked(p, "E0125", said, f"write `{wanted}`", p.first, stop)
+    if p.head in ("match", "switch", "case"):
+        said = f"`{p.head}` is not part of the language"
+        return _marked(p, "E0136", said, "write if ... elif ... else", p.first, stop)
+    if p.head == "print":
+        mend = f"write print({p.source.text[p.start : line_end(p)]})"
+        return _marked(p, "E0102", "`print` is a function", mend, p.first, stop)
+    if p.head in DECLARATIONS and p.name == "NAME":
+        mend = f"leave out `{p.head}`: {p.word} = ..."
+        return _marked(p, "E0102", "variables are not declared", mend, p.first, stop)
+    return None
+
+
+def _marked(p: Place, code: str, said: str, mend: str, token: int, stop: int) -> SyntaxFault:
+    """A fault whose mark begins at a token before the place."""
+    return SyntaxFault(code, said, p.source, p.tokens.starts[token], stop, help=mend)
+
+
+def _generators(p: Place) -> SyntaxFault | None:
+    if p.word == "for" and p.opener >= 0 and p.text_of(p.opener) == "(" and not p.wants_operand:
+        return p.fault(
+            "E0135",
+            "generators are not part of the language",
+            "in round brackets this is a generator",
+            others=[(p.tokens.starts[p.opener], p.tokens.ends[p.opener], "")],
+            help="write a list: [ ... for ... in ... ]",
+        )
+    return None
+
+
+def _annotations(p: Place) -> SyntaxFault | None:
+    """Types after a colon; a keyword with a slip in it may look like a name with one."""
+    if p.word != ":" or p.wants_operand:
+        return None
+    parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
+    variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
+    if variable and (slip := misspelled(p)) is not None:
+        return slip
+    if parameter or variable:
+        return p.fault(
+            "E0141", "type annotations are not part of the language",
+            help=f"leave out `:` and the type of `{p.before}`",
+        )  # fmt: skip
+    return None
+
+
+def loops(p: Place) -> SyntaxFault | None:
+    """Counting loops of other languages."""
+    if p.head != "for":
+        return None
+    if (p.word == "=" and p.opener < 0) or (p.word in ("=", ";") and p.text_of(p.first + 1) == "("):
+        name = next((w for w in map(p.text_of, range(p.first + 1, p.at)) if w.isalpha()), "i")
+        return p.fault(
+            "E0125", "a loop counts over a range", help=f"write for {name} in range(start, stop):"
+        )
+    line = p.source.text[p.tokens.starts[p.first] : line_end(p)]
+    bounds = _RANGE.match(line) if len(line) < 200 else None
+    if p.word == ":" and bounds:
+        within = ", ".join(part.strip() for part in bounds[2].split(":"))
+        return p.fault(
+            "E0125", "a range is not written with `:`",
+            help=f"write {bounds[1]} in range({within}):",
+        )  # fmt: skip
+    return None
+
+
+_RANGE = re.compile(r"(for .+?) in ([^:\[\]()]+(?::[^:\[\]()]+){1,2}):")
+
+
+def choices(p: Place) -> SyntaxFault | None:
+    """``if`` and ``else`` where an expression stands, and statements in a lambda."""
+    text = p.source.text
+    if p.word == "if" and p.before in ("=", "return", "(", ","):
+        return p.fault(
+            "E0108", "`if` cannot begin a value", help="a choice is written `a if test else b`"
+        )
+    if p.word == "else" and p.opener >= 0 and not p.wants_operand:
+        return p.fault(
+            "E0108",
+            "a test at the end of a list has no `else`",
+            help="put the choice first: [a if test else b for x in items]",
+        )
+    if p.word == "else" and p.head in ("if", "elif") and not p.wants_operand:
+        return p.fault(
+            "E0123", "`else` stands on a line of its own", help="or write y = a if test else b"
+        )
+    words = range(p.first, p.at)
+    if p.before == ":" and any(p.text_of(t) == "lambda" for t in words):
+        if p.word in ("return", "print", "assert", "pass", "if", "for", "while"):
+            body = text[p.end : line_end(p)].strip()
+            mend = f"leave out `return`: lambda ...: {body}" if p.word == "return" else (
+                "a function of several steps is written with def"
+            )  # fmt: skip
+            return p.fault("E0108", "a lambda holds one expression", help=mend)
+        if p.at_line_end:
+            return p.fault(
+                "E0108", "a lambda holds one expression, on its line",
+                help="a function of several lines is written with def",
+            )  # fmt: skip
+    return None
+
+
+def misspelled(p: Place) -> SyntaxFault | None:
+    """A keyword with a slip of the finger: ``retrun x``, ``esle:``, ``x nto in y``."""
+    near = None
+    token = p.at - 1
+    if token == p.first and p.kind_of(token) == "NAME":
+        known: tuple[str, ...] = ()
+        if p.starts_operand:
+            known = KEYWORDS
+        elif p.word == ":":
+            known = ("else",)
+        near = closest(p.before, known) if len(p.before) > 1 else None
+    elif p.kind_of(token) == p.name == "NAME" and p.text_of(p.at + 1) in (":", ","):
+        near = closest(p.before, ("lambda",))
+    if near is None:
+        token = p.at
+        if p.name != "NAME" or p.wants_operand or len(p.word) < 2 or p.at == p.first:
+            return None
+        after = p.kind_of(p.at + 1)  # between two values stands an operator
+        if after not in ("NAME", "NUMBER", "`in`", "`not`") or is_function(p.word):
+            return None
+        near = closest(p.word, JOINING)
+    if near is None:
+        return None
+    return SyntaxFault(
+        "E0125",
+        f"`{p.text_of(token)}` is no word of the language",
+        p.source,
+        p.tokens.starts[token],
+        p.tokens.ends[token],
+        help=f"did you mean `{near}`?",
+    )
+
+
+def stars(p: Place) -> SyntaxFault | None:
+    """``*args``, ``**options`` and ``import *``."""
+    alone = p.text_of(p.at + 1) in (",", ")")
+    if p.word in ("*", "/") and p.head in ("def", "lambda") and p.accepts("NAME") and alone:
+        return p.fault(
+            "E0137",
+            f"`{p.word}` in a list of parameters is not part of the language",
+            help="leave it out: every argument may be given by position or by name",
+        )
+    if p.word not in ("*", "**") or p.before in SIGN_OPERATORS - {"="}:
+        return None
+    if p.before == "import":
+        return p.fault(
+            "E0137",
+            "`import *` is not part of the language",
+            help="import the module and write its prefix: import torch",
+        )
+    if p.before in ("", "(", "[", ",", "=", "lambda") and (p.wants_operand or p.accepts("NAME")):
+        after = p.kind_of(p.at + 1) in ("NAME", "`[`", "`(`")
+        first_of_all = (
+            p.at == p.first and p.opener < 0 and "," not in p.source.text[p.start : line_end(p)]
+        )
+        if after and not first_of_all:
+            return p.fault(
+                "E0137",
+                "star forms are not part of the language",
+                help="write the arguments one by one, or pass a list",
+            )
+    return None
+
+
+OPERAND = 'expected a number, a name or "("'
+
+
+def unexpected_token(
+    source: Source, start: int, end: int,
+    parser: Parser, tokens: Tokens, states: list[int], at: int,
+) -> SyntaxFault:  # fmt: skip
+    """The fault for the token ``at``, which no rule accepts where the parser stands."""
+    place = Place(parser, tokens, states, at)
+    for look in (
+        _layout, foreign_forms, loops, choices, stars, _equals, _missing_colon, _keywords,
+        misspelled, _missing_operand, _missing_operator, _other,
+    ):  # fmt: skip
+        fault = look(place)
+        if fault is not None:
+            return fault
+    raise AssertionError("the last look always finds a fault")
+
+
+def _layout(p: Place) -> SyntaxFault | None:
+    """A block without a body, or a body without a block."""
+    if p.accepts("_INDENT"):
+        header = p.first - 1
+        while header and p.kind_of(header - 1) not in ("_NEWLINE", "_INDENT", "_DEDENT"):
+            header -= 1
+        word = p.text_of(header)
+        others = (
+            [(p.tokens.starts[header], p.tokens.ends[header], "the block begins here")]
+            if word
+            else []
+        )
+        start = p.start
+        if p.name == "_DEDENT" and not p.text_of(p.at + 1):
+            start = max(0, min(start, len(p.source.text) - 1))
+        return SyntaxFault(
+            "E0123",
+            f"the block after `{word}` is empty",
+            p.source,
+            p.tokens.starts[header] if p.name == "$END" else start,
+            p.tokens.ends[header] if p.name == "$END" else max(p.end, start + 1),
+            "" if p.name == "$END" else "expected an indented line",
+            others=() if p.name == "$END" else others,
+            help="indent the lines of the block, or write `pass`",
+            incomplete=p.name == "$END",
+        )
+    if p.name == "_INDENT":
+        return p.fault(
+            "E0123", "this line is indented for no reason", help="line it up with the line above"
+        )
+    return None
+
+
+def _equals(p: Place) -> SyntaxFault | None:
+    """``=`` where a comparison is meant, or inside an expression."""
+    if p.word != "=":
+        return None
+    before = p.kind_of(p.at - 1) if p.at else ""
+    if before.startswith("`") and before.strip("`").isalpha() and not p.opener >= 0:
+        word = before.strip("`")
+        if word not in ("True", "False", "None"):
+            return _reserved(p, p.at - 1)
+    if before.strip("`") in SIGN_OPERATORS or not p.at or p.at == p.first:
+        return None
+    help = "to compare, write `==`"
+    if p.head in DECLARATIONS:
+        help = f"leave out `{p.head}`"
+    return p.fault("E0104", "`=` assigns and cannot stand here", help=help)
+
+
+def _missing_colon(p: Place) -> SyntaxFault | None:
+    """The line of an ``if``, a loop or a ``def`` that ends without its colon."""
+    if p.head not in BLOCK_WORDS or not p.accepts("`:`") or p.opener >= 0:
+        return None
+    starts = ("then", "do", "return", "pass", "break", "continue", "assert")
+    if not (p.at_line_end or p.before == "else" or p.word in starts):
+        return None
+    last = p.tokens.ends[p.at - 1]
+    if p.word in ("then", "do"):
+        return p.fault("E0103", f"`{p.word}` is written `:`", help="write `:`")
+    return SyntaxFault(
+        "E0103",
+        f"a colon is missing after `{p.head}`",
+        p.source,
+        last,
+        last + 1,
+        'expected ":"',
+        help=f"write {p.source.text[p.tokens.starts[p.first] : last]}:",
+    )
+
+
+def _keywords(p: Place) -> SyntaxFault | None:
+    """A word of the language used as a name."""
+    if not (p.name.startswith("`") and p.word.isalpha()):
+        return None
+    if p.text_of(p.at + 1) == "=" and not p.starts_operand:
+        return _reserved(p, p.at)
+    if p.accepts("NAME") and not p.wants_operand:
+        return _reserved(p, p.at)
+    return None
+
+
+def _reserved(p: Place, token: int) -> SyntaxFault:
+    word = p.text_of(token)
+    better = {"lambda": "lam", "in": "inputs", "is": "index", "as": "a", "pass": "passed"}
+    return SyntaxFault(
+        "E0145",
+        f"`{word}` is a word of the language and cannot be a name",
+        p.source,
+        p.tokens.starts[token],
+        p.tokens.ends[token],
+        help=f"choose another name, for example `{better.get(word, word + '_')}`",
+    )
+
+
+def _missing_operand(p: Place) -> SyntaxFault | None:
+    """An operator without a value beside it."""
+    if not p.wants_operand or p.starts_operand:
+        return None
+    adjacent = p.at and p.tokens.ends[p.at - 1] == p.start
+    if p.before in OPERATORS and p.word in OPERATORS:
+        joined = p.before + p.word
+        if joined in OPERATORS and not adjacent:
+            help = f"write `{joined}` without a space"
+        elif joined in ("===", "!=="):
+            help = f"write `{joined[:2]}`"
+        else:
+            help = "remove one of the operators"
+        return p.fault("E0101", "two operators in a row", OPERAND, help=help)
+    if p.word in OPERATORS and p.word not in ("not", "+", "-"):
+        return p.fault(
+            "E0107",
+            f"nothing stands to the left of `{p.word}`",
+            OPERAND,
+            help=f"remove `{p.word}`, or put a value before it",
+        )
+    if p.before in OPERATORS or p.before in ("return", "assert", "if", "while", "elif", "lambda"):
+        start, end = p.tokens.starts[p.at - 1], p.tokens.ends[p.at - 1]
+        twin = p.at > 1 and p.before in "+-" and p.tokens.word(p.at - 2) == p.before
+        return SyntaxFault(
+            "E0107",
+            f"the expression stops after `{p.before}`",
+            p.source,
+            start,
+            end,
+            OPERAND + " on its right",
+            help=f"to count up or down, write x {p.before}= 1"
+            if twin
+            else f"add a value after `{p.before}`",
+        )
+    return p.fault("E0108", f"did not expect {p.found()}", OPERAND, help=_written(p))
+
+
+def _missing_operator(p: Place) -> SyntaxFault | None:
+    """Two values side by side."""
+    if not p.starts_operand or not p.accepts("`*`") or p.at == p.first:
+        return None
+    begin = p.tokens.starts[p.at - 1]
+    left = p.before if len(p.before) < 30 else "..."
+    if p.name == "NUMBER" and p.kind_of(p.at - 1) == "NUMBER" and p.word.isdigit():
+        return p.fault(
+            "E0102", f"an operator is missing before {p.found()}", "expected an operator",
+            others=[(begin, p.tokens.ends[p.at - 1], "")],
+            help=f"write {p.before}{p.word} as one number, or put a comma between them",
+        )  # fmt: skip
+    if p.opener < 0 and p.head != "lambda" and _new_statement(p):
+        return p.fault(
+            "E0102", f"an operator or a line end is missing before {p.found()}",
+            help=f"begin a new line before {p.found()}",
+        )  # fmt: skip
+    if p.kind_of(p.at - 1) == "NAME" and p.name in ("NAME", "NUMBER") and is_function(p.before):
+        return p.fault(
+            "E0102", f"the argument of `{p.before}` stands in brackets", "expected an operator",
+            others=[(begin, p.tokens.ends[p.at - 1], "")], help=f"write {p.before}({p.word})",
+        )  # fmt: skip
+    simple = p.name in ("NAME", "NUMBER") and p.kind_of(p.at - 1) in (
+        "NAME",
+        "NUMBER",
+        "`)`",
+        "`]`",
+    )
+    if p.text_of(p.at + 1) == "(":
+        simple = False
+    around = (p.text_of(p.at + k) for k in (-3, -2, -1, 0, 1))
+    notation = side_by_side(*around)
+    if p.name == "STRING" and p.word[:1] == "'" and p.start == p.tokens.ends[p.at - 1]:
+        notation = primed(p.source.text[: p.start], p.source.text[p.start + 1 :])
+    if p.word == "not":
+        help = "write `and not`, `not in` or `!=`"
+    elif notation is not None:
+        help = notation
+    elif simple and left not in (")", "]"):
+        help = f"write {left}*{p.word}, or put a comma between them"
+    elif simple:
+        help = f"write {left}*{p.word}"
+    else:
+        help = "put an operator or a comma between them"
+    return p.fault(
+        "E0102",
+        f"an operator is missing before {p.found()}",
+        "expected an operator",
+        others=[(begin, p.tokens.ends[p.at - 1], "")] if p.before else [],
+        help=help,
+    )
+
+
+def _new_statement(p: Place) -> bool:
+    """Whether what follows looks like a statement of its own: ``y = 4``, ``print(y)``."""
+    if p.name != "NAME":
+        return False
+    return p.text_of(p.at + 1) == "=" or (p.word == "print" and p.text_of(p.at + 1) == "(")
+
+
+_FORMS = {
+    "for": "write for x in range(3):", "def": "write def f(x):", "while": "write while x > 0:",
+    "with": "write with no_grad():", "import": "write import torch",
+    "from": "write from torch import sin", "assert": "write assert x > 0",
+    "class": "write class F(Function):", "lambda": "write lambda x: x**2",
+    "pass": "`pass` stands alone on its line",
+    "break": "`break` stands alone on its line",
+    "continue": "`continue` stands alone on its line",
+}  # fmt: skip
+"""How a statement is written, by its first word."""
+
+
+def _written(p: Place) -> str | None:
+    """What to write instead of what was not expected."""
+    if p.before == ".":
+        return "one dot is enough" if p.word == "." else "write a name after the dot: x.sum()"
+    if p.word in (",", ";") and p.before in (p.word, "(", "[", ""):
+        return f"leave the `{p.word}` out"
+    if p.word == "]" and p.before == "[" and p.opener > p.first:
+        return "an index stands between the brackets: x[0]"
+    if p.word == ":" and p.opener >= 0 and p.text_of(p.opener) == "[":
+        return "a slice has at most three parts: x[begin:end:step]"
+    if p.before == ":" and p.word in ("if", "for", "while", "def", "with", "class"):
+        return "begin a new line, moved in, after the `:`"
+    return _FORMS.get(p.head)
+
+
+def _other(p: Place) -> SyntaxFault:
+    """Anything else: what was found, and what could have stood there."""
+    if p.at_line_end and p.accepts("`else`") and not p.accepts("NUMBER") and not p.accepts("`:`"):
+        return p.fault(
+            "E0108",
+            "a conditional expression needs an `else`",
+            'expected "else"',
+            help="write a if test else b",
+        )
+    wanted = []
+    if p.wants_operand:
+        wanted.append('a number, a name or "("')
+    elif p.accepts("NAME"):
+        wanted.append("a name")
+    if p.accepts("`*`"):
+        wanted.append("an operator")
+    for sign in (")", "]", ":", ",", "=", "(", "in", "import", "else"):
+        known = (sign in "(=" and p.accepts("`*`")) or (sign == "(" and p.wants_operand)
+        if p.accepts(f"`{sign}`") and len(wanted) < 4 and not known:
+            wanted.append(f'"{sign}"')
+    if p.accepts("_NEWLINE") and p.opener < 0:
+        wanted.append("the end of the line")
+    if p.accepts("FIELD_END"):
+        wanted.append('"}"')
+    if not wanted and p.accepts("`if`"):
+        wanted.append("a statement")
+    label = "expected " + (
+        " or ".join((", ".join(wanted[:-1]), wanted[-1])) if len(wanted) > 1 else "".join(wanted)
+    )
+    return p.fault(
+        "E0108", f"did not expect {p.found()}", label if wanted else "", help=_written(p)
+    )

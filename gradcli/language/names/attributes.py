@@ -1,0 +1,201 @@
+"""The attributes and methods of values in a program, by the type of the value: fixed tables.
+
+Nothing else exists for a program. A type that is loaded only when a program asks for it (a layer,
+an optimizer, the ctx of a custom Function) joins the tables then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.backward.gradient_edges import GradientEdge, Handles
+from gradcli.engine.creation.generator import Generator
+from gradcli.engine.dtypes import finfo, iinfo
+from gradcli.engine.graph.node import AccumulateGrad, Handle, Node
+from gradcli.engine.named_tuples import Extremes, Range, Results
+from gradcli.engine.tensor.attributes import Size, Storage
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.names import argument_checks, builtins, functions
+from gradcli.language.type_names import a_type, a_value
+from gradcli.ops.errors import TypeFault
+from gradcli.ops.operator import OPERATORS
+
+_TENSOR_READ = [
+    "shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T",
+    "mT", "mH", "real", "imag", "retains_grad", "output_nr", "is_cuda", "layout", "itemsize",
+    "nbytes",
+]  # fmt: skip
+_TENSOR_CALL = [
+    "size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride",
+    "nelement", "storage_offset", "is_complex", "is_signed", "is_inference", "half", "short",
+    "char", "byte", "cfloat", "cdouble", "new", "new_tensor", "new_zeros", "new_ones", "new_full",
+    "new_empty", "uniform_", "normal_", "bernoulli", "bernoulli_", "multinomial",
+    "exponential_", "random_", "unfold", "swapdims", "swapdims_", "t_",
+    "requires_grad_", "backward", "detach", "detach_", "retain_grad", "register_hook",
+    "register_post_accumulate_grad_hook", "untyped_storage",
+    "item", "tolist", "to", "type", "type_as", "float",
+    "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
+    "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_",
+    "contiguous",
+]  # fmt: skip
+
+
+def _tensor_methods() -> dict[str, Any]:
+    table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
+    table["tolist"] = argument_checks.to_list
+    for op in OPERATORS.values():
+        for name in (op.name, *op.aliases):
+            for spelled in (name, f"{name}_"):
+                method = getattr(Tensor, spelled, None)
+                if callable(method) and not spelled.startswith("_"):
+                    table.setdefault(spelled, method)
+    for name in functions.composed():
+        for spelled in (name, f"{name}_"):
+            method = getattr(Tensor, spelled, None)
+            if callable(method):
+                table.setdefault(spelled, method)
+    return table
+
+
+WITHHELD = {
+    "numpy": "tensors are the only arrays here; x.tolist() gives numbers",
+    "data_ptr": "x.is_contiguous(), x.stride() and x.storage_offset() say how entries lie",
+    "metadata": "a node's notes are a dictionary; keep them in a list of your own",
+    "astype": "write x.to(torch.float32)",
+    "param_groups": "an optimizer's groups are dictionaries; make another optimizer instead",
+    "state_dict": "an optimizer's state is a dictionary",
+    "getattr": "write the attribute: x.grad_fn",
+    "setattr": "write the assignment: x.grad = None",
+    "hasattr": "write the attribute: x.grad_fn",
+    "type": "x.dtype is a tensor's element type; isinstance(x, torch.Tensor) asks",
+}
+"""Names that a tutorial may use and no program can, with what to write instead."""
+READ: dict[type, tuple[str, ...]] = {
+    Tensor: tuple(_TENSOR_READ),
+    Node: ("next_functions",),
+    AccumulateGrad: ("next_functions", "variable"),
+    GradientEdge: ("node", "output_nr"),
+    Extremes: ("values", "indices"),
+    Range: ("min", "max"),
+    dtypes.DType: ("is_floating_point", "is_complex", "itemsize"),
+    Generator: ("device",),
+    dtypes.Device: ("type", "index"),
+    finfo: ("bits", "eps", "min", "max", "tiny", "smallest_normal", "resolution", "dtype"),
+    iinfo: ("bits", "min", "max", "dtype"),
+    float: ("real", "imag"),
+    complex: ("real", "imag"),
+}
+"""Attributes that are read, by type (subclasses of Node count as Node)."""
+
+_GENERATOR = ("manual_seed", "initial_seed", "seed", "get_state", "set_state")
+CALL: dict[type, dict[str, Any]] = {
+    Tensor: _tensor_methods(),
+    Size: {"numel": Size.numel, **builtins.TUPLE_METHODS},
+    Node: {"name": Node.name, "register_hook": Node.register_hook,
+           "register_prehook": Node.register_prehook},
+    AccumulateGrad: {
+        "name": AccumulateGrad.name, "register_hook": AccumulateGrad.register_hook,
+        "register_prehook": AccumulateGrad.register_prehook,
+    },
+    Handle: {"remove": Handle.remove},
+    Handles: {"remove": Handles.remove},
+    list: builtins.LIST_METHODS,
+    tuple: builtins.TUPLE_METHODS,
+    str: builtins.STRING_METHODS,
+    Generator: {name: getattr(Generator, name) for name in _GENERATOR},
+    Storage: {"nbytes": Storage.nbytes, "size": Storage.size},
+    float: {"is_integer": float.is_integer},
+}  # fmt: skip
+"""Methods, by type."""
+
+WRITE: dict[type, tuple[str, ...]] = {Tensor: ("grad", "requires_grad", "data")}
+"""Attributes that may be assigned, by type."""
+
+OWN: set[type] = set()
+"""Types whose instances take any further attribute: the ctx of a custom Function."""
+
+
+def _family(value: Any) -> type:
+    kind = value.__class__
+    if kind in CALL:
+        return kind
+    if isinstance(value, Tensor):  # a Parameter
+        return Tensor
+    if isinstance(value, Node):
+        return AccumulateGrad if kind is AccumulateGrad else Node
+    if isinstance(value, Results):
+        return Range if kind is Range else Extremes
+    return float if kind is np.float64 else kind
+
+
+class UnknownAttribute(TypeFault):
+    """A value of this type has no such attribute (E0204); diagnostics adds the help."""
+
+    def __init__(self, kind: type, name: str) -> None:
+        super().__init__("E0204", f"{a_type(kind.__name__)} has no attribute `{name}`")
+        self.kind = kind
+        self.name = name
+
+
+def attribute(value: Any, name: str) -> Any:
+    """``value.name`` as the tables have it. Raises TypeFault (E0204)."""
+    own = getattr(type(value), "__gradcli_node__", None)
+    if own is not None:  # the node of a custom Function: in PyTorch it is ctx
+        value = own(value)
+        if name in value.ctx.__dict__:
+            return value.ctx.__dict__[name]
+        if name in READ[value.ctx.__class__]:
+            return getattr(value.ctx, name)
+    kind = _family(value)
+    if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
+        return _of_stand_in(value, name)
+    method = CALL.get(kind, {}).get(name)
+    if method is not None:
+        if kind is Tensor:
+            method = argument_checks.gated_method(name, method, None)
+        return lambda *args, **options: method(value, *args, **options)
+    if name in WITHHELD:
+        raise TypeFault("E0204", f"programs cannot use `{name}`", help=WITHHELD[name])
+    if name in READ.get(kind, ()):
+        return getattr(value, name)
+    if kind in OWN and name in value.__dict__:
+        return value.__dict__[name]
+    raise UnknownAttribute(kind, name)
+
+
+def _of_stand_in(value: Any, name: str) -> Any:
+    """An attribute of what stands for a tensor inside a transform: a tangent, a batch."""
+    if name in READ[Tensor]:
+        return getattr(value, name)
+    method = getattr(value, name, None) if name in CALL[Tensor] else None
+    if method is None:
+        raise UnknownAttribute(Tensor, name)
+    return lambda *args, **options: method(
+        *map(argument_checks.light, args),
+        **{k: argument_checks.light(v) for k, v in options.items()},
+    )
+
+
+def attributes_of(kind: type) -> Iterator[str]:
+    """The names that ``attribute`` knows for a type."""
+    yield from CALL.get(kind, {})
+    yield from READ.get(kind, ())
+
+
+def set_attribute(value: Any, name: str, new: Any) -> None:
+    """``value.name = new``, for the few attributes one may write. Raises TypeFault (E0204)."""
+    if name in WRITE.get(_family(value), ()):
+        if name == "data" and not isinstance(new, Tensor):
+            raise TypeFault("E0303", f"data must be a tensor, got {a_value(new)}")
+        setattr(value, name, new)
+        return
+    if value.__class__ in OWN and name not in attributes_of(value.__class__):
+        value.__dict__[name] = new
+        return
+    if name in attributes_of(_family(value)):
+        raise TypeFault("E0204", f"attribute `{name}` cannot be assigned")
+    raise UnknownAttribute(_family(value), name)

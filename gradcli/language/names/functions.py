@@ -1,0 +1,40 @@
+"""The functions of the Python face that programs have, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.engine import dtypes, grad_mode
+from gradcli.engine.creation import factories, sampling
+from gradcli.functions import methods
+
+
+def composed() -> dict[str, Any]:
+    """The functions of the Python face that are composed of operators: all are pure."""
+    return {name: f for name, f in methods.functions().items() if not name.startswith("_")}
+
+
+_CREATED = (
+    "tensor", "as_tensor", "ones", "zeros", "full", "empty", "eye", "arange", "linspace",
+    "logspace", "ones_like", "zeros_like", "full_like", "empty_like", "tril_indices",
+    "triu_indices",
+)  # fmt: skip
+_MODES = (
+    "no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "is_grad_enabled",
+    "is_inference_mode_enabled",
+)  # fmt: skip
+
+
+_DRAWN = (
+    "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli",
+    "multinomial", "manual_seed", "initial_seed", "get_rng_state", "set_rng_state",
+)  # fmt: skip
+
+
+def created() -> dict[str, Any]:
+    """What makes tensors, and what asks about modes."""
+    table = {name: getattr(factories, name) for name in _CREATED}
+    table.update({name: getattr(sampling, name) for name in _DRAWN})
+    table.update(finfo=dtypes.finfo, iinfo=dtypes.iinfo)
+    table.update({name: getattr(grad_mode, name) for name in _MODES})
+    return table

@@ -1,0 +1,68 @@
+"""What a program may set for itself: the default dtype and how tensors print.
+
+Both belong to the thread, so ``Program.run`` puts back what a program changed when it ends: rows
+of a batch and later programs never see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from gradcli.engine import dtypes
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+_MOST = {"precision": 100, "threshold": 1_000_000, "edgeitems": 1000, "linewidth": 100_000}
+
+_changed: ContextVar[tuple[tuple[str, Callable[[], None]], ...]] = ContextVar("changed", default=())
+"""The settings that the thread's program changed, each with what puts it back."""
+
+
+def undone(name: str, undo: Callable[[], None]) -> None:
+    """What puts a setting back when the program ends; the first one of a name counts."""
+    changed = _changed.get()
+    if name not in dict(changed):
+        _changed.set((*changed, (name, undo)))
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """``torch.set_default_dtype``, until the program ends."""
+    before = dtypes.get_default_dtype()
+    dtypes.set_default_dtype(dtype)
+    undone("dtype", lambda: dtypes.set_default_dtype(before))
+
+
+def set_printoptions(
+    precision: Any = None, threshold: Any = None, edgeitems: Any = None, linewidth: Any = None,
+    profile: Any = None, sci_mode: Any = None,
+) -> None:  # fmt: skip
+    """``torch.set_printoptions``, until the program ends. Raises ValueFault (E0304)."""
+    from gradcli.engine import printing
+
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+             "linewidth": linewidth}  # fmt: skip
+    for name, value in given.items():
+        if value is None or (value == float("inf") and name == "threshold"):
+            continue
+        if not isinstance(value, int) or value > _MOST[name]:
+            raise ValueFault(
+                "E0304", f"{name} is a whole number up to {_MOST[name]:,}", help="precision=6"
+            )
+    before = printing.get_printoptions()
+    printing.set_printoptions(**given, profile=profile, sci_mode=sci_mode)
+    undone("print", lambda: printing.set_printoptions(**before))
+
+
+def refuse_device(name: Any) -> Any:
+    """Programs compute where gradcli was told to, not where they ask to."""
+    raise RuntimeFault("E0309", f"there is no device {name!r} for a program", help='write "cpu"')
+
+
+def put_back(keep: bool = False) -> None:
+    """Undo what the program set; ``keep`` lets it stand (a session goes on)."""
+    if changed := _changed.get():
+        _changed.set(())
+        for _, undo in changed:
+            if not keep:
+                undo()

@@ -1,0 +1,28 @@
+"""What messages call the type of a value, with its article: a tensor, an int, a string, None."""
+
+from __future__ import annotations
+
+_NAMES = {
+    "Tensor": "a tensor", "str": "a string", "NoneType": "None", "int": "an int",
+    "ellipsis": "...", "builtin_function_or_method": "a function", "method": "a function",
+    "Operator": "a function", "type": "a function", "Size": "a shape", "float64": "a float",
+    "slice": "a slice", "Lazy": "an iterator",
+}  # fmt: skip
+
+
+def a_type(name: str) -> str:
+    """The name of a type with its article.
+
+    >>> a_type("int"), a_type("list"), a_type("NoneType")
+    ('an int', 'a list', 'None')
+    """
+    return _NAMES.get(name) or f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def a_value(value: object) -> str:
+    """The type of a value with its article.
+
+    >>> a_value("text")
+    'a string'
+    """
+    return a_type(type(value).__name__)

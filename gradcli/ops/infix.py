@@ -1,0 +1,36 @@
+"""The signs of the operators, as Python has them: which sign and which method stands for which.
+
+``infix`` of a declaration is the sign; classes that take part in arithmetic get their methods here.
+"""
+
+from __future__ import annotations
+
+from gradcli.ops.operator import OPERATORS, Operator
+
+METHODS = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow",
+    "@": "matmul", "&": "and", "|": "or", "^": "xor",
+}  # fmt: skip
+"""Python's names of the methods for a sign: ``__add__``, ``__radd__``, ``__iadd__``."""
+MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""The comparison that holds with both sides exchanged."""
+
+
+def by_sign() -> dict[str, Operator]:
+    """Every operator that has a sign, by it."""
+    return {op.infix: op for op in OPERATORS.values() if op.infix}
+
+
+def is_comparison(name: str) -> bool:
+    """Whether the operator of a name compares two values: ``==``, ``<`` ..."""
+    op = OPERATORS.get(name)
+    return op is not None and op.infix in MIRRORED
+
+
+def put_signs(cls: type) -> None:
+    """Give a class the methods of all signs, and the reflected ones: each applies the operator."""
+    for sign, op in by_sign().items():
+        word = METHODS.get(sign, op.name)
+        setattr(cls, f"__{word}__", lambda self, other, op=op: op(self, other))
+        if sign in METHODS:
+            setattr(cls, f"__r{word}__", lambda self, other, op=op: op(other, self))

@@ -1,0 +1,101 @@
+"""Standard streams that are closed, full or not read: a documented exit code and one message."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+GRAD = ("grad", "x^2", "--x", "3")
+FULL = Path("/dev/full")
+
+
+def shell(words: str, wheel: Path, cwd: Path) -> subprocess.CompletedProcess:
+    """Run a line of the shell in which ``gradcli`` is this version's."""
+    line = words.replace("gradcli", f"{sys.executable} -m gradcli")
+    env = {**os.environ, "PYTHONPATH": str(wheel)}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, cwd=cwd, env=env,
+        timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize(
+    "words",
+    ["grad x^2 --x 3", "grad x^2 --x 3 --json", "diff x^2 --json", "ops", "--help", "grad --help",
+     "run -e 'print(1)'", "grad x^2 --x 3 --format npy", "why E0301", "nothing --json"],
+)  # fmt: skip
+def test_a_full_disk_is_one_message(words, wheel, tmp_path):
+    done = shell(f"gradcli {words} > /dev/full", wheel, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[E0911]: the result cannot be written: No space left")
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize("words", ["grad x^2 --x 3", "grad x^2 --x 3 --json"])
+def test_a_closed_output_is_one_message(words, wheel, tmp_path):
+    done = shell(f"gradcli {words} >&-", wheel, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[E0911]: the result cannot be written: Bad file descr")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("grad x^2 --x 3", 0), ("eval -", 2), ("grad x^2 --x @-", 2), ("batch x^2 --csv -", 2),
+     ("repl", 2)],
+)  # fmt: skip
+def test_a_closed_input_matters_only_where_it_is_read(words, code, wheel, tmp_path):
+    done = shell(f"gradcli {words} <&-", wheel, tmp_path)
+    assert done.returncode == code
+    assert done.stderr == ("" if code == 0 else (
+        "error[E0904]: cannot read standard input: it is closed\n"
+    ))  # fmt: skip
+
+
+def test_where_errors_cannot_be_written_the_exit_code_is_right(wheel, tmp_path):
+    for words, code in (("grad x^2 --x 3 >&- 2>&-", 1), ("grad 'x^' --x 3 2>&-", 2)):
+        done = shell(f"gradcli {words}", wheel, tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+@pytest.mark.parametrize("words", ["ops", "run -e 'while True: print(1)'"])
+def test_a_reader_that_leaves_is_no_error(words, wheel, tmp_path):
+    done = shell(f"gradcli {words} | head -1", wheel, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_an_interrupt_while_modules_are_imported_leaves_at_once(wheel, tmp_path):
+    """From the first line of ``main`` on, whatever is being imported."""
+    code = (
+        "from gradcli.cli.main import main\nimport sys\nsys.stderr.write('.')\n"
+        "sys.stderr.flush()\nmain()"
+    )
+    for turn in range(12):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *GRAD], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(wheel)},
+        )  # fmt: skip
+        assert process.stderr.read(1) == b"."
+        time.sleep(0.01 + 0.008 * turn)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode in (0, 130), said
+        assert said == b""
+
+
+def test_cells_that_overflow_are_errors_as_flags_are(cli, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,1e999\n")
+    (tmp_path / "b.csv").write_text("x\ninf\n")
+    (tmp_path / "c.json").write_text('{"data": [1, 1e999]}')
+    done = cli("grad", "sum(x)", "--x", "@a.csv")
+    assert done.code == 2
+    assert "a.csv line 3, column 2 is too large for float64" in done.err
+    assert "1e999 is too large for float64" in cli("eval", "sum(x)", "--x", "@c.json").err
+    assert cli("eval", "sum(x)", "--x", "@b.csv").out == "value  inf\n"

@@ -1,0 +1,216 @@
+"""``gradcli.compile``: what it takes and gives, when it traces, and when the engine runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.jit import eager
+from gradcli.jit.ir import NotTraceable
+
+
+@pytest.fixture
+def engine_is_shut(monkeypatch):
+    """Anything that runs on the engine fails."""
+
+    def shut(*args):
+        raise AssertionError("ran on the engine")
+
+    for what in eager.RUN:
+        monkeypatch.setitem(eager.RUN, what, shut)
+
+
+def test_floats_arrays_and_tensors_give_their_like(engine_is_shut):
+    c = gradcli.compile(lambda x, y: (x * x).sum() * y)
+    x = np.array([1.0, 2.0])
+    value, (by_x, by_y) = c.value_and_grad(x, 3.0)
+    assert (type(value), type(by_x), type(by_y)) == (float, np.ndarray, float)
+    assert (value, by_x.tolist(), by_y) == (15.0, [6.0, 12.0], 5.0)
+    value, (by_x, by_y) = c.value_and_grad(gradcli.tensor(x), 3.0)
+    assert all(isinstance(t, gradcli.Tensor) for t in (value, by_x, by_y))
+    assert value.dtype is gradcli.float64 and by_x.tolist() == [6.0, 12.0]
+    assert c(x, np.array(3.0)) == c(x, 3) == 15.0
+
+
+def test_a_result_is_never_the_callers_array():
+    c = gradcli.compile(lambda x, y: (x, x.reshape((2, 1)), (x * y).sum()))
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    same, column, _ = c(x, y)
+    assert not np.shares_memory(same, x) and not np.shares_memory(column, x)
+    _, (by_x, by_y) = gradcli.compile(lambda x, y: (x * y).sum()).value_and_grad(x, y)
+    assert not np.shares_memory(by_x, y) and not np.shares_memory(by_y, x)
+    _, (a, b) = gradcli.compile(lambda x, y: (x + y).sum()).value_and_grad(x, y)
+    assert not np.shares_memory(a, b)
+    a[0] = 7.0
+    assert b[0] == 1.0
+
+
+def test_trees_of_results(engine_is_shut):
+    c = gradcli.compile(lambda x: {"sum": x.sum(), "parts": [x * 2, (x > 1,)]})
+    found = c(np.array([1.0, 2.0]))
+    assert found["sum"] == 3.0 and found["parts"][0].tolist() == [2.0, 4.0]
+    assert found["parts"][1][0].tolist() == [False, True]
+
+
+def test_whole_numbers_are_data(engine_is_shut):
+    c = gradcli.compile(lambda x, n: (x * n).sum())
+    value, grads = c.value_and_grad(np.array([0.5, 2.0]), np.array([2, 3]))
+    assert value == 7.0 and grads[0].tolist() == [2.0, 3.0] and grads[1] is None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 2 if x > 0 else x * 3,
+        lambda x: x * float(x),
+        lambda x: x * x.item(),
+        lambda x: gradcli.tensor(np.array(x.tolist())) + x,
+        lambda x: x.clone().add_(1.0) * x,
+        lambda x: x * int(x),
+        lambda x: x * len(f"{x}"),
+    ],
+)
+def test_what_cannot_be_traced_runs_on_the_engine(function):
+    c = gradcli.compile(function)
+    assert c(2.0) == eager.value(function, [2.0], False)
+    assert c.value_and_grad(2.0) == eager.gradient(function, [2.0], False)
+    assert c.value_and_grad(-2.0) == eager.gradient(function, [-2.0], False)
+    with pytest.raises(NotTraceable, match="runs eagerly"):
+        c.code(2.0)
+
+
+def test_random_numbers_and_prints_run_in_every_call(capsys):
+    c = gradcli.compile(lambda x: x + gradcli.rand(2, dtype=gradcli.float64))
+    assert c(0.0).tolist() != c(0.0).tolist()
+
+    def says(x):
+        print("called")
+        return x * x
+
+    c = gradcli.compile(says)
+    assert [c(1.0), c(2.0), c(3.0)] == [1.0, 4.0, 9.0]
+    assert capsys.readouterr().out == "called\n" * 3
+
+
+def test_what_is_read_from_outside_may_change(engine_is_shut):
+    factor, table, weight = 2.0, {"k": [1.0]}, gradcli.tensor([1.0, 2.0], dtype=gradcli.float64)
+    point = np.array([3.0])
+    c = gradcli.compile(lambda x: factor * x * table["k"][0] * point[0] * weight.sum())
+    assert c(1.0) == 18.0
+    factor = 3.0
+    assert c(1.0) == 27.0
+    table["k"][0] = 2.0
+    assert c(1.0) == 54.0
+    point[0] = 1.0
+    assert c(1.0) == 18.0
+    weight.array[0] = 0.0
+    assert c(1.0) == 12.0
+    weight = weight * 2
+    assert c(1.0) == 24.0
+
+
+def test_large_arrays_outside_are_read_in_every_run(engine_is_shut):
+    data = np.ones(1000)
+    c = gradcli.compile(lambda x: (gradcli.as_tensor(data) * x).sum())
+    assert c.value_and_grad(2.0) == (2000.0, (1000.0,))
+    data[:] = 2.0
+    assert c.value_and_grad(2.0) == (4000.0, (2000.0,))
+
+
+def test_domain_errors_are_the_engines_answer():
+    c = gradcli.compile(lambda x: gradcli.log(x) + x**0.5)
+    assert np.isnan(c(-1.0)) and c(0.0) == -np.inf
+    assert c.value_and_grad(0.0) == (-np.inf, (np.inf,))
+    assert gradcli.compile(lambda x: 1 / x)(0.0) == np.inf
+    assert gradcli.compile(lambda x: gradcli.exp(x))(1e3) == np.inf
+
+
+def test_errors_are_the_engines():
+    c = gradcli.compile(lambda x, y: (x @ y).sum())
+    x, y = np.ones((2, 3)), np.ones((2, 3))
+    with pytest.raises(gradcli.ops.errors.Fault) as generated:
+        c.value_and_grad(x, y)
+    with pytest.raises(gradcli.ops.errors.Fault) as wanted:
+        eager.gradient(c.function, [x, y], False)
+    assert str(generated.value) == str(wanted.value)
+    with pytest.raises(gradcli.ops.errors.Fault, match="scalar"):
+        gradcli.compile(lambda x: x * 2).value_and_grad(np.ones(2))
+
+
+def test_nothing_flows_through_a_branch_not_taken():
+    c = gradcli.compile(lambda x: gradcli.where(x > 0, gradcli.sqrt(x), 0 * x).sum())
+    _, (g,) = c.value_and_grad(np.array([4.0, 0.0, -1.0]))
+    assert g.tolist() == [0.25, 0.0, 0.0]
+
+
+def test_a_decision_never_goes_the_other_way(engine_is_shut):
+    """A comparison with NumPy's own digit, where math's may be another one."""
+    points = np.linspace(0.1, 3.0, 400)
+    c = gradcli.compile(lambda x, y: gradcli.where(gradcli.exp(gradcli.sin(x)) > y, x, -x))
+    for x in points:
+        y = float(np.exp(np.sin(np.asarray(x))))
+        assert c(float(x), y) == -x
+
+
+def test_detached_values_have_no_derivative(engine_is_shut):
+    c = gradcli.compile(lambda x: x * x.detach())
+    assert c.value_and_grad(3.0) == (9.0, (3.0,))
+
+    def partly(x):
+        with gradcli.no_grad():
+            y = x * x
+        return x * y
+
+    assert gradcli.compile(partly).value_and_grad(3.0) == (27.0, (9.0,))
+
+
+def test_tensors_that_need_a_gradient_are_recorded():
+    x = gradcli.tensor([1.0, 2.0], requires_grad=True)
+    gradcli.compile(lambda x: (x * x).sum())(x).backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_hessians_of_several_inputs(engine_is_shut):
+    c = gradcli.compile(lambda x, A, s: s * (x @ A @ x))
+    x, A = np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+    blocks = c.hessian(x, A, 2.0)
+    assert blocks[0][0].tolist() == (2 * (A + A.T)).tolist()
+    assert blocks[0][1].shape == (2, 2, 2) and blocks[1][0].shape == (2, 2, 2)
+    assert blocks[2][2] == 0.0 and blocks[0][2].tolist() == ((A + A.T) @ x).tolist()
+    assert blocks[1][2].tolist() == np.outer(x, x).tolist()
+    np.testing.assert_array_equal(blocks[0][1], np.moveaxis(blocks[1][0], 2, 0))
+
+
+def test_inner_transforms_are_traced(engine_is_shut):
+    def slope(x):
+        return gradcli.func.jvp(gradcli.sin, (x,), (x * 0 + 1,))[1]
+
+    c = gradcli.compile(slope)
+    assert c.value_and_grad(0.0) == (1.0, (0.0,))
+    rows = gradcli.compile(lambda X: gradcli.func.vmap(lambda r: r @ r)(X).sum())
+    assert rows.value_and_grad(np.array([[1.0, 2.0], [3.0, 4.0]]))[0] == 30.0
+
+
+def test_the_program_and_its_text_can_be_read():
+    c = gradcli.compile(lambda x: (gradcli.exp(x) * 1.0).sum())
+    x = np.zeros(9)
+    assert c.ir(x).splitlines() == [
+        "program(x0: float64[9])",
+        "  v0: float64[9] = exp x0",
+        "  v1: float64 = sum v0 dim=None keepdim=False",
+        "  return v1, v0",
+    ]
+    assert "v0 = exp(x0)  # float64[9]" in c.code(x)
+    assert c.ir(x, of="value").endswith("return v1")
+
+
+def test_long_programs(engine_is_shut):
+    def chain(x):
+        for _ in range(20_000):
+            x = gradcli.sin(x) * 1.01
+        return x
+
+    value, (slope,) = gradcli.compile(chain).value_and_grad(0.5)
+    want, (at,) = eager.gradient(chain, [0.5], False)
+    assert value == pytest.approx(want, rel=1e-12) and slope == pytest.approx(at, rel=1e-10)

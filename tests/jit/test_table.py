@@ -1,0 +1,98 @@
+"""Every operator of the table as generated code, against the engine: values and derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.jit import eager
+from gradcli.ops import OPERATORS
+from tests.ops.table import ROWS
+
+CASES = [(name, place) for name, row in ROWS.items() for place in range(len(row.cases))]
+RTOL = {"value": 1e-13, "gradient": 1e-13, "jvp": 1e-13, "hessian": 1e-12, "hvp": 1e-12}
+ONE_SIDED = ("zeta", "gammainc", "gammaincc")
+"""No rule by the first argument, so that mixed second derivatives depend on the mode."""
+DOMAIN = (ArithmeticError, ValueError)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def leaves(tree: Any) -> list:
+    if isinstance(tree, tuple | list):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [tree]
+
+
+def close(got: Any, want: Any, rtol: float) -> None:
+    """Equal to within ``rtol`` of the entry or of the array's largest entry."""
+    for a, b in zip(leaves(got), leaves(want), strict=True):
+        if b is None:
+            assert a is None
+            continue
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.shape == b.shape and a.dtype == b.dtype
+        finite = np.abs(b[np.isfinite(b)])
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * np.max(finite, initial=1.0))
+
+
+def functions(name: str, place: int) -> tuple:
+    """The operator, a scalar made of it that is curved, and the arrays they take."""
+    row = ROWS[name]
+    arguments = row.arguments(place)
+    places = [i for i, a in enumerate(arguments) if isinstance(a, np.ndarray)]
+
+    def operation(*values: Any) -> Any:
+        full = list(arguments)
+        for i, v in zip(places, values, strict=True):
+            full[i] = v
+        return OPERATORS[name](*full, **row.cases[place].params)
+
+    def scalar(*values: Any) -> Any:
+        out = operation(*values)
+        if out.is_complex():
+            out = gradcli.real(out) + 2 * gradcli.imag(out)
+        if not out.is_floating_point():
+            out = out.double()
+        return (gradcli.sin(out) * 1.3 + out).sum()
+
+    return operation, scalar, [arguments[i] for i in places]
+
+
+@pytest.mark.parametrize(("name", "place"), CASES)
+def test_generated_code_agrees_with_the_engine(name, place):
+    """A program that runs to its end is compared; a domain error is left to the engine."""
+    operation, scalar, arrays = functions(name, place)
+    real = all(a.dtype.kind == "f" for a in arrays)
+    rng = np.random.default_rng(place)
+    along = [np.asarray(rng.standard_normal(a.shape)) for a in arrays]
+    for what in RTOL:
+        function = operation if what == "value" else scalar
+        second = what not in ("value", "gradient")
+        if (what != "value" and not ROWS[name].wrt) or (second and not real):
+            continue
+        if what == "hvp" and name in ONE_SIDED:
+            continue
+        given = [*arrays, *along] if what in ("jvp", "hvp") else arrays
+        given = [float(a) if a.shape == () and a.dtype == np.float64 else a for a in given]
+        try:
+            want = eager.RUN[what](function, given, False)
+        except gradcli.ops.errors.Fault:
+            continue
+        compiled = gradcli.compile(function)
+        compiled._run(what, tuple(given))
+        (entry,) = compiled._entries.values()
+        assert entry.program is not None, (what, entry.reason)
+        try:
+            found = compiled._generated(entry, given)
+        except DOMAIN:
+            continue
+        if found is not None:
+            close(entry.finish(found, False), want, RTOL[what])

@@ -1,0 +1,41 @@
+"""The folders: none grows into a drawer, and tests stand where the code stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "gradcli"
+FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
+MOST = 25
+"""Modules of one folder, ``__init__`` not counted."""
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: str(f.relative_to(ROOT)))
+def test_a_folder_is_small_enough_to_be_read(folder):
+    modules = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(modules) <= MOST, modules
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: str(f.relative_to(ROOT)))
+def test_a_folder_says_what_it_is_for(folder):
+    text = (folder / "__init__.py").read_text("utf-8")
+    assert text.startswith('"""')
+
+
+def test_tests_stand_where_the_code_stands():
+    """A folder of tests is named after a folder of the package, or serves all of them."""
+    shared = {"support", "oracles", "benchmarks", "behaviours"}
+    for folder in (ROOT / "tests").rglob("*/"):
+        inside = folder.relative_to(ROOT / "tests")
+        if "__pycache__" in inside.parts or inside.parts[0] in shared:
+            continue
+        assert (PACKAGE / inside).is_dir(), f"tests/{inside} mirrors nothing"
+
+
+def test_no_test_edits_the_path():
+    for path in (ROOT / "tests").rglob("*.py"):
+        if path != Path(__file__):
+            assert "sys.path" not in path.read_text("utf-8"), path
