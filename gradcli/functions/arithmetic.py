@@ -18,7 +18,7 @@ from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS, differentiated, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
@@ -29,6 +29,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
     if out is not None:
         return into(out, add, (input, other), {"alpha": alpha})
+    if alpha.__class__ is not int:
+        refuse_derivative("add", alpha=alpha)
     return _add(input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
@@ -36,6 +38,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
+    if alpha.__class__ is not int:
+        refuse_derivative("sub", alpha=alpha)
     if alpha == 1:
         return _sub(input, other)
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
@@ -79,6 +83,7 @@ def _whole(value: Any) -> bool:
 
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
+    refuse_derivative("addcdiv", value=value)
     first = tensor1 if value == 1 else value * tensor1
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
@@ -122,6 +127,7 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
+    refuse_derivative("nan_to_num", nan=nan, posinf=posinf, neginf=neginf)
     if input.dtype.kind < 2:
         return input
     most = float(np.finfo(input.dtype.numpy).max)
@@ -133,6 +139,7 @@ def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: 
 
 def round(input: Any, *, decimals: int | None = None) -> Any:
     """The nearest number of so many decimals, ties to even."""
+    refuse_derivative("round", decimals=decimals)
     if decimals is None:
         return O["round"](input)
     # By a whole power of ten both ways: 10.0**-3 is none in float32.
@@ -182,7 +189,7 @@ def polygamma(n: int, input: Any) -> Any:
 
     Raises RuntimeFault (E0304) for a negative n, TypeFault (E0303) for one that requires grad.
     """
-    if getattr(n, "requires_grad", False):
+    if differentiated(n):
         raise not_a("int", "polygamma", "n", 1, n, NO_DERIVATIVE)
     if n < 0:
         raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
@@ -200,6 +207,7 @@ def mvlgamma(input: Any, p: int) -> Any:
 
 def logit(input: Any, eps: float | None = None) -> Any:
     """``log(x/(1 - x))``; with ``eps``, x is first held within eps and 1 - eps."""
+    refuse_derivative("logit", eps=eps)
     if eps is None:
         return O["logit"](input)
     return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0", input)

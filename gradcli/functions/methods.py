@@ -34,7 +34,7 @@ from gradcli.functions import (
 from gradcli.functions.operator_methods import overlap, plain_index, sizes_method
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
@@ -58,6 +58,8 @@ def _with_alpha(name: str) -> Callable:
 
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
+        if alpha.__class__ is not int:
+            refuse_derivative(f"{name}_", alpha=alpha)
         if alpha == 1:
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)

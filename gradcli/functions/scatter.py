@@ -18,7 +18,7 @@ from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
@@ -168,6 +168,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 
 def _scaled(value: Any, factor: Any) -> Any:
+    refuse_derivative("addr", beta=factor)
     return value if factor == 1 else factor * value
 
 

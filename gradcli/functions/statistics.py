@@ -19,7 +19,7 @@ from gradcli.functions.sorting import median_of
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
 
 O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
@@ -85,6 +85,7 @@ def nanquantile(
 def _quantile(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
+    refuse_derivative("quantile", q=q)
     points = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64)
     if interpolation not in _INTERPOLATION:
         raise RuntimeFault(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops import order_slopes
 from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import special
 from gradcli.ops.exponential import exp, log, log1p
@@ -231,9 +232,9 @@ polygamma = elementwise(
 zeta = elementwise(
     "zeta",
     lambda x, y: special("zeta", y, x, y),
-    None,
+    lambda x, y: zeta_slope(x, y, 1),
     lambda x, y: -x * zeta(x + 1.0, y),
-    doc="Hurwitz's zeta function, the sum of (k + y)**-x; differentiable by y.",
+    doc="Hurwitz's zeta function, the sum of (k + y)**-x.",
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
@@ -243,10 +244,10 @@ zeta = elementwise(
 gammainc = elementwise(
     "gammainc",
     lambda x, y: special("gammainc", y, x, y),
-    None,
+    lambda x, y: gammainc_slope(x, y, 1),
     lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
     aliases=("igamma",),
-    doc="The lower incomplete Gamma function over gamma(x); differentiable by y.",
+    doc="The lower incomplete Gamma function over gamma(x).",
     domain="x > 0, y > 0",
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
@@ -256,16 +257,51 @@ gammainc = elementwise(
 gammaincc = elementwise(
     "gammaincc",
     lambda x, y: special("gammaincc", y, x, y),
-    None,
+    lambda x, y: -gammainc_slope(x, y, 1),
     lambda x, y: -exp((x - 1.0) * log(y) - y - lgamma(x)),
     aliases=("igammac",),
-    doc="1 - gammainc(x, y); differentiable by y.",
+    doc="1 - gammainc(x, y).",
     domain="x > 0, y > 0",
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
     numpy="special.gammaincc",
     latex="Q",
 )
+zeta_slope = elementwise(
+    "zeta_slope",
+    lambda x, y, n: order_slopes.zeta_slope(x, y, n),
+    lambda x, y, n: zeta_slope(x, y, n + 1),
+    lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
+    params={"n": 1},
+    doc="The derivative of order n of zeta by its first argument.",
+    domain="x > 1, y > 0",
+)
+gammainc_slope = elementwise(
+    "gammainc_slope",
+    lambda x, y, n: order_slopes.gammainc_slope(x, y, n),
+    lambda x, y, n: gammainc_slope(x, y, n + 1),
+    lambda x, y, n: _density_slope(x, y, n),
+    params={"n": 1},
+    doc="The derivative of order n of gammainc by its first argument.",
+    domain="x > 0, y > 0",
+)
+
+
+def _zeta_slope(x: Any, y: Any, n: int) -> Any:
+    return zeta_slope(x, y, n) if n else zeta(x, y)
+
+
+def _density_slope(x: Any, y: Any, n: int) -> Any:
+    """The derivative of order n by x of gammainc's slope by y: that times a Bell polynomial."""
+    slopes = [log(y) - digamma(x), *(-polygamma(x, m) for m in range(1, n))]
+    found: list[Any] = [exp((x - 1.0) * log(y) - y - lgamma(x))]
+    for m in range(n):
+        terms = [math.comb(m, i) * (found[m - i] * slopes[i]) for i in range(m + 1)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        found.append(total)
+    return found[n]
 
 
 def _bessel_i(x: Any, n: int) -> Any:

@@ -15,6 +15,7 @@ from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.overloads import public_operators
 from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.operator import refuse_derivative
 
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
@@ -66,6 +67,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """``input`` held between two bounds; its slope at a bound is 0."""
+    refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if (min_val, max_val) == (-1.0, 1.0):
         out = _O["hardtanh"](input)
     else:
@@ -82,6 +84,7 @@ def _like(value: Any, input: Any) -> Any:
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
+    refuse_derivative("softplus", beta=beta, threshold=threshold)
     scaled = input if beta == 1 else input * beta
     smooth = _O["softplus"](scaled)
     smooth = smooth if beta == 1 else smooth / beta
@@ -170,6 +173,7 @@ def tanhshrink(input: Any) -> Any:
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
+    refuse_derivative("threshold", threshold=threshold, value=value)
     out = called(_O["where"](input <= threshold, float(value), input), "ThresholdBackward0", input)
     return input.copy_(out) if inplace else out
 
