@@ -14,7 +14,8 @@ from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import inert
 from gradcli.language.runtime.run import Limits, prepare
-from gradcli.language.values.flags import MAX_NESTING, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import MAX_NESTING
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 CONSTANT_STEPS = 10_000
@@ -72,7 +73,7 @@ class Fields:
             set_default_dtype(before)
         return found.detach().numpy() if isinstance(found, Tensor) else found
 
-    def json(self, name: str, value: object) -> object:
+    def json(self, name: str, value: Any) -> object:
         """The value that a JSON field holds. Raises Fault."""
         kind = value.__class__
         if kind is float or kind is int:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 from gradcli.batch import lines
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import lines_of
-from gradcli.language.values.flags import MAX_BYTES
+from gradcli.language.values.reader import MAX_BYTES
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 _NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|_)\Z")

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 
 
@@ -51,7 +52,7 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
     except SystemExit:
         # Click's word for a pipe that nobody reads.
         raise BrokenPipeError from None
-    except usage as problem:  # type: ignore[misc]
+    except usage as problem:
         raise ValueFault(
             "E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help"
         ) from None
@@ -149,8 +150,6 @@ def unknown(name: str, variables: Variables, free: Sequence[str]) -> ValueFault:
 
 def no_choice(option: str, given: str, allowed: Sequence[str]) -> ValueFault:
     """The error (E0907) for a value that is none of an option's."""
-    from gradcli.language.diagnostics.render import closest
-
     near = closest(given, allowed)
     words = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
     return ValueFault(
@@ -160,7 +159,5 @@ def no_choice(option: str, given: str, allowed: Sequence[str]) -> ValueFault:
 
 
 def _nearest(name: str, variables: Variables, free: Sequence[str]) -> str | None:
-    from gradcli.language.diagnostics.render import closest
-
     near = closest(name, [o[2:] for o in variables.options if o.startswith("--")] + list(free))
     return None if near is None else f"--{near}"

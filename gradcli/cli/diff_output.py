@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.cli import output, watchdog
+from gradcli.display.records import dump_json, tensor_record
 from gradcli.display.values import show_rows, show_value
+from gradcli.symbolic.program.conditions import conditions_text
+from gradcli.symbolic.program.let import named
 
 WIDTH = 100
 """Notes that are longer together get a line each."""
@@ -16,8 +19,6 @@ WIDTH = 100
 
 def notes_of(result: Any) -> list[str]:
     """What was assumed, on which path the formula holds, and how it was checked."""
-    from gradcli.symbolic.program.conditions import conditions_text
-
     notes = []
     if result.conditions:
         notes.append(conditions_text(result.conditions))
@@ -45,8 +46,6 @@ def say(text: str, comment: str, result: Any) -> None:
 
 def write_json(result: Any, found: Any, looked: Mapping[str, Any] | None, job: Any) -> None:
     """One object: the derivatives, what was assumed and checked, and what was asked besides."""
-    from gradcli.display.records import dump_json, tensor_record
-
     record: dict[str, Any] = {
         "schema": 1, "ok": True, "command": "diff", "order": result.order,
         "derivatives": result.derivatives, "assumed": result.assumed, "checked": result.checked,
@@ -75,8 +74,6 @@ def write_text(
 
     ``let`` gives parts that come up again a name; ``digits`` is the precision of values.
     """
-    from gradcli.symbolic.program.let import named
-
     values = found if isinstance(found, dict) else dict.fromkeys(result.derivatives, found)
     rows: list[tuple[str, str]] = []
     for name, formula in result.derivatives.items():

@@ -1,4 +1,4 @@
-"""What a command works on: the text, its variables as leaves, and the limits of the run."""
+"""The inputs of a command: the program's text, its variables as leaves, the limits of the run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli import watchdog
+from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
 from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.functions import overloads
+from gradcli.language.diagnostics.render import closest
+from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import (
     MAX_DEPTH,
     MAX_MEMORY,
@@ -26,9 +28,11 @@ from gradcli.language.runtime.run import (
     prepare,
 )
 from gradcli.language.runtime.text import OUTPUT_LIMIT
+from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
-from gradcli.language.values.flags import ValueFormFault, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import MAX_BYTES, ValueFormFault
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 
 _FLOATS = {"float64": dtypes.float64, "float32": dtypes.float32, "float16": dtypes.float16}
@@ -138,10 +142,11 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
 def load(
     source: Source, mode: str, variables: Variables, given: Sequence[str] | None,
     file: str | None, dtype: str | None, rng: int | None, device: str, wrt: str | None = None,
-    differentiate: bool = True,
+    differentiate: bool = True, memory: int | None = None,
 ) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
     """The program, its variables as leaves, and the names to differentiate by.
 
+    ``memory`` bounds the bytes of all values together, None where nothing does.
     Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value,
     E09xx for values that cannot be read.
     """
@@ -153,12 +158,15 @@ def load(
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
     values = {name: value for name, value in values.items() if program.takes(name)}
     for name, text in texts.items():
-        values[name] = read_flag(name, text, chosen)
+        taken = sum(np.asarray(value).nbytes for value in values.values())
+        room = None if memory is None else max(0, memory - taken)
+        values[name] = read_flag(name, text, chosen, most=room)
         program.origins[name] = f"--{name}"
     program.checked.require(values)
     leaves = {}
     for name, value in values.items():
-        leaf = factories.tensor(value)
+        # Nobody else has an array that was read here: it need not be copied.
+        leaf = (factories.as_tensor if np.ndim(value) else factories.tensor)(value)
         if differentiate and leaf.dtype.differentiable:
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
@@ -188,8 +196,6 @@ def given_texts(
 
 
 def _names() -> set[str]:
-    from gradcli.language.names.table import NAMES
-
     return set(NAMES)
 
 
@@ -200,8 +206,6 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     chosen = [name.strip() for name in wrt.split(",") if name.strip()]
     for name in chosen:
         if name not in leaves:
-            from gradcli.language.diagnostics.render import closest
-
             near = closest(name, leaves)
             raise ValueFault(
                 "E0910", f"--wrt {name}: no variable of that name has a value",
@@ -215,17 +219,20 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     return chosen
 
 
-def read_flag(name: str, text: str, dtype: dtypes.DType, *, files: bool = True) -> Any:
+def read_flag(
+    name: str, text: str, dtype: dtypes.DType, *, files: bool = True, most: int | None = None
+) -> Any:
     """The value that a flag's text describes, with carets under what is wrong in it.
 
     ``files``: whether ``@file`` may be read. A flag comes from the user, a text inside a data file
-    from anybody.
+    from anybody. ``most``: the bytes that the value may take.
     """
     stdin = standard_input().buffer if files and "@-" in text else None
     try:
         value = read_value(
-            text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files
-        )
+            text, dtype="float64", evaluate=_constant, stdin=stdin, allow_files=files,
+            max_bytes=MAX_BYTES if most is None else most,
+        )  # fmt: skip
     except ValueFormFault as problem:
         fault = FlagFault(problem.code, f"--{name}: {problem.message}", help=problem.help)
         fault.source = Source(text, "")  # type: ignore[attr-defined]
@@ -252,7 +259,7 @@ def _constant(text: str) -> Any:
 
 def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
     """Variables from a JSON object of numbers, lists and value texts."""
-    import json
+    import json  # needed by --vars only
 
     try:
         found = json.loads(read_text(file))
@@ -284,7 +291,7 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
     if device.partition(":")[0] != "cuda":
         raise no_choice("--device", device, ("cpu", "cuda"))
     try:
-        import cupy
+        import cupy  # optional, slow to load
     except ImportError:
         raise RuntimeFault(
             "E0905",
@@ -304,14 +311,10 @@ def execute(
     program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None
 ) -> tuple[Tensor, Outcome]:
     """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
-    from gradcli.cli import output
-
     outcome = program.run(leaves, limits=bounds, write=output.inert_writer(sys.stderr))
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:
-            from gradcli.language.diagnostics.render import closest
-
             near = closest(of, outcome.variables)
             raise ValueFault(
                 "E0910", f"--of {of}: the program leaves no variable of that name",
@@ -343,8 +346,6 @@ def as_result(value: Any) -> Any:
 
 def _last_variable(program: Program, outcome: Outcome) -> Any:
     """A text that ends with an assignment means the variable it assigned."""
-    from gradcli.language.syntax import nodes as n
-
     body = program.checked.module.body
     last = body[-1] if body else None
     if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):

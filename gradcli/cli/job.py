@@ -1,11 +1,11 @@
-"""One command's work on one expression: what the commands that compute are functions of."""
+"""Job: the program, variables and options of one command, and its results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradcli.cli import watchdog
+from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice
 from gradcli.cli.inputs import execute, limits, load, read_seconds, read_source
 from gradcli.engine import Tensor
@@ -13,6 +13,9 @@ from gradcli.engine.creation import generator as random
 from gradcli.language.runtime.run import MAX_DEPTH, Outcome
 from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.ops.errors import RuntimeFault
+
+if TYPE_CHECKING:
+    from gradcli.display.findings import Diagnosis
 
 
 class Job:
@@ -24,8 +27,6 @@ class Job:
     """
 
     def __init__(self, variables: Variables, asked: Mapping[str, Any]) -> None:
-        from gradcli.cli import output
-
         self.digits = output.read_precision(asked.get("precision"))
         self.json, self.format = asked.get("json", False), asked.get("format")
         self.of = asked.get("of")
@@ -42,6 +43,7 @@ class Job:
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
+            memory=self.bounds.memory,
         )  # fmt: skip
         self.drawn = random.snapshot()
         if asked.get("wrt") is not None:
@@ -77,16 +79,29 @@ class Job:
         """
         if self.nan == "allow" or not warnings:
             return []
-        from gradcli.cli.commands import doctor
-
+        fault = self.cause()
         if self.nan == "error":
-            found = doctor.search(self)
-            if found:
-                fault = doctor.cause(found)
+            if fault is not None:
                 fault.help = f"{fault.help}; or --nan allow"
                 raise fault
             raise RuntimeFault("E0501", warnings[0], help="--nan allow accepts it")
-        return [doctor.warning(self, warnings[0]), *warnings[1:]]
+        if fault is None:
+            return list(warnings)
+        line, column = fault.source.place(fault.labels[0][0]) if fault.labels else (0, 0)
+        place = f" (line {line}, column {column})" if line else ""
+        return [f"{warnings[0]}: {fault.message}{place}", *warnings[1:]]
+
+    def examine(self) -> list[Diagnosis]:
+        """Where the first NaN or infinity comes from, on the random numbers of this job's run."""
+        from gradcli.display.findings import examine  # needed only where a result is not finite
+
+        self.redraw()
+        return examine(self.program, self.leaves, self.bounds, self.of)
+
+    def cause(self) -> Diagnosis | None:
+        """The one of these diagnoses to name where there is room for one."""
+        found = self.examine()
+        return next((f for f in found if f.reaches), found[0]) if found else None
 
     def value(self) -> Tensor:
         """The value at the given variables."""
@@ -108,8 +123,6 @@ class Job:
         warnings: Sequence[str] = (),
     ) -> str:
         """Write results in the form that the options ask for; gives that form."""
-        from gradcli.cli import output
-
         form = output.form_of(self.json, self.format)
         output.emit(command, form, parts, self.digits, extra, warnings)
         return form

@@ -1,7 +1,7 @@
-"""The entry point: which command, its arguments, and what a fault means as an exit code.
+"""The entry point: finds the command, runs it, and maps errors to exit codes.
 
-A command's module is imported when the command is asked for, and nothing else is: start-up is most
-of what a one-line gradient costs.
+Imports inside functions keep NumPy and Typer out of ``--help`` and load the module of one command
+only: start-up is most of what a one-line gradient costs.
 """
 
 from __future__ import annotations
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gradcli.ops.errors import Fault
-
-# Imports make many objects and no garbage: the collector rests until a command's work begins.
-gc.disable()
-# OpenBLAS's threads start with NumPy and wait for work at full speed before they sleep: by default
-# 2**26 cycles, longer than a small command runs, which doubles its CPU time. After 2**16 the
-# products of large matrices were as fast.
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
 
 COMMANDS = {
     "eval": "the value of an expression",
@@ -54,6 +47,12 @@ _MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and exit: 0 good, 1 mathematics, 2 words, 3 a limit, 130 Ctrl-C."""
+    # Imports make many objects and no garbage: the collector rests until a command's work begins.
+    gc.disable()
+    # OpenBLAS's threads start with NumPy and wait for work at full speed before they sleep: by
+    # default 2**26 cycles, longer than a small command runs, which doubles its CPU time. After
+    # 2**16 the products of large matrices were as fast.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")
     try:
         import signal  # with enum, half of what is imported until here: inside the try
 

@@ -9,7 +9,9 @@ allocation past all checks fails instead of filling the machine.
 
 from __future__ import annotations
 
+import _thread
 import os
+import select
 import signal
 import sys
 import time
@@ -62,8 +64,6 @@ def start(seconds: float, memory: int = 0, final: bool = True) -> None:
         signal.signal(signal.SIGALRM, _pulse)
         signal.setitimer(signal.ITIMER_REAL, PULSE, PULSE)
     if final and not watch.guarded:
-        import _thread
-
         watch.guarded = True
         _thread.start_new_thread(_guard, (_interrupts(),))
 
@@ -74,7 +74,7 @@ def stop() -> None:
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
     if _watch.space is not None:
-        import resource
+        import resource  # not on Windows
 
         resource.setrlimit(resource.RLIMIT_AS, _watch.space)
         _watch.space = None
@@ -162,7 +162,5 @@ def _guard(reading: int) -> None:
 
 def _pressed(reading: int, seconds: float) -> bool:
     """Whether Ctrl-C came within ``seconds``."""
-    import select
-
     ready, _, _ = select.select([reading], [], [], seconds)
     return bool(ready) and signal.SIGINT in os.read(reading, 512)

@@ -28,6 +28,7 @@ from gradcli.engine.backward.nan_search import (
     first_nonfinite_gradient,
     stop_at_nonfinite,
 )
+from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import RuntimeFault
@@ -72,7 +73,7 @@ def examine(
     given = {}
     for name, leaf in leaves.items():
         if isinstance(leaf, Tensor) and leaf.dtype.differentiable:
-            leaf = leaf.detach().clone()
+            leaf = leaf.detach().clone()  # type: ignore[attr-defined]
             if not _finite(leaf.array):
                 return [_given(name, leaf.array, program)]
             leaf.requires_grad_()
@@ -102,6 +103,27 @@ def examine(
     if back is not None:
         said.append(_diagnosis(back, True, program))
     return said
+
+
+def text_of(found: list[Diagnosis], colour: bool = False) -> str:
+    """The diagnoses one below the other."""
+    return "\n\n".join(Diagnostic.of(f).render(colour) for f in found)
+
+
+def record_of(said: Diagnosis) -> dict[str, Any]:
+    """A diagnosis for ``--json``: error object, pass, and what is known of the operation."""
+    record = Diagnostic.of(said).to_json()
+    record["pass"] = "backward" if said.backward else "forward"
+    record["reaches_result"] = said.reaches
+    record["value"] = said.value
+    finding = said.finding
+    if finding is not None:
+        operands = [v if isinstance(v, int | float) else None for v in finding.operands]
+        record |= {
+            "operator": finding.operator, "index": list(finding.index), "operands": operands,
+            "count": finding.count, "size": finding.size,
+        }  # fmt: skip
+    return record
 
 
 class _Statement:

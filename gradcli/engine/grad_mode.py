@@ -7,6 +7,8 @@ variable. A State never changes: to change a mode is to set another one.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -196,9 +198,6 @@ class _Switch:
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable) -> Callable:
-        import functools
-        import inspect
-
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
@@ -211,7 +210,6 @@ class _Switch:
 
     def _generator(self, function: Callable) -> Callable:
         """A generator that runs under the switch and hands over control outside it."""
-        import functools
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:

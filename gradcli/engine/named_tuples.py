@@ -56,5 +56,5 @@ def results(name: str, **places: Any) -> Results:
         body: dict[str, Any] = {"fields": fields}
         for i, field in enumerate(fields):
             body[field] = property(lambda self, i=i: self[i], doc="A place of the tuple.")
-        kind = _made[fields] = type("Results", (Results,), body)
+        kind = _made.setdefault(fields, type("Results", (Results,), body))
     return kind(places.values(), name)

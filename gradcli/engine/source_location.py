@@ -9,13 +9,17 @@ counter, every backward pass one on what it freed. The line is worked out when a
 from __future__ import annotations
 
 import itertools
+import warnings
 from sys import _getframe
 from typing import Any
+
+import numpy as np
 
 PROGRAM = "<gradcli program>"
 """The file name in frames of a program of the language; its front end translates the lines."""
 
-_OWN = __file__.rpartition("engine")[0]
+_OWN = (__file__.rpartition("engine")[0], np.__file__.rpartition("__init__")[0])
+"""The files of gradcli, and those of NumPy, whose ``errstate`` wraps functions of gradcli."""
 
 
 class Place:
@@ -39,7 +43,7 @@ class Place:
         return self.code.co_filename == PROGRAM
 
     def __str__(self) -> str:
-        import linecache
+        import linecache  # only where an error is shown
 
         line = self.line
         text = linecache.getline(self.code.co_filename, line).strip()
@@ -78,8 +82,6 @@ def here() -> Place | None:
 
 def warn(text: str) -> None:
     """Warn the user of something, at the line of the user's program."""
-    import warnings
-
     level, frame = 1, _getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
         level, frame = level + 1, frame.f_back

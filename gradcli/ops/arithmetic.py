@@ -160,8 +160,8 @@ floor_divide = step(
     example="x // y --x 7 --y 2",
     infix="//",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     numpy="np.floor_divide",
+    breaks="multiples",
 )
 remainder = elementwise(
     "remainder",
@@ -175,8 +175,8 @@ remainder = elementwise(
     example="x % y --x 7 --y 2.5",
     infix="%",
     kink="where remainder of {0} jumps: derivative of its smooth pieces",
-    piecewise=True,
     numpy="np.remainder",
+    breaks="multiples",
 )
 fmod = elementwise(
     "fmod",
@@ -330,8 +330,8 @@ floor = step(
     doc="The largest whole number not above x.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     latex=r"\left\lfloor {x} \right\rfloor",
+    breaks="whole",
 )
 ceil = step(
     "ceil",
@@ -339,8 +339,8 @@ ceil = step(
     doc="The smallest whole number not below x.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     latex=r"\left\lceil {x} \right\rceil",
+    breaks="whole",
 )
 round = step(
     "round",
@@ -348,7 +348,7 @@ round = step(
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="half",
 )
 trunc = step(
     "trunc",
@@ -357,7 +357,7 @@ trunc = step(
     dtypes="keep",
     aliases=("fix",),
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="whole",
 )
 frac = elementwise(
     "frac",
@@ -369,4 +369,5 @@ frac = elementwise(
     kink="where {0} is whole: derivative of frac taken as 1",
     numpy="np.fmod({0}, 1.0)",
     pytorch="torch.frac",
+    breaks="whole",
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.kinds import constant, step
 from gradcli.ops.torch_messages import nothing_largest
@@ -124,8 +125,12 @@ def _arg_extreme(find: Any, name: str) -> Any:
 
 
 _REDUCE = {"dim": None, "keepdim": False}
-all = constant("all", _all, params=_REDUCE, dtypes="keep", doc="Whether every entry is true.")
-any = constant("any", _any, params=_REDUCE, dtypes="keep", doc="Whether some entry is true.")
+all = constant(
+    "all", _all, params=_REDUCE, dtypes="keep", doc="Whether every entry is true.", batching=reduced
+)
+any = constant(
+    "any", _any, params=_REDUCE, dtypes="keep", doc="Whether some entry is true.", batching=reduced
+)
 count_nonzero = constant(
     "count_nonzero",
     _count_nonzero,
@@ -134,6 +139,7 @@ count_nonzero = constant(
     doc="How many are not zero.",
     numpy="np.count_nonzero({0}, {dim})",
     latex=r"\operatorname{nnz}",
+    batching=reduced,
 )
 argmax = constant(
     "argmax",
@@ -186,7 +192,7 @@ sign = step(
     parity="odd",
     values={0: 0},
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="0",
 )
 heaviside = step(
     "heaviside",
@@ -198,7 +204,7 @@ heaviside = step(
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 everywhere; PyTorch has none",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="0",
 )
 signbit = constant(
     "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."

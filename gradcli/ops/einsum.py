@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS
+from gradcli.ops.operator import OPERATORS, Operator
 
 
 def _contract(x: Any, y: Any, labels: str) -> Any:
@@ -44,6 +45,19 @@ def _turned(labels: str, by: int) -> str:
     return f"{out},{parts[1 - by]}->{parts[by]}"
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def contracted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """One more letter, on the sides that have the batch and on the result."""
+    left, _, out = params["labels"].partition("->")
+    letter = next((c for c in _LETTERS if c not in params["labels"]), None)
+    if letter is None:
+        return NotImplemented
+    sides = [letter * mine + s for s, mine in zip(left.split(","), batch.own, strict=True)]
+    return op(*batch.values, labels=f"{','.join(sides)}->{letter}{out}")
+
+
 contract = bilinear(
     "contract",
     _contract,
@@ -55,6 +69,7 @@ contract = bilinear(
     doc="The sum over a product of two tensors, by letters; every letter occurs twice at least.",
     numpy="np.einsum({labels}, {0}, {1})",
     pytorch="torch.einsum({labels}, {0}, {1})",
+    batching=contracted,
 )
 
 

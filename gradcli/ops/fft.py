@@ -10,13 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.kinds import linear
+from gradcli.ops.operator import Operator
 
 _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def _fourier(x: Any, dim: int, inverse: bool, norm: str) -> Any:
     return (np.fft.ifft if inverse else np.fft.fft)(x, axis=dim, norm=norm)
+
+
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def transformed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    rank = batch.ranks[0]
+    if not rank:
+        return NotImplemented
+    return op(batch.values[0], **{**params, "dim": normal_dim(params["dim"], rank) + 1})
 
 
 fourier = linear(
@@ -27,4 +40,5 @@ fourier = linear(
     dtypes="keep",
     grad_name="FftC2CBackward0",
     doc="The discrete Fourier transform along a dimension, or its inverse; always complex.",
+    batching=transformed,
 )

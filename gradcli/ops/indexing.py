@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, grid, writable_copy, zeros
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_shape
+from gradcli.ops.operator import Operator
 from gradcli.ops.shape import expand_words, sum_to
 
 
@@ -112,6 +115,49 @@ def _explained(fault: IndexError, shape: Sequence[int], index: Any) -> IndexFaul
     return IndexFault("E0307", str(fault), operands=((0, f"shape {tuple(shape)}"),), torch=said)
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def _in_front(index: Any) -> Any:
+    """The index behind the batch dimension; None where NumPy would move dimensions about."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if is_basic(index):
+        return (slice(None), *parts)
+    # An integer counts as an index array beside one; arrays that do not stand side by side move.
+    arrays = [i for i, p in enumerate(parts) if isinstance(p, int) or hasattr(p, "dtype")]
+    if arrays != list(range(arrays[0], arrays[-1] + 1)):
+        return None
+    return (slice(None), *parts)
+
+
+def indexed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    index = _in_front(params["index"])
+    return NotImplemented if index is None else op(batch.values[0], index=index)
+
+
+def scattered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    index = _in_front(params["index"])
+    if index is None:
+        return NotImplemented
+    return op(batch.values[0], shape=(batch.count, *params["shape"]), index=index)
+
+
+def gathered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    rank = batch.ranks[0]
+    if not rank:
+        return NotImplemented
+    indices = params["indices"]
+    indices = np.asarray(getattr(indices, "array", indices))
+    moved = {
+        "indices": np.broadcast_to(indices, (batch.count, *indices.shape)),
+        "dim": normal_dim(params["dim"], rank) + 1,
+        "once": params["once"],
+    }
+    if "shape" in params:
+        moved["shape"] = (batch.count, *params["shape"])
+    return op(batch.values[0], **moved)
+
+
 getitem = linear(
     "getitem",
     _getitem,
@@ -122,6 +168,7 @@ getitem = linear(
     doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
     view=True,
+    batching=indexed,
 )
 
 
@@ -155,6 +202,7 @@ scatter = linear(
     dtypes="keep",
     grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
+    batching=scattered,
 )
 
 
@@ -248,6 +296,7 @@ gather = linear(
     doc="Along a dimension, the entries that integer indices name (same rank as x); `once` tells "
     "that no entry is named twice.",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
+    batching=gathered,
 )
 ungather = linear(
     "ungather",
@@ -258,4 +307,5 @@ ungather = linear(
     dtypes="keep",
     grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",
+    batching=gathered,
 )

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import Operator
 from gradcli.ops.shape import normal_dim
 
 
@@ -68,6 +70,29 @@ def _part(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
     return getitem(g, where)
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def joined(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    rank = batch.ranks[0]
+    if len(set(batch.ranks)) != 1 or not rank:
+        return NotImplemented
+    parts = [batch.full(i) for i in range(len(batch.values))]
+    return op(*parts, dim=normal_dim(params["dim"], rank) + 1)
+
+
+def stacked(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    if len(set(batch.ranks)) != 1:
+        return NotImplemented
+    parts = [batch.full(i) for i in range(len(batch.values))]
+    return op(*parts, dim=normal_dim(params["dim"], batch.ranks[0] + 1) + 1)
+
+
+def padded(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    fits = len(params["pad"]) <= 2 * batch.ranks[0]  # else the error is about one element
+    return op(batch.values[0], params["pad"]) if fits else NotImplemented
+
+
 cat = linear(
     "cat",
     _join,
@@ -81,6 +106,7 @@ cat = linear(
     pytorch="torch.cat([{*}], {dim})",
     doc="Tensors joined along a dimension they have.",
     example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
+    batching=joined,
 )
 
 
@@ -124,6 +150,7 @@ stack = linear(
     doc="Tensors of one shape joined along a new dimension.",
     numpy="np.stack([{*}], {dim})",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
+    batching=stacked,
 )
 
 
@@ -164,4 +191,5 @@ pad = linear(
     grad_name="ConstantPadNdBackward0",
     doc="Zeros put around: (before, behind) for the last dimension, then for the one before it.",
     example="sum(pad(x, (1, 0))*y) --x 1,2 --y 1,2,3",
+    batching=padded,
 )

@@ -74,3 +74,35 @@ def reduction(name: str, compute: Callable, slope: Callable, **info: Any) -> Ope
 
     rule = eval(f"lambda {taken}: {body}", {"slope": slope, "unreduce": unreduce})
     return Operator("reduction", name, compute, (rule,), slope=slope, **info)
+
+
+class _Formula(Operator):
+    """A composite of which nobody has asked yet what its formula computes, or its derivative."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("compute", "rules", "reads", "recorded", "scaled", "saves"):
+            raise AttributeError(name)
+        from gradcli.ops.formula import derive  # few programs use any composite
+
+        made, rules = derive(self)
+        self.__class__ = Operator
+        if not hasattr(self, "compute"):
+            self.compute = made
+        self.read_rules(rules)
+        return getattr(self, name)
+
+
+def composite(
+    name: str, formula: Callable, compute: Callable | None = None, **info: Any
+) -> Operator:
+    """Declare an elementwise operator by a formula of other operators, parameters and all.
+
+    Its derivative, closed form, LaTeX and code follow. ``compute`` may stand beside the formula
+    where that is faster or more exact.
+    """
+    code = formula.__code__
+    params = info.get("params", {})
+    inputs = info.pop("inputs", code.co_varnames[: code.co_argcount - len(params)])
+    return _Formula("elementwise", name, compute, (), formula=formula, inputs=inputs, **info)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch, lined_up, matrices
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
 from gradcli.ops.matrix_errors import not_square, unsolved
@@ -19,7 +20,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.products import matmul
 from gradcli.ops.reduction import sum
-from gradcli.ops.shape import diagonal, mT, squeeze, tril, unsqueeze
+from gradcli.ops.shape import diagonal, mT, reshape, squeeze, tril, unsqueeze
 
 
 def _square(name: str, x: Any) -> tuple[int, ...]:
@@ -58,6 +59,7 @@ inv = general(
     example='sum(inv(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     numpy="np.linalg.inv",
+    batching=matrices,
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -195,6 +197,7 @@ det = general(
     core="(n,n)->()",
     numpy="np.linalg.det",
     latex=r"\det",
+    batching=matrices,
 )
 adjugate = general(
     "adjugate",
@@ -206,6 +209,7 @@ adjugate = general(
     example='sum(adjugate(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     latex=r"\operatorname{adj}",
+    batching=matrices,
 )
 adjugate_along = general(
     "adjugate_along",
@@ -215,6 +219,7 @@ adjugate_along = general(
     jvp=lambda tx, ty, x, y: adjugate_along_two(x, y, tx) + adjugate_along(x, ty),
     dtypes="promote",
     doc="The derivative of adjugate(x) along y.",
+    batching=matrices,
 )
 adjugate_along_two = general(
     "adjugate_along_two",
@@ -227,6 +232,7 @@ adjugate_along_two = general(
     ),
     dtypes="promote",
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
+    batching=matrices,
 )
 
 
@@ -264,6 +270,7 @@ logdet = general(
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
     latex=r"\log\det",
+    batching=matrices,
 )
 
 
@@ -289,6 +296,7 @@ logabsdet = general(
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
+    batching=matrices,
 )
 detsign = Operator(
     "constant",
@@ -303,6 +311,7 @@ detsign = Operator(
     numpy="np.linalg.slogdet({0})[0]",
     pytorch="torch.linalg.slogdet({0})[0]",
     latex=r"\operatorname{sign}\det",
+    batching=matrices,
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------
@@ -353,6 +362,22 @@ def _solve_jvp(tx: Any, ty: Any, x: Any, out: Any) -> Any:
     return solve(x, ty - matmul(tx, out))
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def solved(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """A right side that is a vector as a matrix of one column; leading dimensions broadcast."""
+    if batch.ranks[0] < 2 or not batch.ranks[1]:
+        return NotImplemented
+    if batch.ranks[1] > 1:
+        return op(*lined_up(batch))
+    x, y = batch.values
+    columns = unsqueeze(y, -1)
+    if batch.own[1]:
+        columns = reshape(columns, (batch.count, *(1,) * (batch.ranks[0] - 2), *columns.shape[1:]))
+    return squeeze(op(x, columns), -1)
+
+
 solve = general(
     "solve",
     _solve,
@@ -365,6 +390,7 @@ solve = general(
     domain="det(x) != 0",
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
     numpy="np.linalg.solve",
+    batching=solved,
 )
 
 
@@ -403,4 +429,5 @@ cholesky = general(
     core="(n,n)->(n,n)",
     numpy="np.linalg.cholesky",
     latex=r"\operatorname{chol}",
+    batching=matrices,
 )

@@ -42,6 +42,7 @@ class Operator:
     What mathematics, the language and other libraries know of it, each where there is something to
     be said (the rest is derived, or there is none):
 
+        batching    how it works on a batch, where that does not follow: see ``batching``
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -53,7 +54,9 @@ class Operator:
         quotient    (g, h) where f is g/h
         kink        what a formula of the derivative says of points without one; {0} is an input,
                     {op} the name
-        piecewise   composed of pieces: two such functions may be equal on whole intervals
+        breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
+                    ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
+                    one a multiple of the other ("multiples"), or as a "condition" has it
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
@@ -69,6 +72,8 @@ class Operator:
     __slots__ = (
         "aliases",
         "arity",
+        "batching",
+        "breaks",
         "compute",
         "core",
         "doc",
@@ -78,6 +83,7 @@ class Operator:
         "entrywise",
         "example",
         "family",
+        "formula",
         "grad_name",
         "infix",
         "inputs",
@@ -90,7 +96,6 @@ class Operator:
         "numpy",
         "params",
         "parity",
-        "piecewise",
         "positive",
         "pytorch",
         "quotient",
@@ -112,15 +117,17 @@ class Operator:
         self,
         kind: str,
         name: str,
-        compute: Callable[..., Any],
+        compute: Callable[..., Any] | None,
         rules: Sequence[Callable[..., Any] | None],
         *,
         inputs: tuple[str, ...] | None = None,
         params: Mapping[str, Any] | None = None,
         jvp: Callable[..., Any] | None = None,
         slope: Callable[..., Any] | None = None,
+        formula: Callable[..., Any] | None = None,
         variadic: bool = False,
         entrywise: bool | None = None,
+        batching: Callable[..., Any] | None = None,
         dtypes: str = "float",
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
@@ -140,7 +147,7 @@ class Operator:
         square: tuple[str, int, int] | None = None,
         quotient: tuple[str, str] | None = None,
         kink: str = "",
-        piecewise: bool = False,
+        breaks: str = "",
         numpy: str | None = None,
         pytorch: str | None = None,
         jax: str | None = None,
@@ -148,7 +155,9 @@ class Operator:
     ) -> None:
         self.kind = kind
         self.name = name
-        self.compute = compute
+        if compute is not None:
+            self.compute = compute
+        self.formula = formula
         self.inputs = inputs or _NAMES[: max(1, len(rules))]
         self.arity = len(self.inputs)
         self.variadic = variadic
@@ -158,18 +167,11 @@ class Operator:
             steps = kind == "constant" and "dim" not in self.params
             entrywise = kind == "elementwise" or steps
         self.entrywise = entrywise
+        self.batching = batching
         self.jvp = jvp
         self.slope = slope
-        self.rules = tuple(rules) or (None,) * self.arity
-        if not variadic and len(self.rules) != self.arity:
-            raise TypeError(f"{name}: {len(self.rules)} rules for {self.arity} inputs")
-        self.reads = tuple(parameters(rule) for rule in self.rules)
-        self.recorded = any(rule is not None for rule in self.rules)
-        # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
-        self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
-        self.saves = tuple(
-            tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
-        )
+        if formula is None:
+            self.read_rules(rules)
         self.dtypes = dtypes
         self.grad_name = grad_name or _backward_name(name)
         self.aliases = aliases
@@ -189,18 +191,14 @@ class Operator:
         self.square = square
         self.quotient = quotient
         self.kink = kink
-        self.piecewise = piecewise
+        self.breaks = breaks
         self.numpy = numpy
         self.pytorch = pytorch
         self.jax = jax
         self.latex = latex
-        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
-        for names in self.reads:
-            for n in names:
-                if n not in known:
-                    raise TypeError(f"{name}: its rule asks for {n!r}: no input or parameter")
-        if self.params and not variadic:
-            code = compute.__code__
+        source = formula or compute
+        if self.params and not variadic and source is not None:
+            code = source.__code__
             order = code.co_varnames[self.arity : code.co_argcount]
             if order != tuple(self.params):
                 raise TypeError(
@@ -209,6 +207,24 @@ class Operator:
         if name in OPERATORS:
             raise TypeError(f"operator {name} is declared twice")
         OPERATORS[name] = self
+
+    def read_rules(self, rules: Sequence[Callable[..., Any] | None]) -> None:
+        """Find what the rules need, and with it what a node saves."""
+        self.rules = tuple(rules) or (None,) * self.arity
+        if not self.variadic and len(self.rules) != self.arity:
+            raise TypeError(f"{self.name}: {len(self.rules)} rules for {self.arity} inputs")
+        self.reads = tuple(parameters(rule) for rule in self.rules)
+        self.recorded = any(rule is not None for rule in self.rules)
+        # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
+        self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
+        self.saves = tuple(
+            tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
+        )
+        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
+        for names in self.reads:
+            for n in names:
+                if n not in known:
+                    raise TypeError(f"{self.name}: its rule asks for {n!r}: no input or parameter")
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.exponential import exp
-from gradcli.ops.kinds import elementwise
+from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import is_complex
 from gradcli.ops.torch_messages import SCALARS
 
@@ -37,14 +37,15 @@ where = elementwise(
     None,
     lambda t, condition: where(condition, t, 0.0),
     lambda t, condition: where(condition, 0.0, t),
+    jvp=lambda tx, ty, condition: where(condition, tx, ty),
     inputs=("condition", "x", "y"),
     dtypes="where",
     doc="x where the condition holds, else y; entry by entry.",
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
     kink="where {0} changes: derivative of the side that is taken",
-    piecewise=True,
     numpy="np.where",
+    breaks="condition",
 )
 
 
@@ -67,6 +68,7 @@ abs = elementwise(
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
+    breaks="0",
 )
 
 
@@ -85,9 +87,9 @@ maximum = elementwise(
     edges="a tie is split in half; where one is NaN both have slope 1",
     example="maximum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    piecewise=True,
     numpy="np.maximum",
     latex=r"\max",
+    breaks="ties",
 )
 minimum = elementwise(
     "minimum",
@@ -99,9 +101,9 @@ minimum = elementwise(
     edges="a tie is split in half; where one is NaN both have slope 1",
     example="minimum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    piecewise=True,
     numpy="np.minimum",
     latex=r"\min",
+    breaks="ties",
 )
 fmax = elementwise(
     "fmax",
@@ -113,8 +115,8 @@ fmax = elementwise(
     edges="a tie goes to the first",
     example="fmax(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    piecewise=True,
     latex=r"\max",
+    breaks="ties",
 )
 fmin = elementwise(
     "fmin",
@@ -126,8 +128,8 @@ fmin = elementwise(
     edges="a tie goes to the first",
     example="fmin(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    piecewise=True,
     latex=r"\min",
+    breaks="ties",
 )
 
 
@@ -175,46 +177,45 @@ relu = elementwise(
     edges="slope 0 at 0",
     example="relu(x) --x 2",
     kink="at {0} = 0: derivative of {op} taken as 0",
-    piecewise=True,
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
+    breaks="0",
 )
-leaky_relu = elementwise(
+leaky_relu = composite(
     "leaky_relu",
-    lambda x, negative_slope: np.where(x > 0, x, x * negative_slope)[()],
-    lambda t, x, negative_slope: where(x > 0, t, t * negative_slope),
+    lambda x, negative_slope: where(x > 0, x, x * negative_slope),
     params={"negative_slope": 0.01},
     doc="x where positive, else a small multiple of x.",
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
     kink="at {0} = 0: derivative of leaky_relu taken as the negative slope",
-    piecewise=True,
     numpy="""def _leaky_relu(x, slope):
     return np.where(x > 0, x, slope * x)""",
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
+    breaks="0",
 )
-elu = elementwise(
+elu = composite(
     "elu",
+    lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
     lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
-    lambda t, x, alpha: where(logical_not(x <= 0), t, t * (alpha * exp(minimum(x, 0.0)))),
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
-    piecewise=True,
     numpy="""def _elu(x, alpha):
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
+    breaks="0",
 )
-hardtanh = elementwise(
+hardtanh = composite(
     "hardtanh",
+    lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
-    lambda t, x: where(logical_not(abs(x) >= 1), t, 0.0),
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
-    piecewise=True,
     numpy="np.clip({0}, -1.0, 1.0)",
     pytorch="torch.clamp({0}, -1.0, 1.0)",
+    breaks="-1 1",
 )

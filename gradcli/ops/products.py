@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
-from gradcli.ops.operator import is_number
-from gradcli.ops.shape import expand, mT, squeeze, undiagonal, unsqueeze
+from gradcli.ops.operator import OPERATORS, Operator, is_number
+from gradcli.ops.shape import diagonal, expand, mT, reshape, squeeze, undiagonal, unsqueeze
 
 
 def _matmul(x: Any, y: Any) -> Any:
@@ -127,6 +128,55 @@ def _by_right(g: Any, x: Any, shape: Sequence[int]) -> Any:
     return matmul(mT(x), g)
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def multiplied(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    a, b = batch.ranks
+    if not a or not b:
+        return NotImplemented
+    x, y = batch.values
+    inner = (batch.args[0].shape[-1], batch.args[1].shape[-2 if b > 1 else 0])
+    if inner[0] != inner[1]:
+        return NotImplemented  # for the operator's own error, about one element
+    rank = max(a, b, 2)
+
+    def matrices(value: Any, mine: bool, own: int, vector: str) -> Any:
+        shape = tuple(value.shape)
+        front, rest = (shape[:1], shape[1:]) if mine else ((), shape)
+        if own == 1:
+            rest = (1, *rest) if vector == "row" else (*rest, 1)
+        return reshape(value, (*front, *((1,) * (rank - len(rest)) if mine else ()), *rest))
+
+    x = matrices(x, batch.own[0], a, "row")
+    y = matrices(y, batch.own[1], b, "column")
+    out = op(x, y)
+    shape = list(out.shape)
+    if b == 1:
+        shape.pop()
+    if a == 1:
+        shape.pop(-1 if b == 1 else -2)
+    return reshape(out, tuple(shape)) if len(shape) != len(out.shape) else out
+
+
+def dotted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    if batch.ranks != [1, 1] or batch.args[0].shape[0] != batch.args[1].shape[0]:
+        return NotImplemented
+    return OPERATORS["sum"](batch.values[0] * batch.values[1], dim=-1)
+
+
+def outer_products(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    if batch.ranks != [1, 1]:
+        return NotImplemented
+    return unsqueeze(batch.values[0], -1) * unsqueeze(batch.values[1], -2)
+
+
+def traces(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    if batch.ranks[0] != 2:
+        return NotImplemented
+    return OPERATORS["sum"](diagonal(batch.values[0]), dim=-1)
+
+
 matmul = bilinear(
     "matmul",
     _matmul,
@@ -138,6 +188,7 @@ matmul = bilinear(
     doc="The matrix product; `x @ y`. Vectors are 1-d, leading dimensions broadcast.",
     example='sum(A @ x) --A "1,2;3,4" --x 1,2',
     infix="@",
+    batching=multiplied,
 )
 
 
@@ -175,6 +226,7 @@ dot = bilinear(
     example="2*dot(x, x) --x 0,1,2,3",
     core="(n),(n)->()",
     numpy="@",
+    batching=dotted,
 )
 
 
@@ -205,6 +257,7 @@ outer = bilinear(
     aliases=("ger",),
     core="(n),(m)->(n,m)",
     numpy="np.outer",
+    batching=outer_products,
 )
 
 
@@ -229,6 +282,7 @@ trace = linear(
     core="(n,n)->()",
     numpy="np.trace",
     latex=r"\operatorname{tr}",
+    batching=traces,
 )
 
 

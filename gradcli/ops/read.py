@@ -36,9 +36,10 @@ def push_forward(
     given = dict(op.params, **params)
     given.update(zip(op.inputs, args, strict=False))
     given["out"] = out
-    if op.kind == "general":
+    if op.jvp is not None:
         for name, tangent, arg in zip(op.inputs, tangents, args, strict=True):
-            given["t" + name] = zeros(arg) if tangent is None else tangent
+            zero = 0.0 if op.entrywise else zeros(arg)
+            given["t" + name] = zero if tangent is None else tangent
         return op.jvp(*(given[name] for name in parameters(op.jvp)))
     if op.kind == "reduction":
         dim, keepdim = given["dim"], given["keepdim"]

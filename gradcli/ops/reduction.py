@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
@@ -38,6 +39,11 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     # The method: np.sum costs as much again on small arrays.
+    if dim is None or dim.__class__ is int:
+        try:
+            return x.sum(axis=dim, keepdims=keepdim)
+        except (np.exceptions.AxisError, AttributeError):
+            pass  # a number, or a wrong dimension
     return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
 
 
@@ -123,6 +129,7 @@ prod_others = general(
     jvp=_others_jvp,
     doc="Along the last dimension, the product of all the other entries.",
     dtypes="keep",
+    batching=vectors,
 )
 
 
@@ -145,6 +152,7 @@ prod = reduction(
     edges="exact where entries are 0",
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
+    batching=along,
 )
 
 

@@ -6,21 +6,26 @@ it can, expand, transpose, squeeze ...) share memory with their input.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import Batch, matrices
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import SCALARS
 
 
 def count(shape: Sequence[int], dim: Dims) -> Any:
     """How many entries a reduction over ``dim`` joins."""
+    if dim is None:
+        return math.prod(shape)
     total = 1
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
@@ -31,11 +36,20 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:
         return g
+    if dim.__class__ is int and shape:
+        kept = list(shape)
+        kept[dim] = 1
+        return reshape(g, tuple(kept))
     dims = normal_dims(dim, len(shape))
     return reshape(g, tuple(1 if i in dims else n for i, n in enumerate(shape)))
 
 
 def _reshape(x: Any, shape: Any) -> Any:
+    if shape.__class__ is tuple and shape and min(shape) >= -1:
+        try:
+            return x.reshape(shape)
+        except (ValueError, TypeError, AttributeError):
+            pass  # what is wrong with it is found below
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
     if shape and min(shape) < -1:
         wrong = next(i for i, n in enumerate(shape) if n < -1)
@@ -59,6 +73,95 @@ def _reshape(x: Any, shape: Any) -> Any:
         ) from None
 
 
+# ---- Under vmap: the batch is the first dimension ---------------------------------------------
+
+
+def reshaped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    shape = params["shape"]
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if -1 in shape:
+        # Found by the operator itself on one element, so that its errors are about that.
+        shape = tuple(np.empty(tuple(batch.args[0].shape)).reshape(shape).shape)
+    return op(batch.values[0], shape=(batch.count, *shape))
+
+
+def expanded(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    x, rank, shape = batch.values[0], batch.ranks[0], tuple(params["shape"])
+    lead = len(shape) - rank
+    if lead < 0:
+        return NotImplemented
+    own = tuple(x.shape)
+    x = reshape(x, (own[0], *((1,) * lead), *own[1:]))
+    return op(x, shape=(batch.count, *shape))
+
+
+def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    x, shape = batch.values[0], tuple(params["shape"])
+    lead = batch.ranks[0] - len(shape)
+    if lead > 0:
+        x = OPERATORS["sum"](x, dim=tuple(range(1, lead + 1)))
+    return op(x, shape=(batch.count, *shape))
+
+
+def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    rank = batch.ranks[0]
+    if not rank:
+        return batch.values[0]
+    moved = {name: normal_dim(params[name], rank) + 1 for name in ("dim0", "dim1")}
+    return op(batch.values[0], **moved)
+
+
+def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    dims = tuple(params["dims"])
+    if len(dims) != batch.ranks[0]:
+        return NotImplemented
+    moved = (0, *(d + 1 for d in normal_dims(dims, len(dims))))
+    return op(batch.values[0], dims=moved)
+
+
+def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    return permute(batch.values[0], dims=(0, *range(batch.ranks[0], 0, -1)))
+
+
+def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    dims = normal_dims(params["dim"], batch.ranks[0])
+    return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+
+
+def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    return op(batch.values[0], dim=normal_dim(params["dim"], batch.ranks[0] + 1) + 1)
+
+
+def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    dims = normal_dims(params["dims"], batch.ranks[0])
+    return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
+
+
+def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    return op(batch.values[0], shape=(batch.count, *params["shape"]))
+
+
+def rolled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    x, shifts, dims = batch.values[0], params["shifts"], params["dims"]
+    if dims is None:  # all entries in order
+        if not isinstance(shifts, int):
+            return NotImplemented
+        return reshape(op(reshape(x, (batch.count, -1)), shifts, 1), tuple(x.shape))
+    dims = normal_dims(dims, batch.ranks[0])
+    if not dims:
+        return NotImplemented
+    return op(x, shifts, tuple(d + 1 for d in dims) if len(dims) > 1 else dims[0] + 1)
+
+
+def tiled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    x, repeats = batch.values[0], params["repeats"]
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    lead = len(repeats) - batch.ranks[0]
+    if lead > 0:
+        x = reshape(x, (batch.count, *(1,) * lead, *x.shape[1:]))
+    return op(x, (1, *(1,) * -lead, *repeats))
+
+
 reshape = linear(
     "reshape",
     _reshape,
@@ -72,6 +175,7 @@ reshape = linear(
     sizes="shape",
     view=True,
     numpy="np.reshape({0}, {shape})",
+    batching=reshaped,
 )
 
 
@@ -93,21 +197,37 @@ def expand_words(given: Sequence[int], shape: tuple, dtype: str = "float32") -> 
     return None
 
 
-def _repeated(number: Any, shape: tuple[int, ...]) -> Any:
-    """One number everywhere, without copying: np.broadcast_to in a seventh of the time."""
-    out = np.ndarray(shape, number.dtype, number, 0, (0,) * len(shape))
+_NUMPY = (np.ndarray, np.generic)
+
+
+def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` broadcast to a shape, without copying: np.broadcast_to in a third of the time.
+
+    None where that does not go, or not so.
+    """
+    given, lead = x.shape, len(shape) - x.ndim
+    if lead < 0 or not x.flags.c_contiguous or not x.size:
+        return None
+    strides = [0] * lead
+    for n, wanted, stride in zip(given, shape[lead:], x.strides, strict=True):
+        if n != wanted and n != 1:
+            return None
+        strides.append(stride if n == wanted else 0)
+    out = np.ndarray(shape, x.dtype, x, 0, strides)
     out.flags.writeable = False
     return out
 
 
 def _expand(x: Any, shape: Sequence[int]) -> Any:
-    given = np.shape(x)
     shape = tuple(shape)
+    if isinstance(x, _NUMPY):
+        out = _repeated(x, shape)
+        if out is not None:
+            return out
+    given = np.shape(x)
     lead = len(shape) - len(given)
     full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     try:
-        if not given and isinstance(x, np.ndarray | np.generic):
-            return _repeated(x, full)
         return np.broadcast_to(x, full)
     except ValueError:
         raise RuntimeFault(
@@ -133,6 +253,7 @@ expand = linear(
     view=True,
     numpy="np.broadcast_to({0}, {shape})",
     pytorch="torch.broadcast_to({0}, {shape})",
+    batching=expanded,
 )
 
 
@@ -156,6 +277,7 @@ sum_to = linear(
     aliases=("sum_to_size",),
     doc="The transpose of broadcasting: repeated dimensions summed.",
     example='sum(sum_to(x, (1, 2))) --x "1,2;3,4"',
+    batching=summed_to,
 )
 
 
@@ -177,6 +299,7 @@ transpose = linear(
     view=True,
     numpy="np.swapaxes({0}, {dim0}, {dim1})",
     pytorch="torch.transpose({0}, {dim0}, {dim1})",
+    batching=transposed,
 )
 reverse_dims = linear(
     "reverse_dims",
@@ -189,6 +312,7 @@ reverse_dims = linear(
     view=True,
     numpy="np.transpose",
     pytorch="({0}).mT",
+    batching=reversed_dims,
 )
 mT = linear(
     "mT",
@@ -201,10 +325,16 @@ mT = linear(
     view=True,
     numpy="np.swapaxes({0}, -1, -2)",
     pytorch="({0}).mT",
+    batching=matrices,
 )
 
 
 def _permute(x: Any, dims: Sequence[int]) -> Any:
+    if dims.__class__ is tuple:
+        try:
+            return x.transpose(dims)
+        except (ValueError, TypeError, AttributeError):
+            pass  # what is wrong with them is found below
     if len(dims) != np.ndim(x):
         raise RuntimeFault(
             "E0305",
@@ -239,6 +369,7 @@ permute = linear(
     view=True,
     numpy="np.transpose({0}, {dims})",
     pytorch="torch.permute({0}, {dims})",
+    batching=permuted,
 )
 
 
@@ -262,6 +393,7 @@ squeeze = linear(
     example='sum(squeeze(A)) --A "1,2"',
     view=True,
     numpy="np.squeeze({0}, {dim})",
+    batching=squeezed,
 )
 unsqueeze = linear(
     "unsqueeze",
@@ -274,6 +406,7 @@ unsqueeze = linear(
     view=True,
     numpy="np.expand_dims({0}, {dim})",
     pytorch="torch.unsqueeze({0}, {dim})",
+    batching=unsqueezed,
 )
 flip = linear(
     "flip",
@@ -285,6 +418,7 @@ flip = linear(
     doc="Entries in reverse order along dimensions.",
     latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
+    batching=flipped,
 )
 
 
@@ -306,6 +440,7 @@ roll = linear(
     example="dot(roll(x, 1), x) --x 1,2,3",
     numpy="np.roll({0}, {shifts}, {dims})",
     latex=lambda given, rank: _rolled(given["shifts"], given["dims"] if rank > 1 else None),
+    batching=rolled,
 )
 
 
@@ -350,6 +485,7 @@ tile = linear(
     example="dot(tile(x, (2,)), y) --x 1,2 --y 1,2,3,4",
     sizes="repeats",
     numpy="np.tile({0}, {repeats})",
+    batching=tiled,
 )
 diagonal = linear(
     "diagonal",
@@ -363,6 +499,7 @@ diagonal = linear(
     numpy="np.diag",
     pytorch="torch.diag",
     latex=r"\operatorname{diag}",
+    batching=matrices,
 )
 
 
@@ -387,6 +524,7 @@ undiagonal = linear(
     doc="Zeros of a shape with x on the diagonals of the last two dimensions.",
     numpy="np.diag({0})",
     pytorch="torch.diag({0})",
+    batching=undiagonalised,
 )
 
 
@@ -414,6 +552,7 @@ tril = linear(
     example='sum(tril(A)) --A "1,2;3,4"',
     numpy="np.tril({0}, {diagonal})",
     latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
+    batching=matrices,
 )
 triu = linear(
     "triu",
@@ -425,4 +564,5 @@ triu = linear(
     example='sum(triu(A)) --A "1,2;3,4"',
     numpy="np.triu({0}, {diagonal})",
     latex=lambda given, rank: _marked(r"\operatorname{triu}", given["diagonal"]),
+    batching=matrices,
 )

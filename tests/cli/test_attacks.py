@@ -6,7 +6,7 @@ import pytest
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
-from tests.language.attacks_outside import OUTSIDE
+from tests.language.attacks.targets import OUTSIDE
 
 TEXTS = [t for texts in OUTSIDE.values() for t in texts if "\x00" not in t and len(t) < 50_000]
 LIMITS = ("--max-steps", "3000", "--max-mem", "64M", "--timeout", "60")

@@ -140,3 +140,17 @@ def test_a_program_has_so_many_functions(cli):
     text = "\n".join(f"def f{i}(): return {i}" for i in range(2001))
     done = cli("run", "-e", text)
     assert done.code == 3 and "E0604" in done.err and "2,000 functions" in done.err
+
+
+def test_values_of_flags_and_files_count_against_the_memory_limit(cli, tmp_path):
+    import numpy as np
+
+    np.save(tmp_path / "a.npy", np.ones(200_000))
+    (tmp_path / "a.csv").write_text("\n".join(["1.5"] * 200_000))
+    for given in ("@a.npy", "@a.csv", "0:200000:1", "ones(200000)", "0:200000:0.99999"):
+        done = cli("eval", "sum(x)", "--x", given, "--max-mem", "1M")
+        assert done.code == 3, given
+        assert done.err.startswith("error[E0602]"), given
+        assert cli("eval", "sum(x)", "--x", given, "--max-mem", "20M").code == 0, given
+    both = cli("eval", "sum(x*y)", "--x", "@a.npy", "--y", "@a.npy", "--max-mem", "2M")
+    assert both.code == 3

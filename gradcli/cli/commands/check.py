@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli import inputs, options, output
+from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
 from gradcli.engine.creation.factories import as_tensor
@@ -16,18 +16,23 @@ from gradcli.transforms.check import Slope, slope, tolerance
 
 
 @options.command(*options.EVERYTHING)
-def check(job: Job, wrt: options.Wrt = None) -> None:
+def check(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
     """Example: gradcli check "sum(sigmoid(W @ x)**2)" --W "1,2;3,4" --x 1,-1"""
+    runner.checked(run_by)
     value = job.value()
     inputs.need_scalar(value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     worst, compared, notes = 0.0, 0, []
     for name, g in zip(job.wanted, found, strict=True):
+        plain = job.function(name)
+        many = run_by == "auto" and 2 * g.array.size > runner.WARM
+        if many or run_by == "generated":
+            plain = runner.generated(job, [name], "value") or plain
         parts.append((f"grads.{name}", f"d/d{name}", g, ""))
         rules = np.asarray(g.array)
         x = np.array(job.leaves[name].detach().array)
-        function = _number(job.function(name))
+        function = _number(plain)
         for place in np.ndindex(x.shape):
             with no_grad():
                 seen = slope(function, x, place)

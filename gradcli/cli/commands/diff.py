@@ -11,9 +11,16 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.diff_output import say, write_json, write_text
+from gradcli.display.records import dump_json
 from gradcli.engine import dtypes
+from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
+from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault, ValueFault
+from gradcli.symbolic import Declaration, directional_derivative
+from gradcli.symbolic import diff as closed_form
+from gradcli.symbolic.closed_form import label
+from gradcli.symbolic.shapes.declarations import TRAITS
 
 _KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"
@@ -117,6 +124,7 @@ def diff(
     if code is not None:
         return say(result.code(code), "#", result)
     if latex:
+        # Needed by --latex only.
         from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
 
         alone = len(result.derivatives) == 1
@@ -149,8 +157,6 @@ class _Job:
 
     def read(self, texts: Mapping[str, str], at: Sequence[str]) -> None:
         """Declarations and values of variables, from their flags and from --at."""
-        from gradcli.symbolic import Declaration
-
         for name, text in texts.items():
             if text.split(":")[0].split()[:1] and text.split(":")[0].split()[0] in _KINDS:
                 self.declared[name] = text
@@ -178,19 +184,15 @@ class _Job:
     ) -> Any:
         """The derivative that is asked for."""
         if along or structured:
-            from gradcli.symbolic import directional_derivative
-
             if structured:
                 return directional_derivative.structured(self.program, wrt, self.declared, order)
             self.along = self.named(along)
             return directional_derivative.directional(
                 self.program, self.along, self.declared, order
             )
-        from gradcli.symbolic import diff as closed_form
-
         program, rest = self.program, of
         if of is not None:
-            from gradcli.symbolic.program.tape import ending_with
+            from gradcli.symbolic.program.tape import ending_with  # needed by --of only
 
             shorter = ending_with(self.program, of)
             if shorter is not None:
@@ -204,7 +206,7 @@ class _Job:
                 first = fault
             if not _branches(self.program) and of is None:
                 raise first
-        from gradcli.symbolic.path_diff import diff_program
+        from gradcli.symbolic.path_diff import diff_program  # for programs with control flow only
 
         return diff_program(
             self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
@@ -228,8 +230,6 @@ class _Job:
 
     def label(self, name: str, order: int) -> str:
         """What stands in front of a formula."""
-        from gradcli.symbolic.closed_form import label
-
         if not self.along:
             return label(name, order)
         often = "" if order == 1 else "twice " if order == 2 else f"{order} times "
@@ -247,7 +247,7 @@ class _Job:
 
     def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
         """Where each derivative is zero in its own variable."""
-        from gradcli.symbolic.roots import no_answer, zeros
+        from gradcli.symbolic.roots import no_answer, zeros  # needed by --zeros only
 
         interval = _interval(span)
         for name in {x for key in result.derivatives for x in key.split(",")}:
@@ -262,7 +262,7 @@ class _Job:
 
     def taylor(self, wrt: str | None, order: int, around: str, as_json: bool, latex: bool) -> None:
         """Print the Taylor series."""
-        from gradcli.symbolic.series import taylor
+        from gradcli.symbolic.series import taylor  # needed by --taylor only
 
         name = wrt or (self.program.free[0] if len(self.program.free) == 1 else None)
         if name is None:
@@ -271,15 +271,13 @@ class _Job:
         series = taylor(self.program, name, order, around, declared)
         watchdog.stop()
         if as_json:
-            from gradcli.display.records import dump_json
-
             record = {
                 "schema": 1, "ok": True, "command": "diff", "taylor": series.record(),
                 "warnings": [],
             }  # fmt: skip
             output.write(dump_json(record) + "\n")
         elif latex:
-            from gradcli.symbolic.printers.latex.writer import latex as in_latex
+            from gradcli.symbolic.printers.latex.writer import latex as in_latex  # by --latex only
 
             output.write(in_latex(series.text, {}, False)[0] + "\n")
         else:
@@ -306,9 +304,6 @@ def _value(name: str, text: str) -> Any:
 def _undeclared(name: str, text: str, fault: Fault) -> ValueFault | None:
     """The fault for a text that is neither a value nor a declaration; None where it looks like
     neither."""
-    from gradcli.language.diagnostics.render import closest
-    from gradcli.symbolic.shapes.inference import TRAITS
-
     kind, traits, sizes = "", [], ""
     for word in text.split():
         head, _, after = word.partition(":")
@@ -359,8 +354,6 @@ def _interval(span: str | None) -> tuple[float, float] | None:
 
 def _branches(program: Program) -> bool:
     """Whether a text is more than one formula: then it has a path to follow."""
-    from gradcli.language.syntax import nodes as n
-
     control = (
         n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
         | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript

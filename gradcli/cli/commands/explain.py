@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.job import Job
+from gradcli.display.explanations import explain as explanation
 from gradcli.display.graphs import graph_of, watch_gradients
+from gradcli.display.records import dump_json
 from gradcli.engine.grad_mode import mode
 
 
 @options.command(options.TEXT, options.VALUES, {"json": options.SHOWN["json"]}, options.LIMITS)
 def explain(job: Job) -> None:
     """Example: gradcli explain "(x+1 - 2*x)^2" --x 3"""
-    from gradcli.display.explanations import explain as explanation
-
     mode.annotate = True
     value, outcome = job.run()
     mode.annotate = False
@@ -20,13 +20,11 @@ def explain(job: Job) -> None:
     grads = None
     if value.edge is not None:
         grads = watch_gradients(value)
-        value.backward(retain_graph=True)
+        value.backward(retain_graph=True)  # type: ignore[attr-defined]
     names = {**job.leaves, **outcome.variables}
     text = explanation(graph_of(value, names, values=True, grads=grads))
     watchdog.stop()
     if job.json:
-        from gradcli.display.records import dump_json
-
         record = {"schema": 1, "ok": True, "command": "explain", "lines": text.splitlines()}
         output.write(dump_json({**record, "warnings": []}) + "\n")
     else:

@@ -9,9 +9,10 @@ import numpy as np
 import typer
 
 from gradcli import engine
-from gradcli.cli import inputs, options, output
+from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor
+from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Outcome
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
@@ -44,6 +45,7 @@ def grad(
     show: Show = None,
     nan: options.Nan = "warn",
     doctor: Doctor = False,
+    run_by: runner.Runner = "auto",
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
     value, outcome = job.run()
@@ -52,6 +54,8 @@ def grad(
     kept = kept_names(retain, outcome, leaves)
     targets = {**{name: leaves[name] for name in wanted}, **{k: outcome.variables[k] for k in kept}}
     found = gradients(value, list(targets.values()), weights)
+    if runner.checked(run_by) == "generated" and not kept and weights is None:
+        value, found = runner.gradient(job, value, found)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     for name, g in zip(targets, found, strict=True):
         if name in kept:
@@ -65,9 +69,9 @@ def grad(
     if not doctor:
         job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
         return
-    from gradcli.cli.commands.doctor import record_of, search, text_of
+    from gradcli.display.findings import record_of, text_of  # needed by --doctor alone
 
-    findings = search(job)
+    findings = job.examine()
     extra["findings"] = [record_of(f) for f in findings]
     job.emit("grad", parts, extra)
     if findings and output.form_of(job.json, job.format) != "json":
@@ -118,8 +122,6 @@ def shown(show: str | None, outcome: Outcome) -> list[tuple[str, str, Any, str]]
     parts: list[tuple[str, str, Any, str]] = []
     for name in (n.strip() for n in (show or "").split(",") if n.strip()):
         if name not in outcome.variables:
-            from gradcli.language.diagnostics.render import closest
-
             near = closest(name, outcome.variables)
             raise ValueFault(
                 "E0910", f"--show {name}: the program leaves no variable of that name",
@@ -142,7 +144,8 @@ def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> l
         return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
     if not value.dtype.differentiable:
         raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
-    return list(engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True))
+    found = engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True)
+    return [g for g in found if g is not None]  # none is: they are materialized
 
 
 def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:

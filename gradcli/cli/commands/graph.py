@@ -9,13 +9,15 @@ import typer
 
 from gradcli.cli import options, output, watchdog
 from gradcli.cli.job import Job
+from gradcli.display import graphs
+from gradcli.display.records import dump_json
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
-FORMS = ("text", "dot", "json")
+FORMS = ("text", "dot", "json", "ir")
 
 
-Form = Annotated[str | None, typer.Option("--format", help="text, dot or json.")]
+Form = Annotated[str | None, typer.Option("--format", help="text, dot, json or ir.")]
 Folder = Annotated[
     str | None,
     typer.Option("--tensorboard", metavar="DIR", help="Write an event file for TensorBoard here."),
@@ -32,20 +34,21 @@ def graph(
     tensorboard: Folder = None,
 ) -> None:
     """Example: gradcli graph "2*dot(x,x)" --x 0,1,2,3 --values"""
-    from gradcli.display import graphs
-
     form = format or ("json" if job.json else "text")
     if form not in FORMS:
         raise ValueFault(
             "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}"
         )
+    if form == "ir":
+        output.write(_program(job))
+        return
     mode.annotate = True
     value, outcome = job.run()
     mode.annotate = False
     grads = None
     if values and value.edge is not None and value.array.size == 1:
         grads = graphs.watch_gradients(value)
-        value.backward(retain_graph=True)
+        value.backward(retain_graph=True)  # type: ignore[attr-defined]
     names = {**job.leaves, **outcome.variables}
     made = graphs.graph_of(value, names, values=values, grads=grads)
     watchdog.stop()
@@ -53,8 +56,6 @@ def graph(
         _write(made, tensorboard)
         return
     if form == "json":
-        from gradcli.display.records import dump_json
-
         record = {"schema": 1, "ok": True, "command": "graph", "graph": graphs.to_json(made)}
         output.write(dump_json({**record, "warnings": []}) + "\n")
     else:
@@ -62,8 +63,25 @@ def graph(
         output.write(text if text.endswith("\n") else text + "\n")
 
 
+def _program(job: Job) -> str:
+    """The value and its gradient as generated code has them: a line for each operator."""
+    from gradcli.cli import runner
+
+    of = "gradient" if job.wanted and not job.value().shape else "value"
+    names = job.wanted if of == "gradient" else list(job.leaves)
+    compiled = runner.generated(job, names, of)
+    if compiled is None:
+        raise RuntimeFault(
+            "E0404", "no program of operators: the text branches on values, prints or draws",
+            help="gradcli graph without --format ir shows what ran",
+        )  # fmt: skip
+    named = ", ".join(f"x{i} = {name}" for i, name in enumerate(names))
+    given = [job.leaves[name].detach() for name in names]
+    return f"# {named}\n{compiled.ir(*given, of=of)}\n"
+
+
 def _write(made: Any, folder: str) -> None:
-    from gradcli.display.tensorboard import write_graph
+    from gradcli.display.tensorboard import write_graph  # loads TensorBoard
 
     try:
         write_graph(made, folder)

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from gradcli.cli import options, output
+from gradcli.display.records import dump_json
 from gradcli.functions.overloads import HIDDEN
+from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS, Operator
 
@@ -23,8 +25,6 @@ def ops(
         return
     found = find(name)
     if json:
-        from gradcli.display.records import dump_json
-
         output.write(
             dump_json({"schema": 1, "ok": True, "command": "ops", "operator": facts(found)}) + "\n"
         )
@@ -42,8 +42,6 @@ def find(name: str) -> Operator:
     """The operator of a name or alias. Raises ValueFault (E0907) with the nearest."""
     by_name = {n: op for op in OPERATORS.values() for n in (op.name, *op.aliases)}
     if name not in by_name:
-        from gradcli.language.diagnostics.render import closest
-
         near = closest(name, by_name)
         raise ValueFault(
             "E0907",
@@ -55,7 +53,7 @@ def find(name: str) -> Operator:
 
 def facts(op: Operator) -> dict[str, Any]:
     """What there is to say about an operator, all of it from its declaration."""
-    from gradcli.symbolic import rule_text
+    from gradcli.symbolic import rule_text  # slow to load, not for the list
 
     saved = sorted({n for names in op.saves for n in names})
     return {
@@ -91,8 +89,6 @@ def _list(as_json: bool) -> None:
         if op.name not in HIDDEN:
             families.setdefault(op.family, []).append(op)
     if as_json:
-        from gradcli.display.records import dump_json
-
         table = {family: [op.name for op in members] for family, members in families.items()}
         output.write(
             dump_json({"schema": 1, "ok": True, "command": "ops", "families": table}) + "\n"

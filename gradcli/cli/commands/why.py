@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from gradcli.cli import options, output
+from gradcli.display.records import dump_json
+from gradcli.language.diagnostics.codes import CODES
+from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 
 
@@ -16,9 +19,6 @@ def why(
     json: options.Json = False,
 ) -> None:
     """Example: gradcli why E0301"""
-    from gradcli.language.diagnostics.codes import CODES
-    from gradcli.language.diagnostics.render import closest
-
     name = code.upper().strip("[]")
     if name not in CODES:
         near = closest(name, CODES)
@@ -29,8 +29,6 @@ def why(
         )
     title, explanation, example = CODES[name]
     if json:
-        from gradcli.display.records import dump_json
-
         output.write(dump_json({
             "schema": 1, "ok": True, "command": "why", "code": name, "title": title,
             "explanation": explanation, "example": example,

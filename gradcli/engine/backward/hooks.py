@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node
+from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.record.composite import called
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -40,7 +41,7 @@ def keep(node: Node, g: Any) -> None:
     kept = node.extra.kept
     if kept is not None:
         found = _as_tensor(g, node)
-        kept.grad = found if kept.grad is None else kept.grad + found
+        exchange_grad(kept, lambda have: found if have is None else have + found)
 
 
 def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
@@ -114,22 +115,42 @@ def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
         hook((), _shown(total, leaf))
 
 
+def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
+    """``owner.grad`` becomes ``change`` of it, also where other threads do the same.
+
+    What records runs without the lock: hooks of the user's may be called there.
+    """
+    while True:
+        have = owner.grad
+        version = None if have is None else have._meta().version
+        then = version and version.number
+        new = change(have)
+        with sharing:
+            if owner.grad is have and (version is None or version.number == then):
+                owner.grad = new
+                return
+
+
 def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
-    have = leaf.grad
     if recorded:
         # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
-        leaf.grad = (
-            called(OPERATORS["clone"](total), "CopyBackwards") if have is None else have + total
+        exchange_grad(
+            leaf,
+            lambda have: (
+                called(OPERATORS["clone"](total), "CopyBackwards") if have is None else have + total
+            ),
         )
         return
-    if have is None:
-        if not isinstance(total, np.generic):
-            total = total.copy()
-        leaf.grad = wrap(total, leaf.dtype)
-    elif isinstance(have.array, np.ndarray):
-        have.array += total
-        if have.meta is not None:
-            have.meta.version.bump()
-    else:
-        have.array = have.array + total
+    with sharing:
+        have = leaf.grad
+        if have is None:
+            if not isinstance(total, np.generic):
+                total = total.copy()
+            leaf.grad = wrap(total, leaf.dtype)
+        elif isinstance(have.array, np.ndarray):
+            have.array += total
+            if have.meta is not None:
+                have.meta.version.bump()
+        else:
+            have.array = have.array + total

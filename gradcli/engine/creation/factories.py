@@ -318,6 +318,9 @@ def like(make: Any) -> Any:
         **named: Any,
     ) -> Any:
         if not isinstance(input, Tensor):
+            if getattr(input, "__gradcli_rank__", 0) > 1:
+                named["device"] = device
+                return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
         kept = input.dtype if dtype is None else dtype
         return make(
@@ -388,6 +391,13 @@ def typed(dtype: DType, name: str) -> Any:
     create.dtype = dtype  # x.type(DoubleTensor)
     return create
 
+
+def _constructor(cls: type[Tensor], *data: Any) -> Tensor:
+    """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
+    return typed(dtypes.get_default_dtype(), "Tensor")(*data)
+
+
+Tensor.__new__ = staticmethod(_constructor)  # type: ignore[method-assign, assignment]
 
 TYPED = {
     name: typed(dtype, name)

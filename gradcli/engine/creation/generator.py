@@ -8,12 +8,15 @@ ones by the method of Box and Muller (1958), in PyTorch's order.
 from __future__ import annotations
 
 import math
+import os
 from _thread import RLock
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.dtypes import CPU, uint8
+from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import RuntimeFault
 
 
@@ -63,22 +66,26 @@ _COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 _QUARTER = (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # pi/4 in three parts
 
 
-def box_muller(uniform: Any) -> Any:
-    """As many normal numbers as there are uniform ones in [0, 1), a multiple of ``BLOCK``.
+def box_muller(uniform: Any) -> None:
+    """Turn uniform numbers in [0, 1), a multiple of ``BLOCK``, into normal ones in their place.
 
     Example:
         >>> import numpy as np
-        >>> box_muller(np.full(16, 0.5))[:2].round(4).tolist()
+        >>> numbers = np.full(16, 0.5)
+        >>> box_muller(numbers)
+        >>> numbers[:2].round(4).tolist()
         [-1.1774, -1.1774]
     """
-    blocks = uniform.reshape(-1, 2, BLOCK // 2)
-    if uniform.dtype == _f:
-        rows = _PIECE // BLOCK
-        pieces = [blocks[i : i + rows] for i in range(0, len(blocks), rows)]
-        return np.concatenate([_in_single(piece).reshape(-1) for piece in pieces])
+    transform = _in_single if uniform.dtype == _f else _in_double
+    for start in range(0, uniform.size, _PIECE):
+        piece = uniform[start : start + _PIECE]
+        piece[:] = transform(piece.reshape(-1, 2, BLOCK // 2)).reshape(-1)
+
+
+def _in_double(blocks: Any) -> Any:
     radius = np.sqrt(-2.0 * np.log(1.0 - blocks[:, 0]))
     angle = 2.0 * np.pi * blocks[:, 1]
-    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
 def _in_single(blocks: Any) -> Any:
@@ -132,8 +139,6 @@ _alone = RLock()
 
 def system_seed() -> int:
     """A seed that nobody knows beforehand."""
-    import os
-
     return int.from_bytes(os.urandom(4), "little")
 
 
@@ -170,15 +175,10 @@ class Generator:
     @property
     def device(self) -> Any:
         """Where it draws: the CPU."""
-        from gradcli.engine.dtypes import CPU
-
         return CPU
 
     def get_state(self) -> Any:
         """All that it knows, as a tensor of bytes: the words, the place among them, the half."""
-        from gradcli.engine.dtypes import uint8
-        from gradcli.engine.tensor.tensor import wrap
-
         with _alone:
             state, started, waiting = self.bits.state["state"], self.started, self.waiting
         parts = (
@@ -209,6 +209,16 @@ class Generator:
 
     def uniform(self, count: int, wide: bool, low: float = 0.0, high: float = 1.0) -> np.ndarray:
         """Numbers in [low, high): float64 where ``wide``, else float32."""
+        if count <= _PIECE:
+            return self._uniform(count, wide, low, high)
+        found = np.empty(count, np.float64 if wide else np.float32)
+        with _alone:
+            for start in range(0, count, _PIECE):
+                piece = found[start : start + _PIECE]
+                piece[:] = self._uniform(piece.size, wide, low, high)
+        return found
+
+    def _uniform(self, count: int, wide: bool, low: float, high: float) -> np.ndarray:
         if wide:
             pairs = self.words(2 * count).reshape(-1, 2)
             joined = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
@@ -225,17 +235,18 @@ class Generator:
             with _alone:
                 found = np.array([self._one() for _ in range(count)], np.float64)
         else:
-            whole = count - count % BLOCK
             with _alone:
-                flat = self.uniform(count, wide)
-                last = self.uniform(BLOCK, wide) if whole < count else None
-            found = box_muller(flat[:whole])
+                found = self.uniform(count, wide)
+                last = self.uniform(BLOCK, wide) if count % BLOCK else None
+            box_muller(found[: count - count % BLOCK])
             if last is not None:
-                found = np.concatenate((found, flat[whole:]))
-                found[-BLOCK:] = box_muller(last)
+                box_muller(last)
+                found[-BLOCK:] = last
         if mean or std != 1:
-            found = fused(found, std, mean)
-        return found if wide else found.astype(np.float32)
+            for start in range(0, count, _PIECE):
+                piece = found[start : start + _PIECE]
+                piece[:] = fused(piece, std, mean)
+        return found if wide else found.astype(np.float32, copy=False)
 
     def _one(self) -> float:
         if self.waiting is not None:
@@ -257,11 +268,15 @@ class Generator:
 
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""
-        order = list(range(count))
-        for i, word in enumerate(self.words(max(0, count - 1)).tolist()):
-            j = i + word % (count - i)
-            order[i], order[j] = order[j], order[i]
-        return np.array(order, np.int64)
+        order = np.arange(count)
+        entries = memoryview(order)  # read and written as Python's integers
+        with _alone:
+            for start in range(0, count - 1, _PIECE):
+                words = self.words(min(_PIECE, count - 1 - start)).tolist()
+                for i, word in enumerate(words, start):
+                    j = i + word % (count - i)
+                    entries[i], entries[j] = entries[j], entries[i]
+        return order
 
 
 _generator: Generator | None = None

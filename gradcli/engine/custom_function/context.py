@@ -72,9 +72,10 @@ class Context:
         node = None if self._gradcli_node is None else self._gradcli_node()
         if node is None:
             return tuple(self._gradcli_to_save)
-        if node.saved.__class__ is Freed:
+        saved = node.saved
+        if saved.__class__ is Freed:
             raise freed(node)
-        return tuple(node.saved.unpacked(node)) if node.saved else ()
+        return tuple(saved.unpacked(node)) if saved else ()
 
     @staticmethod
     def _only_tensors(values: tuple, message: str) -> None:
@@ -106,6 +107,7 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
         raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
     if current().saving:
+        # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import PackedTensor
 
         return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0

@@ -15,6 +15,7 @@ How such a function is run and recorded is in ``function_node``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -142,7 +143,6 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     Below ``@staticmethod``, as in PyTorch. The error (E0413) comes when a gradient is asked for,
     not before.
     """
-    import functools
 
     @functools.wraps(backward)
     def wrapped(ctx: Any, *gradients: Any) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import cast
 from gradcli.engine.custom_function.context import Context, Store
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import (
@@ -28,6 +27,7 @@ from gradcli.engine.graph.node import (
     placed_number,
 )
 from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.cotangents import cast
 from gradcli.engine.record.inplace import take_into_base
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -255,7 +255,7 @@ def _bound(definition: Any, args: tuple) -> tuple:
     """With setup_context, arguments that were left out have forward's defaults."""
     if definition.setup_context is None:
         return args
-    import inspect
+    import inspect  # takes as long to load as much of the engine
 
     try:
         given = inspect.signature(definition.forward).bind(*args)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from _thread import RLock
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,11 @@ def placed_number() -> Placed:
     number = Placed(next_number())
     number.place = here()
     return number
+
+
+sharing = RLock()
+"""Held for what several threads may change on a leaf, a node or a tensor that they share: a
+gradient that is added to, hooks, a Meta or an Extra that is made when first needed."""
 
 
 EMPTY: tuple = ()
@@ -108,7 +114,8 @@ class Node:
     @property
     def metadata(self) -> dict:
         """Room for the user's own notes on this node."""
-        extra = more(self)
+        with sharing:
+            extra = more(self)
         return extra.params.setdefault("metadata", {})
 
     def register_hook(self, hook: Callable) -> Handle:
@@ -116,21 +123,11 @@ class Node:
 
         The hook may replace grad_inputs.
         """
-        extra = more(self)
-        extra.post_hooks = extra.post_hooks or {}
-        return Handle(extra.post_hooks, hook)
+        return hooked(self, "post_hooks", hook)
 
     def register_prehook(self, hook: Callable) -> Handle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
-        extra = more(self)
-        extra.pre_hooks = extra.pre_hooks or {}
-        return Handle(extra.pre_hooks, hook)
-
-    def __dir__(self) -> list[str]:
-        """Its attributes, among saved values only those that this node has."""
-        from gradcli.engine.graph.saved_values import named
-
-        return named(self, super().__dir__())
+        return hooked(self, "pre_hooks", hook)
 
     def __repr__(self) -> str:
         return f"<{shown_name(self)} object at {id(self):#x}>"
@@ -175,9 +172,7 @@ class AccumulateGrad(Node):
 
     def register_hook(self, hook: Callable) -> Handle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""
-        extra = more(self)
-        extra.node_hooks = extra.node_hooks or {}
-        return Handle(extra.node_hooks, hook)
+        return hooked(self, "node_hooks", hook)
 
     @property
     def variable(self) -> Any:
@@ -261,11 +256,24 @@ class Handle:
         self.remove()
 
 
+def hooked(node: Node, kind: str, hook: Callable) -> Handle:
+    """Register a hook among those of ``kind``, a name in Extra."""
+    with sharing:
+        extra = more(node)
+        hooks = getattr(extra, kind)
+        if hooks is None:
+            hooks = {}
+            setattr(extra, kind, hooks)
+    return Handle(hooks, hook)
+
+
 def more(node: Node) -> Extra:
-    """The node's Extra, made when first needed."""
-    if node.extra is None:
-        node.extra = Extra()
-    return node.extra
+    """The node's Extra, made when first needed; of a node that others may know, with ``sharing``
+    held."""
+    extra = node.extra
+    if extra is None:
+        extra = node.extra = Extra()
+    return extra
 
 
 class Lasting(tuple):

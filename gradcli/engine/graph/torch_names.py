@@ -36,7 +36,7 @@ def dressed(node: Any) -> Any:
         made = _dressed.get((cls, name))
         if made is None:
             body = {"__slots__": (), "__module__": cls.__module__}
-            made = _dressed[cls, name] = type(name, (cls,), body)
+            made = _dressed.setdefault((cls, name), type(name, (cls,), body))
         node.__class__ = made
     return node
 

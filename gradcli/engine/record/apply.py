@@ -1,7 +1,7 @@
 """Applying an operator to Tensors: promote, charge, compute, record.
 
 This is the general way, which every operator can take; the commonest have a shorter one, see
-``short_ways``.
+``fast_path``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
+from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import PICKY, refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
@@ -27,6 +28,8 @@ _budget = memory_budget.budget
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
 """The classes of plain Python numbers."""
+MISFITS = (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError)
+"""What NumPy raises of operands that do not fit."""
 
 
 def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -42,6 +45,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         for name, value in params.items():
             if isinstance(value, Tensor):
                 params[name] = value.array
+    first = inputs[0] if inputs else None
+    if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:
+        first.own_array()  # what may be a view shares memory, which a number has not
     raw = _promoted(op, inputs)
     if _budget.on:
         if op.entrywise:
@@ -52,8 +58,15 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         array = op.compute(*raw, **params)
     except Fault:
         raise
-    except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as fault:
+    except MISFITS as fault:
         raise explained(op, raw, fault) from None
+    return finish(op, inputs, params, array, raw)
+
+
+def finish(
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], array: Any, raw: Sequence[Any]
+) -> Tensor:
+    """The Tensor of what ``op`` computed from ``raw``, recorded where an input needs a gradient."""
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
@@ -81,8 +94,6 @@ def note_view(out: Tensor, source: Any) -> None:
     state = current()
     own.made = meta.made if state.grad else "inference" if state.inference else "no_grad"
     if not state.grad and base.edge is not None and out.dtype.kind >= 2:
-        from gradcli.engine.graph.view_edges import Severed
-
         out.edge = Severed(out)
     base.meta.add_view(out)
 
@@ -170,7 +181,11 @@ def _promoted(op: Operator, inputs: list) -> list:
 
 
 def record(
-    op: Operator, inputs: list, params: dict[str, Any], out: Tensor, raw: Sequence[Any] = ()
+    op: Operator,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: Tensor,
+    raw: Sequence[Any] = (),
 ) -> None:
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
@@ -216,7 +231,7 @@ def record(
 
 
 def _save(
-    op: Operator, node: Node, inputs: list, raw: Sequence[Any], wanted: tuple, array: Any
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple, array: Any
 ) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):
@@ -229,6 +244,7 @@ def _save(
             break
     mark(node)
     if current().saving:
+        # Few programs set such hooks: the others do without the module.
         from gradcli.engine.record.saved_tensor_hooks import Packed
 
         node.saved = Packed(node)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.cotangents import cast, fit
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import Freed, Node, Part, freed, verify
-from gradcli.engine.graph.saved_values import saved_properties
+from gradcli.engine.record.cotangents import cast, fit
+from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.operator import Operator, is_number
 from gradcli.ops.read import on_arrays
 

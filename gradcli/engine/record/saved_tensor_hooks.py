@@ -7,6 +7,7 @@ the place of its saved values, which gives them back unpacked whenever a rule re
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -129,8 +130,6 @@ class disable_saved_tensors_hooks:
         mode.saving_off = self.previous.pop()
 
     def __call__(self, function: Callable) -> Callable:
-        import functools
-
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.ops.dims import normal_dim
 
 
 class Size(tuple):
@@ -69,8 +70,6 @@ class Facts:
         """The shape, or the size of one dimension."""
         if dim is None:
             return self.shape
-        from gradcli.ops.shape import normal_dim
-
         return self.array.shape[normal_dim(dim, self.array.ndim)]
 
     @property

@@ -90,16 +90,6 @@ class Conversions:
         """The complex conjugate; a real tensor unchanged."""
         return OPERATORS["conj"](self) if self.dtype.is_complex else self
 
-    def cpu(self) -> Any:
-        """The tensor in the computer's own memory."""
-        return self if self.device == "cpu" else _on_host(self)
-
-
-def _on_host(tensor: Any) -> Any:
-    from gradcli.engine.tensor.tensor import wrap
-
-    return wrap(tensor.array.get(), tensor.dtype)
-
 
 def _no_device(name: str) -> Any:
     raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
@@ -216,7 +206,7 @@ class Leaving:
         return repr(self)
 
     def __repr__(self) -> str:
-        from gradcli.engine.printing import format_tensor
+        from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
         node = None if self.is_leaf else self.edge.origin
         return format_tensor(

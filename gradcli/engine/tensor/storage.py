@@ -5,11 +5,22 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from gradcli.engine.graph.node import Kept
+from gradcli.engine.graph.node import Kept, sharing
 from gradcli.engine.source_location import Place, here
 
 if TYPE_CHECKING:
     from gradcli.engine.tensor.tensor import Tensor
+
+
+class Slots:
+    """The layout of a Tensor, which the values inside transforms have too, under other names.
+
+    A tensor that is written to with a value that carries a tangent has to carry one from then on,
+    wherever it is referred to: the object becomes one of the other class, for which Python asks
+    that their layouts agree.
+    """
+
+    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
 
 
 class Version:
@@ -46,13 +57,21 @@ class Meta:
     def add_view(self, view: Tensor) -> None:
         """Note one more tensor that shares this one's memory; those that are gone make room."""
         views = self.views
-        if views is None:
-            views = self.views = []
-            self.room = 16
-        elif len(views) >= self.room:
-            views[:] = [v for v in views if v() is not None]
-            self.room = max(16, 2 * len(views))
+        if views is None or len(views) >= self.room:
+            with sharing:
+                views = self._with_room()
         views.append(weakref.ref(view))
+
+    def _with_room(self) -> list:
+        views = self.views
+        if views is None:
+            self.room = 16
+            views = self.views = []
+        elif len(views) >= self.room:
+            known = len(views)  # another thread may add to the end meanwhile
+            views[:known] = [v for v in views[:known] if v() is not None]
+            self.room = max(16, 2 * len(views))
+        return views
 
 
 class InferenceMeta(Meta):

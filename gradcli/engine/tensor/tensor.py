@@ -8,6 +8,9 @@ Four slots, because a tensor is made at every operation:
     dtype   the element type
     edge    where the gradient goes: None, the AccumulateGrad of a leaf, or the node that made it
     meta    rarely more: version counter, kept gradient, base of a view
+
+What needs the floors above is bound there: the constructor in ``creation``, ``backward()`` in
+``backward``, operators and composed functions in ``functions``.
 """
 
 from __future__ import annotations
@@ -20,12 +23,12 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
 from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, more
+from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Leaving
-from gradcli.engine.tensor.storage import InferenceMeta, Meta
+from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -38,7 +41,7 @@ _NOT_A_LEAF = (
 )
 
 
-class Tensor(Facts, Conversions, Leaving):
+class Tensor(Slots, Facts, Conversions, Leaving):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -49,7 +52,7 @@ class Tensor(Facts, Conversions, Leaving):
         tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+    __slots__ = ()
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
 
@@ -57,12 +60,6 @@ class Tensor(Facts, Conversions, Leaving):
     dtype: DType
     edge: Node | None
     meta: Meta | None
-
-    def __new__(cls, *data: Any) -> Tensor:
-        """A tensor of data, or of a shape, in the default dtype: PyTorch's typed constructor."""
-        from gradcli.engine.creation.factories import typed
-
-        return typed(dtypes.get_default_dtype(), "Tensor")(*data)
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -200,18 +197,22 @@ class Tensor(Facts, Conversions, Leaving):
 
     def _meta(self) -> Meta:
         """The tensor's Meta, made when first needed, shown to the node that saved this result."""
-        meta = self.meta
-        if meta is None:
-            meta = self.meta = Meta()
-            edge = self.edge
-            if edge is not None and edge.saved and edge.saved[-1] is not None:
-                more(edge).out_meta = meta
-        return meta
+        if self.meta is None:
+            with sharing:
+                if self.meta is None:
+                    meta = Meta()
+                    edge = self.edge
+                    if edge is not None and edge.saved and edge.saved[-1] is not None:
+                        more(edge).out_meta = meta
+                    self.meta = meta
+        return self.meta
 
     def own_array(self) -> Any:
         """The array itself; a 0-d scalar becomes an array first, so that memory can be shared."""
         if isinstance(self.array, np.generic):
-            self.array = np.array(self.array)
+            with sharing:
+                if isinstance(self.array, np.generic):
+                    self.array = np.array(self.array)
         return self.array
 
     @property
@@ -230,12 +231,13 @@ class Tensor(Facts, Conversions, Leaving):
 
     def _turn_on(self) -> None:
         """Become a leaf; again the same one where it was turned off: graphs may lead there."""
-        resting = getattr(self.meta, "resting", None)
-        if resting is None:
-            self.edge = AccumulateGrad(self)
-        else:
-            resting.grad = self.meta.grad
-            self.edge, self.meta.resting, self.meta.grad = resting, None, None
+        with sharing:
+            resting = getattr(self.meta, "resting", None)
+            if resting is not None:
+                resting.grad = self.meta.grad
+                self.edge, self.meta.resting, self.meta.grad = resting, None, None
+            elif self.edge.__class__ is not AccumulateGrad:
+                self.edge = AccumulateGrad(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404)."""
@@ -280,23 +282,6 @@ class Tensor(Facts, Conversions, Leaving):
             )
         return self
 
-    def backward(
-        self,
-        gradient: Any = None,
-        retain_graph: bool | None = None,
-        create_graph: bool = False,
-        inputs: Any = None,
-    ) -> None:
-        """Add the gradient of this tensor by every leaf to the leaves' ``grad``.
-
-        ``gradient`` is the cotangent: needed, with this tensor's shape, unless there is one entry.
-        Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
-        graph).
-        """
-        from gradcli.engine.backward.api import backward
-
-        backward([self], [gradient], retain_graph, create_graph, inputs)
-
     def detach(self) -> Tensor:
         """The same memory outside the graph."""
         out = wrap(self.own_array(), self.dtype)
@@ -317,6 +302,10 @@ class Tensor(Facts, Conversions, Leaving):
         self.edge = None
         return self
 
+    def cpu(self) -> Tensor:
+        """The tensor in the computer's own memory."""
+        return self if self.device == "cpu" else wrap(self.array.get(), self.dtype)
+
     def retain_grad(self) -> None:
         """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
         edge = self.edge
@@ -328,11 +317,12 @@ class Tensor(Facts, Conversions, Leaving):
             )
         if self.is_leaf:
             return
-        extra = more(edge)
-        if extra.kept is None:
-            extra.kept = Kept()
-            mode.watching = True
-        self._meta().kept = extra.kept
+        mode.watching = True
+        with sharing:
+            extra = more(edge)
+            if extra.kept is None:
+                extra.kept = Kept()
+            self._meta().kept = extra.kept
 
     @property
     def retains_grad(self) -> bool:
@@ -347,10 +337,7 @@ class Tensor(Facts, Conversions, Leaving):
                 "cannot register a hook on a tensor that doesn't require gradient",
                 help="start from a leaf with requires_grad=True",
             )
-        extra = more(self.edge)
-        if extra.hooks is None:
-            extra.hooks = {}
-        return Handle(extra.hooks, hook)
+        return hooked(self.edge, "hooks", hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
@@ -358,10 +345,7 @@ class Tensor(Facts, Conversions, Leaving):
             raise RuntimeFault(
                 "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
             )
-        extra = more(self.edge)
-        if extra.post_hooks is None:
-            extra.post_hooks = {}
-        return Handle(extra.post_hooks, hook)
+        return hooked(self.edge, "post_hooks", hook)
 
     def __hash__(self) -> int:
         return id(self)

@@ -9,11 +9,11 @@ from gradcli.engine.creation.factories import empty, ones_like, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand
 from gradcli.engine.dtypes import float64
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.overloads import public_operators
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import refuse_derivative
 

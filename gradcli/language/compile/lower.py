@@ -1,8 +1,8 @@
 """From a checked program to a Python code object: expressions, calls, comprehensions, statements.
 
 The tree becomes ``ast`` nodes, never text, and those a code object. Measured on a loop over plain
-numbers, code objects run at 1.0 to 1.6 times CPython's own time, closures several times slower. The
-classes below each lower one group of node kinds and build on one another; ``lower`` is the entry.
+numbers, code objects run at 1.0 to 1.6 times CPython's own time, closures several times slower.
+``lower`` is the entry.
 
     what is emitted                       why it is safe
     ``a - b``, ``a / b``, comparisons     nothing they can be applied to grows
@@ -14,7 +14,7 @@ classes below each lower one group of node kinds and build on one another; ``low
 from __future__ import annotations
 
 import ast
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
@@ -27,7 +27,7 @@ from gradcli.language.compile.emit import (
     LOAD,
     OPERATORS,
     STORE,
-    Emitter,
+    Lowering,
     Value,
     arguments,
     only_names,
@@ -40,73 +40,6 @@ from gradcli.language.names import table as names
 from gradcli.language.names.context_managers import SWITCHES, TAKES
 from gradcli.language.syntax import nodes as n
 
-
-class Comprehensions(Emitter):
-    """How lists with ``for`` are lowered."""
-
-    def ListComp(self, node: n.ListComp) -> Generator:
-        """A comprehension, a loop in place or a loop in a function (see the top of the file)."""
-        (first,) = yield from self.sequence((node.clauses[0].iter,))
-        parts = []
-        simple = True
-        for i, clause in enumerate(node.clauses):
-            body, value = ([], first) if i == 0 else (yield from self.aside(clause.iter))
-            conditions = []
-            for child in clause.conditions:
-                conditions.append((yield from self.aside(child)))
-            simple = simple and not body and value.depth <= DEEP
-            simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
-            parts.append((clause, body, value, conditions))
-        element_body, element = yield from self.aside(node.element)
-        where = self.at(node)
-        simple = simple and not element_body and element.depth <= DEEP
-        in_place = self.lists_in_place and id(node) in self.checked.in_place
-        if simple and not in_place and all(only_names(c.target) for c in node.clauses):
-            generators = [
-                ast.comprehension(
-                    target=self.target(clause.target), iter=self.walked(value.code),
-                    ifs=[c.code for _, c in conditions], is_async=0,
-                )
-                for clause, _, value, conditions in parts
-            ]  # fmt: skip
-            return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
-        stores = []
-        for clause in node.clauses:
-            if only_names(clause.target):
-                stores.append((self.target(clause.target), []))
-                continue
-            name = self.fresh()
-            outer, self.out = self.out, []
-            yield from self.store(clause.target, Value(self.name(name), 1))
-            stores.append((ast.Name(name, STORE, **where), self.out))
-            self.out = outer
-        if in_place:
-            made = self.fresh()
-            self.out += self.loops(made, first.code, parts, stores, element_body, element)
-            return Value(self.name(made), 1)
-        name = self.fresh()
-        body = self.loops("made", self.name("items"), parts, stores, element_body, element)
-        args = arguments(["items"], [])
-        leave = self.leave(self.name("made"), where)
-        self.out.append(self.function(name, args, [*body, *leave]))
-        return Value(self.call(name, first.code), first.depth + 1)
-
-    def loops(
-        self, made: str, items: ast.expr, parts: list, stores: list, body: list, element: Value
-    ) -> list[ast.stmt]:
-        """A comprehension as loops that add to the list ``made``."""
-        where = self.here()
-        append = self.call("h_put", self.name(made), element.code)
-        inner: list[ast.stmt] = [*body, ast.Expr(append, **where)]
-        for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
-            for condition_body, condition in reversed(conditions):
-                inner = [*condition_body, ast.If(condition.code, inner, [], **where)]
-            target, stored = stores[i]
-            walked = self.walked(items if i == 0 else value.code)
-            inner = [*before, ast.For(target, walked, [*stored, *inner], [], **where)]
-        return [self.assign(made, ast.List([], LOAD, **where)), *inner]
-
-
 LONGEST_PATH = 8
 """No name of a module stands deeper than this: ``torch.nn.functional.relu``."""
 
@@ -115,10 +48,410 @@ def _true(where: dict) -> ast.expr:
     return ast.Constant(True, **where)
 
 
-class Calls(Emitter):
-    """How calls, attributes and lambdas are lowered."""
+def plain_index(code: ast.expr) -> bool:
+    """Whether an index is written as a number: it can hold no list."""
+    if isinstance(code, ast.UnaryOp):
+        code = code.operand
+    return isinstance(code, ast.Constant)
 
-    def Attribute(self, node: n.Attribute) -> Generator:
+
+def _stays(code: ast.expr) -> bool:
+    """Whether code may be read twice: a name, or a number as written."""
+    number = isinstance(code, ast.Constant) and isinstance(code.value, int | float)
+    return number or isinstance(code, ast.Name)
+
+
+COUNTER = 64
+"""The most bits of a number that a range gives."""
+
+
+def _bits(op: str, left: int, right: int) -> int:
+    """The most bits of ``left op right`` for whole numbers of so many bits; 0 where that is unknown
+    or too many."""
+    if not left or not right:
+        return 0
+    bits = {"+": max(left, right) + 1, "-": max(left, right) + 1, "*": left + right,
+            "%": max(left, right), "//": left + 1}.get(op, 0)  # fmt: skip
+    return bits if bits <= INT_BITS else 0
+
+
+def _compares_inline(op: str, left: Value, right: Value) -> bool:
+    """Whether a comparison looks at no list: one side is surely a number or a text."""
+    if op in ("is", "is not"):
+        return True
+    sure = (v.inexact or v.bits or isinstance(v.code, ast.Constant) for v in (left, right))
+    return "in" not in op and any(sure)
+
+
+_TRACED = (n.Assign, n.AugAssign, n.ExprStmt, n.Assert, n.Def, n.FunctionClass)
+"""Statements that a trace shows once they are done; it shows others as they begin."""
+
+
+def _targets(node: n.Node) -> list[n.Name]:
+    """The names that a statement assigns to."""
+    if isinstance(node, n.Assign):
+        found = [name for target in node.targets for name in n.walk(target)]
+    else:
+        found = [*n.walk(node.target)] if isinstance(node, n.AugAssign | n.For) else []
+    names = {name.id: name for name in found if isinstance(name, n.Name)}
+    return list(names.values())[:8]
+
+
+class Lowerer:
+    """One pass over one program: the statements made so far, and how each kind of node is lowered.
+
+    The methods that lower a kind of node are named after it; they are generators that yield the
+    children to be lowered first. The driver runs them suspended on a list, so that a tree of any
+    depth is lowered without recursion; an expression deeper than ``DEEP`` is computed into a
+    temporary, because CPython's own compiler recurses.
+    """
+
+    def __init__(
+        self,
+        checked: Checked,
+        inputs: frozenset[str],
+        keep: frozenset[str] | None,
+        trace: bool = False,
+        lists_in_place: bool = True,
+    ) -> None:
+        self.lists_in_place = lists_in_place
+        self.keep = keep
+        self.trace = trace
+        self.checked = checked
+        self.inputs = inputs
+        self.places: list[n.Node] = [checked.module]
+        self.constants: dict[str, Any] = {}
+        self.out: list[ast.stmt] = []
+        self.temporaries = 0
+        self.nesting = 0  # of functions
+        self.line = 1
+        counted = "range" not in inputs and "range" not in checked.imported
+        self.counters = checked.counters if counted else frozenset()
+
+    # -- the driver ----------------------------------------------------------------------------
+
+    def run(self, root: Any) -> Any:
+        """Lower without recursion: a stack of suspended generators."""
+        stack = [self.visit(root)]
+        value = None
+        while stack:
+            try:
+                child = stack[-1].send(value)
+            except StopIteration as done:
+                stack.pop()
+                value = done.value
+            else:
+                stack.append(self.visit(child))
+                value = None
+        return value
+
+    def visit(self, node: Any) -> Lowering:
+        """The generator that lowers a node, or a block where ``node`` is a tuple of statements."""
+        if node.__class__ is tuple:
+            return self.block(node)
+        return getattr(self, node.__class__.__name__)(node)
+
+    # -- making code -----------------------------------------------------------------------------
+
+    def at(self, node: n.Node) -> dict[str, Any]:
+        """The position arguments of code that comes from ``node``."""
+        self.places.append(node)
+        self.line = len(self.places)
+        return {"lineno": self.line, "col_offset": 0, "end_lineno": self.line, "end_col_offset": 0}
+
+    def here(self) -> dict[str, Any]:
+        """The position arguments of code that comes from the node that ``at`` was last given."""
+        return {"lineno": self.line, "col_offset": 0, "end_lineno": self.line, "end_col_offset": 0}
+
+    def name(self, name: str) -> ast.Name:
+        """A variable of the generated code, read."""
+        return ast.Name(name, LOAD, **self.here())
+
+    def assign(self, name: str, code: ast.expr) -> ast.Assign:
+        """``name = code`` in the generated code."""
+        return ast.Assign([ast.Name(name, STORE, **self.here())], code, **self.here())
+
+    def call(self, function: str, *args: ast.expr, at: dict[str, Any] | None = None) -> ast.Call:
+        """A call of a helper or function of the generated code, by position only."""
+        where = at or self.here()
+        return ast.Call(ast.Name(function, LOAD, **where), list(args), [], **where)
+
+    def constant(self, prefix: str, value: Any) -> str:
+        """Put a value into the table of constants; the new name it has there."""
+        name = f"{prefix}{len(self.constants)}"
+        self.constants[name] = value
+        return name
+
+    def table(self, name: str, node: n.Node) -> ast.expr:
+        """A name of the language: a number as it is, a function by its global ``g_name``."""
+        where = self.at(node)
+        if name in names.CONSTANTS:
+            return ast.Constant(names.CONSTANTS[name], **where)
+        self.constants[f"g_{name}"] = names.function(name)
+        return ast.Name(f"g_{name}", LOAD, **where)
+
+    def variable(self, name: n.Name) -> str:
+        """What a variable is called in generated code."""
+        return self.checked.renamed.get(id(name)) or f"v_{name.id}"
+
+    def fresh(self) -> str:
+        """The name of a new temporary."""
+        self.temporaries += 1
+        return f"t_{self.temporaries}"
+
+    def spill(self, value: Value, at: int | None = None) -> Value:
+        """Compute ``value`` into a temporary, now or at an earlier place in the block."""
+        name = self.fresh()
+        self.out.insert(len(self.out) if at is None else at, self.assign(name, value.code))
+        return Value(self.name(name), 1, value.inexact, value.bits)
+
+    def sequence(self, children: Sequence[n.Node]) -> Lowering:
+        """Lower expressions that are evaluated one after the other, keeping that order."""
+        done: list[Value] = []
+        for child in children:
+            mark = len(self.out)
+            value = yield child
+            if len(self.out) > mark:
+                for i, earlier in enumerate(done):
+                    if not isinstance(earlier.code, ast.Constant | ast.Name):
+                        done[i] = self.spill(earlier, mark)
+                        mark += 1
+            done.append(self.spill(value) if value.depth > DEEP else value)
+        return done
+
+    def aside(self, child: Any) -> Lowering:
+        """Lower an expression that runs only sometimes: the statements it needs, and its value."""
+        outer, self.out = self.out, []
+        value = yield child
+        body, self.out = self.out, outer
+        return body, value
+
+    # -- expressions, each a Value --------------------------------------------------------------
+
+    def Name(self, node: n.Name) -> Lowering:
+        """A variable, or a name of the language. Raises SyntaxFault (E0206) for a module."""
+        if id(node) in self.checked.variables or node.id in self.inputs:
+            counter = id(node) in self.counters and node.id not in self.inputs
+            bits = COUNTER if counter else 0
+            return Value(ast.Name(self.variable(node), LOAD, **self.at(node)), 1, bits=bits)
+        if node.id in self.checked.imported:
+            name = self.constant("k_", self.checked.imported[node.id])
+            return Value(ast.Name(name, LOAD, **self.at(node)), 1)
+        if node.id in self.checked.modules:
+            raise SyntaxFault(
+                "E0206", f"`{node.id}` is a module, not a value", self.checked.source, node.start,
+                node.end, help=f"write {node.id}.sin(x)",
+            )  # fmt: skip
+        value = names.CONSTANTS.get(node.id)
+        return Value(self.table(node.id, node), 1, value is not None)
+        yield
+
+    def Number(self, node: n.Number) -> Lowering:
+        """A number as written; of a whole one it is known how many bits it has."""
+        value = node.value
+        bits = value.bit_length() + 1 if isinstance(value, int) else 0
+        return Value(ast.Constant(value, **self.at(node)), 1, not bits, bits)
+        yield
+
+    def String(self, node: n.String) -> Lowering:
+        """A text as written."""
+        return Value(ast.Constant(node.value, **self.at(node)), 1)
+        yield
+
+    def Literal(self, node: n.Literal) -> Lowering:
+        """``True``, ``False``, ``None`` or ``...``."""
+        return Value(ast.Constant(node.value, **self.at(node)), 1)
+        yield
+
+    def Binary(self, node: n.Binary) -> Lowering:
+        """``a op b``: inline where the result cannot grow past its bounds, else by a helper."""
+        left, right = yield from self.sequence((node.left, node.right))
+        where = self.at(node)
+        inexact = left.inexact or right.inexact
+        bits = _bits(node.op, left.bits, right.bits)
+        if bits:
+            code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
+        elif node.op in GUARDED and not inexact:
+            code = self.call(GUARDED[node.op], left.code, right.code, at=where)
+            if node.op in "+*" and _stays(left.code) and _stays(right.code):
+                code = self._of_tensors(node.op, left.code, right.code, code, where)
+        elif node.op == "%" and not left.inexact:
+            code = self.call("h_modulo", left.code, right.code, at=where)
+        else:
+            code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
+        depth = max(left.depth, right.depth) + 1
+        return Value(code, depth, inexact or node.op == "/", bits if node.op != "/" else 0)
+
+    def _of_tensors(
+        self, op: str, left: ast.expr, right: ast.expr, guarded: ast.expr, where: dict[str, int]
+    ) -> ast.expr:
+        """``left op right`` at once where both are tensors (or written numbers), else guarded."""
+        tests: list[ast.expr] = []
+        for side in (left, right):
+            if isinstance(side, ast.Name):
+                tensor = ast.Name("h_Tensor", LOAD, **where)
+                kind = self.call("h_type", side, at=where)
+                tests.append(ast.Compare(kind, [ast.Is()], [tensor], **where))
+        if not tests:
+            return guarded
+        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests, **where)
+        plain = ast.BinOp(left, OPERATORS[op](), right, **where)
+        return ast.IfExp(test, plain, guarded, **where)
+
+    def Unary(self, node: n.Unary) -> Lowering:
+        """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""
+        (operand,) = yield from self.sequence((node.operand,))
+        op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
+        where = self.at(node)
+        inexact = operand.inexact and node.op != "not"
+        bits = operand.bits if node.op != "not" else 0
+        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact, bits)
+
+    def Compare(self, node: n.Compare) -> Lowering:
+        """A chain of comparisons: a side is computed once, and only if those before it hold."""
+        left, right = yield from self.sequence((node.left, node.rights[0]))
+        rest = []
+        for child in node.rights[1:]:
+            rest.append((yield from self.aside(child)))
+        where = self.at(node)
+        ops = [COMPARISONS[op]() for op in node.ops]
+        sides = [left, right, *(value for _, value in rest)]
+        plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
+        if len(ops) == 1 and not plain:
+            code = self.compared(left.code, node.ops[0], right.code, where)
+            return Value(code, max(left.depth, right.depth) + 1)
+        if plain and not any(body or value.depth > DEEP for body, value in rest):
+            codes = [right.code, *(value.code for _, value in rest)]
+            depth = max(left.depth, right.depth, *(v.depth for _, v in rest), 0)
+            return Value(ast.Compare(left.code, ops, codes, **where), depth + 1)
+        # a < b < c with a deep c: b is kept, and c is computed only if a < b holds.
+        if not isinstance(left.code, ast.Constant | ast.Name):
+            left = self.spill(left)
+        held = self.spill(right)
+        truth = self.fresh()
+        first = self.compared(left.code, node.ops[0], held.code, where)
+        self.out.append(self.assign(truth, first))
+        block = self.out
+        for op, (body, value) in zip(node.ops[1:], rest, strict=True):
+            name = self.fresh()
+            compare = self.compared(held.code, op, self.name(name), where)
+            inner = [*body, self.assign(name, value.code), self.assign(truth, compare)]
+            block.append(ast.If(self.name(truth), inner, [], **where))
+            block, held = inner, Value(self.name(name), 1)
+        return Value(self.name(truth), 1)
+
+    def compared(self, left: ast.expr, op: str, right: ast.expr, where: dict) -> ast.expr:
+        """One comparison, through the helper that bounds it where there is one."""
+        if op in COMPARED:
+            return self.call(COMPARED[op], left, right, at=where)
+        return ast.Compare(left, [COMPARISONS[op]()], [right], **where)
+
+    def BoolOp(self, node: n.BoolOp) -> Lowering:
+        """``and`` and ``or``: a side is computed only if those before it leave it open."""
+        (first,) = yield from self.sequence(node.values[:1])
+        rest = []
+        for child in node.values[1:]:
+            rest.append((yield from self.aside(child)))
+        where = self.at(node)
+        if not any(body or value.depth > DEEP for body, value in rest):
+            op = ast.And() if node.op == "and" else ast.Or()
+            codes = [first.code, *(value.code for _, value in rest)]
+            depth = max(first.depth, *(v.depth for _, v in rest))
+            return Value(ast.BoolOp(op, codes, **where), depth + 1)
+        held = self.fresh()
+        self.out.append(self.assign(held, first.code))
+        for body, value in rest:
+            test: ast.expr = self.name(held)
+            if node.op == "or":
+                test = ast.UnaryOp(ast.Not(), test, **where)
+            self.out.append(ast.If(test, [*body, self.assign(held, value.code)], [], **where))
+        return Value(self.name(held), 1)
+
+    def Conditional(self, node: n.Conditional) -> Lowering:
+        """``a if test else b``: an IfExp where both sides are simple, else an if statement."""
+        (test,) = yield from self.sequence((node.test,))
+        yes_body, yes = yield from self.aside(node.body)
+        no_body, no = yield from self.aside(node.orelse)
+        where = self.at(node)
+        depth = max(test.depth, yes.depth, no.depth) + 1
+        inexact = yes.inexact and no.inexact
+        if not yes_body and not no_body and depth <= DEEP:
+            return Value(ast.IfExp(test.code, yes.code, no.code, **where), depth, inexact)
+        held = self.fresh()
+        yes_body.append(self.assign(held, yes.code))
+        no_body.append(self.assign(held, no.code))
+        self.out.append(ast.If(test.code, yes_body, no_body, **where))
+        return Value(self.name(held), 1, inexact)
+
+    def Subscript(self, node: n.Subscript) -> Lowering:
+        """An item: inline for an index that is surely a number, else by ``h_item`` or ``h_cut``."""
+        value, index = yield from self.sequence((node.value, node.index))
+        where = self.at(node)
+        if isinstance(index.code, ast.Slice):
+            cut = self.cut(index.code, where)
+            code: ast.expr = self.call("h_cut", value.code, cut, at=where)
+        elif index.bits or plain_index(index.code):
+            code = ast.Subscript(value.code, index.code, LOAD, **where)
+        else:
+            code = self.call("h_item", value.code, self.index(index.code, where), at=where)
+        return Value(code, max(value.depth, index.depth) + 1)
+
+    def index(self, code: ast.expr, where: dict) -> ast.expr:
+        """An index as a value: the slices in it too."""
+        if isinstance(code, ast.Slice):
+            return self.cut(code, where)
+        if isinstance(code, ast.Tuple):
+            parts = [self.cut(e, where) if isinstance(e, ast.Slice) else e for e in code.elts]
+            return ast.Tuple(parts, LOAD, **where)
+        return code
+
+    def cut(self, made: ast.Slice, where: dict) -> ast.expr:
+        """A slice as a value: ``slice(lower, upper, step)``."""
+        bounds = [p or ast.Constant(None, **where) for p in (made.lower, made.upper, made.step)]
+        return self.call("h_slice", *bounds, at=where)
+
+    def Slice(self, node: n.Slice) -> Lowering:
+        """The bounds of a slice; one that is left out stays left out."""
+        present = [p for p in (node.lower, node.upper, node.step) if p is not None]
+        lowered = iter((yield from self.sequence(present)))
+        parts = [
+            None if p is None else next(lowered).code for p in (node.lower, node.upper, node.step)
+        ]
+        # Never deeper than it is: a slice cannot be kept in a temporary.
+        return Value(ast.Slice(*parts, **self.at(node)), 1)
+
+    def Tuple(self, node: n.Tuple) -> Lowering:
+        """A tuple, its items in the order written."""
+        items = yield from self.sequence(node.items)
+        code = ast.Tuple([i.code for i in items], LOAD, **self.at(node))
+        return Value(code, max([0, *(i.depth for i in items)]) + 1)
+
+    def List(self, node: n.List) -> Lowering:
+        """A list, its items in the order written."""
+        items = yield from self.sequence(node.items)
+        code = ast.List([i.code for i in items], LOAD, **self.at(node))
+        return Value(code, max([0, *(i.depth for i in items)]) + 1)
+
+    def FString(self, node: n.FString) -> Lowering:
+        """Texts and formatted values, joined by a helper that bounds the length."""
+        fields = [p for p in node.parts if isinstance(p, n.FormatPart)]
+        values = iter((yield from self.sequence([p.value for p in fields])))
+        where = self.at(node)
+        pieces: list[ast.expr] = []
+        for part in node.parts:
+            if isinstance(part, n.String):
+                pieces.append(ast.Constant(part.value, **where))
+                continue
+            if part.text is not None:
+                pieces.append(ast.Constant(part.text, **where))
+            shown = "h_repr" if part.text is not None and not part.spec else "h_field"
+            spec = [ast.Constant(part.spec, **where)] if shown == "h_field" else []
+            pieces.append(self.call(shown, next(values).code, *spec, at=self.at(part)))
+        return Value(self.call("h_concat", *pieces, at=where), 3)
+
+    # -- attributes and calls -------------------------------------------------------------------
+
+    def Attribute(self, node: n.Attribute) -> Lowering:
         """A name of an imported module, or what the fixed tables have for the value."""
         found = self.from_module(node)
         if found is not None:
@@ -161,6 +494,7 @@ class Calls(Emitter):
                 "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
                 help=attributes.WITHHELD[last],
             )  # fmt: skip
+        # Needed after an error only.
         from gradcli.language.diagnostics.foreign_names import FUNCTIONS, module_help
 
         near = None if last in FUNCTIONS else closest(dotted, table)
@@ -171,7 +505,7 @@ class Calls(Emitter):
             help=mend or module_help(f"{module}.{dotted}") or "all names: gradcli ops",
         )  # fmt: skip
 
-    def Call(self, node: n.Call) -> Generator:
+    def Call(self, node: n.Call) -> Lowering:
         """A call: the receiver or function first, then the arguments in the order written."""
         func = node.func
         given = (*node.args, *(k.value for k in node.keywords))
@@ -189,7 +523,7 @@ class Calls(Emitter):
             if len(values) == 1 and isinstance(values[0].code, ast.Name):
                 called.code = self.of_a_tensor(func.name, values[0].code, called.code)
             return called
-        if isinstance(func, n.Attribute):
+        if isinstance(func, n.Attribute) and found is not None:
             values = yield from self.sequence(given)
             return self.finish_call(node, found.code, values, False)
         values = yield from self.sequence((func, *given))
@@ -238,7 +572,7 @@ class Calls(Emitter):
         self.constants[name] = ("function", self.constants[target.id], count)
         return ast.Name(name, LOAD, **where)
 
-    def Lambda(self, node: n.Lambda) -> Generator:
+    def Lambda(self, node: n.Lambda) -> Lowering:
         """An expression where it needs no statements and is not too deep, else a function."""
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
@@ -269,285 +603,73 @@ class Calls(Emitter):
         name = self.fresh()
         return [self.assign(name, value), give_back, ast.Return(self.name(name), **where)]
 
+    # -- lists with for -------------------------------------------------------------------------
 
-def plain_index(code: ast.expr) -> bool:
-    """Whether an index is written as a number: it can hold no list."""
-    if isinstance(code, ast.UnaryOp):
-        code = code.operand
-    return isinstance(code, ast.Constant)
-
-
-def _stays(code: ast.expr) -> bool:
-    """Whether code may be read twice: a name, or a number as written."""
-    number = isinstance(code, ast.Constant) and isinstance(code.value, int | float)
-    return number or isinstance(code, ast.Name)
-
-
-COUNTER = 64
-"""The most bits of a number that a range gives."""
-
-
-def _bits(op: str, left: int, right: int) -> int:
-    """The most bits of ``left op right`` for whole numbers of so many bits; 0 where that is unknown
-    or too many."""
-    if not left or not right:
-        return 0
-    bits = {"+": max(left, right) + 1, "-": max(left, right) + 1, "*": left + right,
-            "%": max(left, right), "//": left + 1}.get(op, 0)  # fmt: skip
-    return bits if bits <= INT_BITS else 0
-
-
-def _compares_inline(op: str, left: Value, right: Value) -> bool:
-    """Whether a comparison looks at no list: one side is surely a number or a text."""
-    if op in ("is", "is not"):
-        return True
-    sure = (v.inexact or v.bits or isinstance(v.code, ast.Constant) for v in (left, right))
-    return "in" not in op and any(sure)
-
-
-class Expressions(Calls, Comprehensions):
-    """How each kind of expression is lowered; every method gives a Value."""
-
-    def Name(self, node: n.Name) -> Generator:
-        """A variable, or a name of the language. Raises SyntaxFault (E0206) for a module."""
-        if id(node) in self.checked.variables or node.id in self.inputs:
-            counter = id(node) in self.counters and node.id not in self.inputs
-            bits = COUNTER if counter else 0
-            return Value(ast.Name(self.spelled(node), LOAD, **self.at(node)), 1, bits=bits)
-        if node.id in self.checked.imported:
-            name = self.constant("k_", self.checked.imported[node.id])
-            return Value(ast.Name(name, LOAD, **self.at(node)), 1)
-        if node.id in self.checked.modules:
-            raise SyntaxFault(
-                "E0206", f"`{node.id}` is a module, not a value", self.checked.source, node.start,
-                node.end, help=f"write {node.id}.sin(x)",
-            )  # fmt: skip
-        value = names.CONSTANTS.get(node.id)
-        return Value(self.table(node.id, node), 1, value is not None)
-        yield
-
-    def Number(self, node: n.Number) -> Generator:
-        """A number as written; of a whole one it is known how many bits it has."""
-        exact = isinstance(node.value, int)
-        bits = node.value.bit_length() + 1 if exact else 0
-        return Value(ast.Constant(node.value, **self.at(node)), 1, not exact, bits)
-        yield
-
-    def String(self, node: n.String) -> Generator:
-        """A text as written."""
-        return Value(ast.Constant(node.value, **self.at(node)), 1)
-        yield
-
-    def Literal(self, node: n.Literal) -> Generator:
-        """``True``, ``False``, ``None`` or ``...``."""
-        return Value(ast.Constant(node.value, **self.at(node)), 1)
-        yield
-
-    def Binary(self, node: n.Binary) -> Generator:
-        """``a op b``: inline where the result cannot grow past its bounds, else by a helper."""
-        left, right = yield from self.sequence((node.left, node.right))
+    def ListComp(self, node: n.ListComp) -> Lowering:
+        """A comprehension, a loop in place or a loop in a function (see the top of the file)."""
+        (first,) = yield from self.sequence((node.clauses[0].iter,))
+        parts = []
+        simple = True
+        for i, clause in enumerate(node.clauses):
+            body, value = ([], first) if i == 0 else (yield from self.aside(clause.iter))
+            conditions = []
+            for child in clause.conditions:
+                conditions.append((yield from self.aside(child)))
+            simple = simple and not body and value.depth <= DEEP
+            simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
+            parts.append((clause, body, value, conditions))
+        element_body, element = yield from self.aside(node.element)
         where = self.at(node)
-        inexact = left.inexact or right.inexact
-        bits = _bits(node.op, left.bits, right.bits)
-        if bits:
-            code: ast.expr = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
-        elif node.op in GUARDED and not inexact:
-            code = self.call(GUARDED[node.op], left.code, right.code, at=where)
-            if node.op in "+*" and _stays(left.code) and _stays(right.code):
-                code = self._of_tensors(node.op, left.code, right.code, code, where)
-        elif node.op == "%" and not left.inexact:
-            code = self.call("h_modulo", left.code, right.code, at=where)
-        else:
-            code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
-        depth = max(left.depth, right.depth) + 1
-        return Value(code, depth, inexact or node.op == "/", bits if node.op != "/" else 0)
-
-    def _of_tensors(
-        self, op: str, left: ast.expr, right: ast.expr, guarded: ast.expr, where: dict[str, int]
-    ) -> ast.expr:
-        """``left op right`` at once where both are tensors (or written numbers), else guarded."""
-        tests: list[ast.expr] = []
-        for side in (left, right):
-            if isinstance(side, ast.Name):
-                tensor = ast.Name("h_Tensor", LOAD, **where)
-                kind = self.call("h_type", side, at=where)
-                tests.append(ast.Compare(kind, [ast.Is()], [tensor], **where))
-        if not tests:
-            return guarded
-        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests, **where)
-        plain = ast.BinOp(left, OPERATORS[op](), right, **where)
-        return ast.IfExp(test, plain, guarded, **where)
-
-    def Unary(self, node: n.Unary) -> Generator:
-        """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""
-        (operand,) = yield from self.sequence((node.operand,))
-        op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
-        where = self.at(node)
-        inexact = operand.inexact and node.op != "not"
-        bits = operand.bits if node.op != "not" else 0
-        return Value(ast.UnaryOp(op, operand.code, **where), operand.depth + 1, inexact, bits)
-
-    def Compare(self, node: n.Compare) -> Generator:
-        """A chain of comparisons: a side is computed once, and only if those before it hold."""
-        left, right = yield from self.sequence((node.left, node.rights[0]))
-        rest = []
-        for child in node.rights[1:]:
-            rest.append((yield from self.aside(child)))
-        where = self.at(node)
-        ops = [COMPARISONS[op]() for op in node.ops]
-        sides = [left, right, *(value for _, value in rest)]
-        plain = all(map(_compares_inline, node.ops, sides, sides[1:]))
-        if len(ops) == 1 and not plain:
-            code = self.compared(left.code, node.ops[0], right.code, where)
-            return Value(code, max(left.depth, right.depth) + 1)
-        if plain and not any(body or value.depth > DEEP for body, value in rest):
-            codes = [right.code, *(value.code for _, value in rest)]
-            depth = max(left.depth, right.depth, *(v.depth for _, v in rest), 0)
-            return Value(ast.Compare(left.code, ops, codes, **where), depth + 1)
-        # a < b < c with a deep c: b is kept, and c is computed only if a < b holds.
-        if not isinstance(left.code, ast.Constant | ast.Name):
-            left = self.spill(left)
-        held = self.spill(right)
-        truth = self.fresh()
-        first = self.compared(left.code, node.ops[0], held.code, where)
-        self.out.append(self.assign(truth, first))
-        block = self.out
-        for op, (body, value) in zip(node.ops[1:], rest, strict=True):
-            name = self.fresh()
-            compare = self.compared(held.code, op, self.name(name), where)
-            inner = [*body, self.assign(name, value.code), self.assign(truth, compare)]
-            block.append(ast.If(self.name(truth), inner, [], **where))
-            block, held = inner, Value(self.name(name), 1)
-        return Value(self.name(truth), 1)
-
-    def compared(self, left: ast.expr, op: str, right: ast.expr, where: dict) -> ast.expr:
-        """One comparison, through the helper that bounds it where there is one."""
-        if op in COMPARED:
-            return self.call(COMPARED[op], left, right, at=where)
-        return ast.Compare(left, [COMPARISONS[op]()], [right], **where)
-
-    def BoolOp(self, node: n.BoolOp) -> Generator:
-        """``and`` and ``or``: a side is computed only if those before it leave it open."""
-        (first,) = yield from self.sequence(node.values[:1])
-        rest = []
-        for child in node.values[1:]:
-            rest.append((yield from self.aside(child)))
-        where = self.at(node)
-        if not any(body or value.depth > DEEP for body, value in rest):
-            op = ast.And() if node.op == "and" else ast.Or()
-            codes = [first.code, *(value.code for _, value in rest)]
-            depth = max(first.depth, *(v.depth for _, v in rest))
-            return Value(ast.BoolOp(op, codes, **where), depth + 1)
-        held = self.fresh()
-        self.out.append(self.assign(held, first.code))
-        for body, value in rest:
-            test: ast.expr = self.name(held)
-            if node.op == "or":
-                test = ast.UnaryOp(ast.Not(), test, **where)
-            self.out.append(ast.If(test, [*body, self.assign(held, value.code)], [], **where))
-        return Value(self.name(held), 1)
-
-    def Conditional(self, node: n.Conditional) -> Generator:
-        """``a if test else b``: an IfExp where both sides are simple, else an if statement."""
-        (test,) = yield from self.sequence((node.test,))
-        yes_body, yes = yield from self.aside(node.body)
-        no_body, no = yield from self.aside(node.orelse)
-        where = self.at(node)
-        depth = max(test.depth, yes.depth, no.depth) + 1
-        inexact = yes.inexact and no.inexact
-        if not yes_body and not no_body and depth <= DEEP:
-            return Value(ast.IfExp(test.code, yes.code, no.code, **where), depth, inexact)
-        held = self.fresh()
-        yes_body.append(self.assign(held, yes.code))
-        no_body.append(self.assign(held, no.code))
-        self.out.append(ast.If(test.code, yes_body, no_body, **where))
-        return Value(self.name(held), 1, inexact)
-
-    def Subscript(self, node: n.Subscript) -> Generator:
-        """An item: inline for an index that is surely a number, else by ``h_item`` or ``h_cut``."""
-        value, index = yield from self.sequence((node.value, node.index))
-        where = self.at(node)
-        if isinstance(index.code, ast.Slice):
-            cut = self.cut(index.code, where)
-            code: ast.expr = self.call("h_cut", value.code, cut, at=where)
-        elif index.bits or plain_index(index.code):
-            code = ast.Subscript(value.code, index.code, LOAD, **where)
-        else:
-            code = self.call("h_item", value.code, self.index(index.code, where), at=where)
-        return Value(code, max(value.depth, index.depth) + 1)
-
-    def index(self, code: ast.expr, where: dict) -> ast.expr:
-        """An index as a value: the slices in it too."""
-        if isinstance(code, ast.Slice):
-            return self.cut(code, where)
-        if isinstance(code, ast.Tuple):
-            parts = [self.cut(e, where) if isinstance(e, ast.Slice) else e for e in code.elts]
-            return ast.Tuple(parts, LOAD, **where)
-        return code
-
-    def cut(self, made: ast.Slice, where: dict) -> ast.expr:
-        """A slice as a value of its own."""
-        bounds = [p or ast.Constant(None, **where) for p in (made.lower, made.upper, made.step)]
-        return self.call("h_slice", *bounds, at=where)
-
-    def Slice(self, node: n.Slice) -> Generator:
-        """The bounds of a slice; one that is left out stays left out."""
-        present = [p for p in (node.lower, node.upper, node.step) if p is not None]
-        lowered = iter((yield from self.sequence(present)))
-        parts = [
-            None if p is None else next(lowered).code for p in (node.lower, node.upper, node.step)
-        ]
-        # Never deeper than it is: a slice cannot be kept in a temporary.
-        return Value(ast.Slice(*parts, **self.at(node)), 1)
-
-    def Tuple(self, node: n.Tuple) -> Generator:
-        """A tuple, its items in the order written."""
-        items = yield from self.sequence(node.items)
-        code = ast.Tuple([i.code for i in items], LOAD, **self.at(node))
-        return Value(code, max([0, *(i.depth for i in items)]) + 1)
-
-    def List(self, node: n.List) -> Generator:
-        """A list, its items in the order written."""
-        items = yield from self.sequence(node.items)
-        code = ast.List([i.code for i in items], LOAD, **self.at(node))
-        return Value(code, max([0, *(i.depth for i in items)]) + 1)
-
-    def FString(self, node: n.FString) -> Generator:
-        """Texts and formatted values, joined by a helper that bounds the length."""
-        fields = [p for p in node.parts if isinstance(p, n.FormatPart)]
-        values = iter((yield from self.sequence([p.value for p in fields])))
-        where = self.at(node)
-        pieces: list[ast.expr] = []
-        for part in node.parts:
-            if isinstance(part, n.String):
-                pieces.append(ast.Constant(part.value, **where))
+        simple = simple and not element_body and element.depth <= DEEP
+        in_place = self.lists_in_place and id(node) in self.checked.in_place
+        if simple and not in_place and all(only_names(c.target) for c in node.clauses):
+            generators = [
+                ast.comprehension(
+                    target=self.target(clause.target), iter=self.walked(value.code),
+                    ifs=[c.code for _, c in conditions], is_async=0,
+                )
+                for clause, _, value, conditions in parts
+            ]  # fmt: skip
+            return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
+        stores: list[tuple[ast.expr, list[ast.stmt]]] = []
+        for clause in node.clauses:
+            if only_names(clause.target):
+                stores.append((self.target(clause.target), []))
                 continue
-            if part.text is not None:
-                pieces.append(ast.Constant(part.text, **where))
-            shown = "h_repr" if part.text is not None and not part.spec else "h_field"
-            spec = [ast.Constant(part.spec, **where)] if shown == "h_field" else []
-            pieces.append(self.call(shown, next(values).code, *spec, at=self.at(part)))
-        return Value(self.call("h_concat", *pieces, at=where), 3)
+            name = self.fresh()
+            outer, self.out = self.out, []
+            yield from self.store(clause.target, Value(self.name(name), 1))
+            stores.append((ast.Name(name, STORE, **where), self.out))
+            self.out = outer
+        if in_place:
+            made = self.fresh()
+            self.out += self.loops(made, first.code, parts, stores, element_body, element)
+            return Value(self.name(made), 1)
+        name = self.fresh()
+        body = self.loops("made", self.name("items"), parts, stores, element_body, element)
+        args = arguments(["items"], [])
+        leave = self.leave(self.name("made"), where)
+        self.out.append(self.function(name, args, [*body, *leave]))
+        return Value(self.call(name, first.code), first.depth + 1)
 
+    def loops(
+        self, made: str, items: ast.expr, parts: list, stores: list, body: list, element: Value
+    ) -> list[ast.stmt]:
+        """A comprehension as loops that add to the list ``made``."""
+        where = self.here()
+        append = self.call("h_put", self.name(made), element.code)
+        inner: list[ast.stmt] = [*body, ast.Expr(append, **where)]
+        for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
+            for condition_body, condition in reversed(conditions):
+                inner = [*condition_body, ast.If(condition.code, inner, [], **where)]
+            target, stored = stores[i]
+            walked = self.walked(items if i == 0 else value.code)
+            inner = [*before, ast.For(target, walked, [*stored, *inner], [], **where)]
+        return [self.assign(made, ast.List([], LOAD, **where)), *inner]
 
-_TRACED = (n.Assign, n.AugAssign, n.ExprStmt, n.Assert, n.Def, n.FunctionClass)
-"""Statements that a trace shows once they are done; it shows others as they begin."""
+    # -- statements, which add to out -----------------------------------------------------------
 
-
-def _targets(node: n.Node) -> list[n.Name]:
-    """The names that a statement assigns to."""
-    if isinstance(node, n.Assign):
-        found = [name for target in node.targets for name in n.walk(target)]
-    else:
-        found = [*n.walk(node.target)] if isinstance(node, n.AugAssign | n.For) else []
-    names = {name.id: name for name in found if isinstance(name, n.Name)}
-    return list(names.values())[:8]
-
-
-class Statements(Expressions):
-    """How each kind of statement is lowered; every method adds to ``out``."""
-
-    def block(self, body: tuple[n.Statement, ...]) -> Generator:
+    def block(self, body: tuple[n.Statement, ...]) -> Lowering:
         """The statements of a block; ``pass`` where there would be none."""
         outer, self.out = self.out, []
         for statement in body:
@@ -591,7 +713,7 @@ class Statements(Expressions):
             ],
         )  # fmt: skip
         if "type_params" in ast.FunctionDef._fields:
-            made.type_params = []
+            made.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
         return made
 
     def walked(self, code: ast.expr) -> ast.expr:
@@ -601,23 +723,24 @@ class Statements(Expressions):
     def target(self, node: n.Node) -> ast.expr:
         """A target made of names only."""
         if isinstance(node, n.Name):
-            return ast.Name(self.spelled(node), STORE, **self.at(node))
+            return ast.Name(self.variable(node), STORE, **self.at(node))
         # A target nests as deep as its brackets; lists of names are flat in practice.
         shell = ast.Tuple([], STORE, **self.at(node))
-        work = [(node, shell)]
+        work: list[tuple[Any, ast.Tuple]] = [(node, shell)]
         while work:
             source, made = work.pop()
             for item in source.items:
                 if isinstance(item, n.Name):
-                    made.elts.append(ast.Name(self.spelled(item), STORE, **self.at(item)))
+                    made.elts.append(ast.Name(self.variable(item), STORE, **self.at(item)))
                 else:
-                    made.elts.append(ast.Tuple([], STORE, **self.at(item)))
-                    work.append((item, made.elts[-1]))
+                    inner = ast.Tuple([], STORE, **self.at(item))
+                    made.elts.append(inner)
+                    work.append((item, inner))
         return shell
 
-    def store(self, target: n.Node, value: Value) -> Generator:
+    def store(self, target: Any, value: Value) -> Lowering:
         """Assign a value that is a name or a constant to any kind of target."""
-        work: list[tuple[n.Node, Value]] = [(target, value)]
+        work: list[tuple[Any, Value]] = [(target, value)]
         while work:
             target, value = work.pop()
             if only_names(target):
@@ -641,7 +764,7 @@ class Statements(Expressions):
                 self.out.append(ast.Expr(call, **where))
             else:
                 parts = [self.fresh() for _ in target.items]
-                stores = [ast.Name(p, STORE, **self.at(target)) for p in parts]
+                stores: list[ast.expr] = [ast.Name(p, STORE, **self.at(target)) for p in parts]
                 self.out.append(
                     ast.Assign([ast.Tuple(stores, STORE, **self.here())], value.code, **self.here())
                 )
@@ -649,7 +772,7 @@ class Statements(Expressions):
                     [(i, Value(self.name(p), 1)) for i, p in zip(target.items, parts, strict=True)]
                 )
 
-    def Assign(self, node: n.Assign) -> Generator:
+    def Assign(self, node: n.Assign) -> Lowering:
         """One name at once, other targets from a temporary; names to keep retain their gradient."""
         (value,) = yield from self.sequence((node.value,))
         if len(node.targets) == 1 and only_names(node.targets[0]):
@@ -662,17 +785,17 @@ class Statements(Expressions):
         for target in node.targets:
             yield from self.store(target, held)
 
-    def AugAssign(self, node: n.AugAssign) -> Generator:
+    def AugAssign(self, node: n.AugAssign) -> Lowering:
         """``a += b``, where the parts of an item or an attribute are computed once."""
         op = node.op.rstrip("=")
         target = node.target
         if isinstance(target, n.Name):
             (value,) = yield from self.sequence((node.value,))
             where = self.at(node)
-            old: ast.expr = ast.Name(f"v_{target.id}", LOAD, **where)
-            place: ast.expr = ast.Name(f"v_{target.id}", STORE, **where)
+            now = ast.Name(f"v_{target.id}", LOAD, **where)
+            place = ast.Name(f"v_{target.id}", STORE, **where)
             if op in GUARDED_IN_PLACE or op == "%":
-                code = self.in_place(op, old, value, where)
+                code = self.in_place(op, now, value, where)
                 self.out.append(ast.Assign([place], code, **where))
             else:
                 self.out.append(ast.AugAssign(place, OPERATORS[op](), value.code, **where))
@@ -692,6 +815,7 @@ class Statements(Expressions):
             call = self.call("h_set_item", held.code, index.code, changed.code, at=where)
             self.out.append(ast.Expr(call, **where))
             return
+        assert isinstance(target, n.Attribute)  # the grammar takes no other
         (held,) = yield from self.sequence((target.value,))
         held = self.spill(held)
         where = self.at(node)
@@ -710,7 +834,7 @@ class Statements(Expressions):
                   "@": "h_matmul_by"}[op]  # fmt: skip
         return self.call(helper, old, value.code, at=where)
 
-    def ExprStmt(self, node: n.ExprStmt) -> Generator:
+    def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result of the program."""
         (value,) = yield from self.sequence((node.value,))
         where = self.at(node)
@@ -719,11 +843,11 @@ class Statements(Expressions):
         else:
             self.out.append(ast.Expr(value.code, **where))
 
-    def Def(self, node: n.Def) -> Generator:
+    def Def(self, node: n.Def) -> Lowering:
         """A function of the program, ``v_`` and its name in generated code."""
         yield from self.defined(node, f"v_{node.name}")
 
-    def defined(self, node: n.Def, name: str) -> Generator:
+    def defined(self, node: n.Def, name: str) -> Lowering:
         """A function of the program under a name of the generated code."""
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
@@ -737,23 +861,23 @@ class Statements(Expressions):
             body += self.leave(None, where)
         self.out.append(self.function(name, args, body))
 
-    def FunctionClass(self, node: n.FunctionClass) -> Generator:
+    def FunctionClass(self, node: n.FunctionClass) -> Lowering:
         """Never a class: a record of functions."""
-        parts = []
+        parts: list[ast.expr] = []
         for method in node.methods:
             name = f"{self.fresh()}_{method.name}"
             yield from self.defined(method, name)
             parts.append(self.name(name))
         where = self.at(node)
-        called = (node.name, *(method.name for method in node.methods))
+        called = [node.name, *(method.name for method in node.methods)]
         if node.rule is not None:
-            called += ("generate_vmap_rule",)
+            called.append("generate_vmap_rule")
             parts.append(ast.Constant(node.rule, **where))
-        words = [ast.Constant(word, **where) for word in called]
+        words: list[ast.expr] = [ast.Constant(word, **where) for word in called]
         made = self.call("h_record", ast.Tuple(words, LOAD, **where), *parts, at=where)
         self.out.append(self.assign(f"v_{node.name}", made))
 
-    def Return(self, node: n.Return) -> Generator:
+    def Return(self, node: n.Return) -> Lowering:
         """A return, which gives back the token of depth once the value is there."""
         value = None
         if node.value is not None:
@@ -766,7 +890,7 @@ class Statements(Expressions):
             self.out += self.announced(node)
         self.out += self.leave(value, self.at(node))
 
-    def If(self, node: n.If) -> Generator:
+    def If(self, node: n.If) -> Lowering:
         """An if statement; an elif is one in the block of its else."""
         (test,) = yield from self.sequence((node.test,))
         if self.trace:
@@ -776,7 +900,7 @@ class Statements(Expressions):
         orelse = (yield node.orelse) if node.orelse else []
         self.out.append(ast.If(test.code, body, orelse, **self.at(node.test)))
 
-    def While(self, node: n.While) -> Generator:
+    def While(self, node: n.While) -> Lowering:
         """A loop that takes a step before each test."""
         before, test = yield from self.aside(node.test)
         body = yield node.body
@@ -794,7 +918,7 @@ class Statements(Expressions):
         stop = ast.If(ast.UnaryOp(ast.Not(), test.code, **where), [ast.Break(**where)], [], **where)
         self.out.append(ast.While(step, [*before, stop, *body], [], **where))
 
-    def For(self, node: n.For) -> Generator:
+    def For(self, node: n.For) -> Lowering:
         """A loop over what ``walked`` gives; targets but names go through a temporary."""
         (items,) = yield from self.sequence((node.iter,))
         where = self.at(node.iter)
@@ -814,35 +938,35 @@ class Statements(Expressions):
         target = ast.Name(name, STORE, **where)
         self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
 
-    def Break(self, node: n.Break) -> Generator:
+    def Break(self, node: n.Break) -> Lowering:
         """A break; a trace shows it as it begins."""
         self.out += self.announced(node)
         self.out.append(ast.Break(**self.at(node)))
         return
         yield
 
-    def Continue(self, node: n.Continue) -> Generator:
+    def Continue(self, node: n.Continue) -> Lowering:
         """A continue; a trace shows it as it begins."""
         self.out += self.announced(node)
         self.out.append(ast.Continue(**self.at(node)))
         return
         yield
 
-    def Pass(self, node: n.Pass) -> Generator:
+    def Pass(self, node: n.Pass) -> Lowering:
         """A pass; a trace shows it as it begins."""
         self.out += self.announced(node)
         self.out.append(ast.Pass(**self.at(node)))
         return
         yield
 
-    def Import(self, _node: n.Import) -> Generator:
+    def Import(self, _node: n.Import) -> Lowering:
         """Nothing runs: the check before has found what the names stand for."""
         return
         yield
 
     FromImport = Import
 
-    def Assert(self, node: n.Assert) -> Generator:
+    def Assert(self, node: n.Assert) -> Lowering:
         """A test; the message is computed only where it fails."""
         (test,) = yield from self.sequence((node.test,))
         body: list[ast.stmt] = []
@@ -854,7 +978,7 @@ class Statements(Expressions):
         body.append(ast.Expr(self.call("h_fail", *message, at=where), **where))
         self.out.append(ast.If(ast.UnaryOp(ast.Not(), test.code, **where), body, [], **where))
 
-    def With(self, node: n.With) -> Generator:
+    def With(self, node: n.With) -> Lowering:
         """Contexts, checked when entered. Raises SyntaxFault (E0164) for what is surely none."""
         items = []
         for item in node.items:
@@ -878,6 +1002,24 @@ class Statements(Expressions):
                 "E0164", f"`with` cannot take {name.id}", self.checked.source, node.start,
                 node.end, help=mend,
             )  # fmt: skip
+
+    # -- the program ----------------------------------------------------------------------------
+
+    def program(self) -> list[ast.stmt]:
+        """The body of ``main``."""
+        checked = self.checked
+        first = [
+            self.assign(f"v_{name}", self.table(name, place))
+            for name, place in checked.bound.items()
+            if name in names.NAMES and name not in self.inputs
+        ]
+        first.append(self.assign("result", ast.Constant(None, **self.at(checked.module))))
+        body = self.run(checked.module.body)
+        final = ast.Return(
+            ast.Tuple([self.name("result"), self.call("h_locals")], LOAD, **self.here()),
+            **self.here(),
+        )
+        return [*first, *body, final]
 
 
 _ALLOWED = frozenset(
@@ -906,7 +1048,7 @@ def lower(
     SyntaxFault for names that are not known (E0201, E0202, E0204).
     """
     checked.require(inputs)
-    work = _Program(checked, frozenset(inputs), keep, trace, lists_in_place)
+    work = Lowerer(checked, frozenset(inputs), keep, trace, lists_in_place)
     body = work.program()
     main = ast.FunctionDef(
         name="main",
@@ -917,7 +1059,7 @@ def lower(
         col_offset=0,
     )
     if "type_params" in ast.FunctionDef._fields:
-        main.type_params = []
+        main.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
     tree = ast.Module(body=[main], type_ignores=[])
     _only_allowed(tree)
     return tree, work.places, work.constants
@@ -937,22 +1079,3 @@ def _only_allowed(tree: ast.Module) -> None:
                 waiting.append(part)
             elif kind is not int and isinstance(part, ast.AST):
                 raise AssertionError(f"lowering emitted {kind.__name__}")
-
-
-class _Program(Statements):
-    """A whole program."""
-
-    def program(self) -> list[ast.stmt]:
-        checked = self.checked
-        first = [
-            self.assign(f"v_{name}", self.table(name, place))
-            for name, place in checked.bound.items()
-            if name in names.NAMES and name not in self.inputs
-        ]
-        first.append(self.assign("result", ast.Constant(None, **self.at(checked.module))))
-        body = self.run(checked.module.body)
-        final = ast.Return(
-            ast.Tuple([self.name("result"), self.call("h_locals")], LOAD, **self.here()),
-            **self.here(),
-        )
-        return [*first, *body, final]

@@ -1,8 +1,9 @@
-"""What to write where a call does not fit what it calls."""
+"""Help for calls that do not match the called function: wrong keywords, wrong counts."""
 
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
@@ -95,8 +96,6 @@ def _of_table(function: Any) -> list[str]:
     """The parameters of a function of the tables."""
     kind = getattr(function, "__gradcli_kind__", None)
     if kind is not None:  # a layer, an optimizer: those of the class
-        from inspect import signature
-
         for base in kind().__mro__:
             if "__init__" in vars(base):
                 known = [k for k in signature(base.__init__).parameters if k not in _NAMELESS]

@@ -9,26 +9,20 @@ for what it uses.
 from __future__ import annotations
 
 import importlib
+import math as python
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gradcli import engine
 from gradcli.engine import dtypes
+from gradcli.engine.backward import gradient_edges
 from gradcli.engine.creation import factories
 from gradcli.engine.creation.generator import Generator
+from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import overloads, reshaping
-from gradcli.language.names import (
-    argument_checks,
-    builtins,
-    context_managers,
-    functions,
-    modules,
-    schedulers,
-    settings,
-    transforms,
-)
+from gradcli.language.names import argument_checks, builtins, context_managers, functions, settings
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.operator import OPERATORS
@@ -99,7 +93,8 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table.update(functions.created())
     table.update(factories.TYPED)
     table.update(
-        max=overloads.torch_max, min=overloads.torch_min, abs=Tensor.abs, all=OPERATORS["all"],
+        max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
+        abs=Tensor.abs,  # type: ignore[attr-defined]
         any=OPERATORS["any"], from_numpy=factories.as_tensor, Tensor=Tensor, Size=size,
         device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
         is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
@@ -118,7 +113,7 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _vmap(func: Any, in_dims: Any = 0, out_dims: Any = 0, **options: Any) -> Any:
-    return transforms.func()["vmap"](func, in_dims, out_dims, **options)
+    return _transforms("func")()["vmap"](func, in_dims, out_dims, **options)
 
 
 _vmap.__name__ = _vmap.__qualname__ = "vmap"
@@ -126,7 +121,7 @@ _vmap.__name__ = _vmap.__qualname__ = "vmap"
 
 def size(sizes: Any = ()) -> Size:
     """``torch.Size``. Raises TypeFault (E0303) for what is no whole number."""
-    whole = builtins.listed(sizes)
+    whole = builtins.as_list(sizes)
     for n in whole:
         if not isinstance(n, int):
             raise TypeFault(
@@ -171,16 +166,14 @@ def _public(module: str) -> Callable[[], dict[str, Any]]:
 
 
 def _autograd() -> dict[str, Any]:
+    # Loaded only by a program that has a custom Function.
     from gradcli.engine.custom_function.function import Function
 
     return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
-            **transforms.autograd(), **context_managers.anomaly()}  # fmt: skip
+            **_transforms("autograd")(), **context_managers.anomaly()}  # fmt: skip
 
 
 def _graph() -> dict[str, Any]:
-    from gradcli.engine.backward import gradient_edges
-    from gradcli.engine.graph.node import Node
-
     return {
         **context_managers.saving(),
         "Node": Node, "get_gradient_edge": gradient_edges.get_gradient_edge,
@@ -197,15 +190,43 @@ def _anomaly(name: str) -> Callable[[], bool]:
     return ask
 
 
+# What takes functions, layers and schedulers is a hundredth of the time at start-up each, and few
+# programs ask for one: the modules that hold them are loaded then.
+
+
+def _transforms(name: str) -> Callable[[], dict[str, Any]]:
+    def make() -> dict[str, Any]:
+        from gradcli.language.names import transforms
+
+        return getattr(transforms, name)()
+
+    return make
+
+
+def _modules(name: str) -> Callable[[], dict[str, Any]]:
+    def make() -> dict[str, Any]:
+        from gradcli.language.names import modules
+
+        return getattr(modules, name)()
+
+    return make
+
+
+def _schedulers() -> dict[str, Any]:
+    from gradcli.language.names import schedulers
+
+    return schedulers.lr_scheduler()
+
+
 _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
-    "nn.functional": _public("nn.functional"), "nn.init": modules.init,
-    "nn.utils": modules.utils, "nn": modules.nn,
-    "utils.checkpoint": transforms.checkpoints, "linalg": _public("linalg"),
+    "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
+    "nn.utils": _modules("utils"), "nn": _modules("nn"),
+    "utils.checkpoint": _transforms("checkpoints"), "linalg": _public("linalg"),
     "special": _public("special"), "fft": _public("fft"),
-    "autograd.functional": transforms.functional, "autograd.graph": _graph,
+    "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
-    "autograd": _autograd, "func": transforms.func,
-    "optim.lr_scheduler": schedulers.lr_scheduler, "optim": transforms.optim,
+    "autograd": _autograd, "func": _transforms("func"),
+    "optim.lr_scheduler": _schedulers, "optim": _transforms("optim"),
 }  # fmt: skip
 """What fills each namespace inside torch, called when a program first asks for one of its names."""
 
@@ -223,7 +244,7 @@ def numpy(names: dict[str, Any]) -> Namespace:
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
     table.update(max=overloads.torch_max, min=overloads.torch_min, sum=OPERATORS["sum"],
-                 abs=Tensor.abs)  # fmt: skip
+                 abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
     for dtype in dtypes.ALL:
         if dtype.name in table:
             table[dtype.name] = made = _number_of(dtype)
@@ -233,7 +254,7 @@ def numpy(names: dict[str, Any]) -> Namespace:
 
 def _wide(make: Callable) -> Callable:
     """A function that makes float64 where nothing else is asked for."""
-    make = argument_checks.gated(make)
+    make = argument_checks.with_checks(make)
 
     def made(*args: Any, **options: Any) -> Tensor:
         if options.get("dtype") is not None:
@@ -253,7 +274,7 @@ def _number_of(dtype: dtypes.DType) -> Callable:
     """``np.float32``: makes a number of that type, and names the type as ``dtype=np.float32``."""
 
     def number(value: Any = 0) -> Tensor:
-        return factories.tensor(argument_checks.solid(value), dtype=dtype)
+        return factories.tensor(argument_checks.bounded_lists(value), dtype=dtype)
 
     number.__name__ = dtype.name
     number.__module__ = __name__
@@ -262,8 +283,6 @@ def _number_of(dtype: dtypes.DType) -> Callable:
 
 def math(names: dict[str, Any]) -> Namespace:
     """``import math``: of numbers what Python computes, of tensors the operators."""
-    import math as python
-
     wanted = (
         "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
         "log10 log1p sqrt cbrt hypot floor ceil trunc pow isnan isinf isfinite pi e inf nan prod "

@@ -1,8 +1,9 @@
-"""What each production of the grammar builds: one function a name, called by the parser.
+"""The actions of the grammar: a function for each production, which builds the node.
 
-A function is given the work at hand, the offsets at which the reduced text starts and ends, and the
-values of the symbols that the grammar passes on: a node, a list, or for a terminal the index of its
-token. Checks that the grammar cannot make (assignment targets, the order of parameters) are here.
+An action is given the Tokens of the text, the offsets at which the reduced text starts and ends,
+and the values of the symbols that the grammar keeps: a node, a list, or for a terminal the index of
+its token. Rules that the grammar cannot state (assignment targets, the order of parameters) are
+checked here; a violation raises a SyntaxFailure.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ def check_target(w: Tokens, target: n.Expr) -> None:
     waiting = [target]
     while waiting:
         one = waiting.pop()
-        kind = type(one)
-        if kind is n.Tuple or kind is n.List:
+        if isinstance(one, n.Tuple | n.List):
             waiting.extend(reversed(one.items))
-        elif kind is not n.Name and kind is not n.Subscript and kind is not n.Attribute:
+        elif not isinstance(one, n.Name | n.Subscript | n.Attribute):
             raise _failure("bad_target", w, one, target=one)
 
 
@@ -43,7 +43,8 @@ def empty_tuple(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Tupl
 
 def group(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
     """``(value)``: the value itself."""
-    return symbols[0]
+    value: n.Expr = symbols[0]
+    return value
 
 
 def tuple_in_brackets(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
@@ -125,7 +126,8 @@ def attribute(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Attribut
 
 def call(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Call:
     """``f(args, name=value)``."""
-    args, keywords = symbols[1] if len(symbols) > 1 else (), ()
+    args: list[Any] = symbols[1] if len(symbols) > 1 else []
+    keywords: tuple[n.Keyword, ...] = ()
     if args and type(args[-1]) is n.Keyword:
         keywords = tuple([one for one in args if type(one) is n.Keyword])
         args = args[: -len(keywords)]
@@ -172,7 +174,8 @@ def slice_item(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Slice:
             place += 1
         else:
             parts[place] = symbol
-    return n.Slice(*parts, start, end)
+    lower, upper, step = parts
+    return n.Slice(lower, upper, step, start, end)
 
 
 def name(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Name:
@@ -185,7 +188,7 @@ def number(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Number:
     text = w.text[start:end]
     try:
         if text.isdigit() or text[:2] in _BASES or "_" in text:
-            return n.Number(_spelled(text), text, start, end)
+            return n.Number(_number_value(text), text, start, end)
         if text[-1] in "jJ":
             return n.Number(complex(text), text, start, end)
         return n.Number(float(text), text, start, end)
@@ -199,7 +202,7 @@ DIGIT_LIMIT = 4300
 """The most characters in one whole number (as CPython has it for decimal ones)."""
 
 
-def _spelled(text: str) -> int | float | complex:
+def _number_value(text: str) -> int | float | complex:
     """The value of a number written with a base or with underscores, or of a whole number."""
     if text[-1] in "jJ" and text[:2] not in _BASES:
         return complex(text)
@@ -363,7 +366,8 @@ MODULES = ("torch", "numpy", "math", "gradcli")
 def imports(_w: Tokens, start: int, end: int, symbols: list[Any]) -> list[n.Import]:
     """``import torch, numpy as np``: a statement for each."""
     if len(symbols) == 1:
-        return [n.Import(*symbols[0][:2], start, end)]
+        (path, alias, _, _) = symbols[0]
+        return [n.Import(path, alias, start, end)]
     return [n.Import(*one) for one in symbols]
 
 
@@ -417,7 +421,8 @@ def elif_clause(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> list[A
 
 def else_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Statement, ...]:
     """``else: body``."""
-    return symbols[0]
+    body: tuple[n.Statement, ...] = symbols[0]
+    return body
 
 
 def while_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.While:
@@ -507,8 +512,8 @@ def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Functio
                     first=methods[item.name].start,
                 )
             methods[item.name] = item
-        elif _sets_rule(item):
-            rule = item.value.value
+        elif (chosen := _rule_of(item)) is not None:
+            rule = chosen
         elif number or type(item) is not n.ExprStmt or type(item.value) is not n.String:
             raise _failure("class_member", w, item, member=item)
         end = item.end
@@ -523,17 +528,20 @@ METHODS = ("forward", "backward", "setup_context", "jvp", "vmap")
 """What a custom Function may hold."""
 
 
-def _sets_rule(item: n.Statement) -> bool:
-    """Whether a statement is ``generate_vmap_rule = True`` or ``= False``."""
-    if type(item) is not n.Assign or len(item.targets) != 1:
-        return False
+def _rule_of(item: n.Statement) -> bool | None:
+    """True or False where a statement is ``generate_vmap_rule = True`` or ``= False``."""
+    if not isinstance(item, n.Assign) or len(item.targets) != 1:
+        return None
     (target,) = item.targets
-    named = type(target) is n.Name and target.id == "generate_vmap_rule"
-    return named and type(item.value) is n.Literal and type(item.value.value) is bool
+    if not isinstance(target, n.Name) or target.id != "generate_vmap_rule":
+        return None
+    value = item.value.value if isinstance(item.value, n.Literal) else None
+    return value if isinstance(value, bool) else None
 
 
 def static_method(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def:
     """``@staticmethod`` before a method."""
+    method: n.Def
     *decorators, method = symbols
     for path, begin, stop in decorators:
         if path != "staticmethod":
@@ -543,4 +551,5 @@ def static_method(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.De
 
 def decorator(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, int, int]:
     """``@name``, and its place."""
-    return symbols[0]
+    path: tuple[str, int, int] = symbols[0]
+    return path

@@ -38,10 +38,10 @@ start, final  the first state, and the one in which the end of the text is accep
 
 def lark_parser(grammar: str, lexer: Any = None) -> Any:
     """Lark's own LALR parser for the grammar; ``lexer`` is a Lark lexer class to feed it with."""
-    from lark import Lark
+    from lark import Lark  # see the top of the file
     from lark.lexer import Lexer
 
-    class NoLexer(Lexer):
+    class NoLexer(Lexer):  # type: ignore[misc]
         """Stands where Lark wants a lexer; gradcli has its own."""
 
         def __init__(self, _conf: Any) -> None:
@@ -55,7 +55,7 @@ def lark_parser(grammar: str, lexer: Any = None) -> Any:
 
 def build(grammar: str) -> dict[str, Any]:
     """The tables for a grammar's text, as described in the head of ``tables.py``."""
-    import lark
+    import lark  # see the top of the file
 
     parser = lark_parser(grammar)
     table = parser.parser.parser._parse_table
@@ -135,7 +135,9 @@ def _rule_key(rule: Any) -> tuple[str, str, str]:
     return str(rule.origin.name), str(rule.alias or ""), shape
 
 
-def _rule_row(rule: Any, nonterminal: dict[str, int]) -> tuple[int, int, str | None, tuple]:
+def _rule_row(
+    rule: Any, nonterminal: dict[str, int]
+) -> tuple[int, int, str | None, tuple[tuple[int, bool], ...]]:
     """One rule for the driver.
 
     The action is the name of a function of ``actions``, ``"*"`` for the helper rules that Lark

@@ -9,6 +9,7 @@ of its own stays where it is, in the block that it is indented like.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax import parser, printer
@@ -112,9 +113,9 @@ def _printed(module: n.Module, lines: _Lines) -> list[tuple[str, int, int]]:
     return found
 
 
-def _statement(node: n.Statement, lines: _Lines, depth: int) -> list[tuple]:
+def _statement(node: n.Statement, lines: _Lines, depth: int) -> list[tuple[Any, int, int]]:
     """A statement as its own lines and the statements under them."""
-    found: list[tuple] = []
+    found: list[tuple[Any, int, int]] = []
     line = lines.at(node.start)
     for pieces, body in printer._STATEMENTS[type(node)](node):
         text = printer._write(pieces)
@@ -126,10 +127,10 @@ def _statement(node: n.Statement, lines: _Lines, depth: int) -> list[tuple]:
     return found
 
 
-def _record(node: n.FunctionClass, lines: _Lines, depth: int) -> list[tuple]:
+def _record(node: n.FunctionClass, lines: _Lines, depth: int) -> list[tuple[Any, int, int]]:
     """A custom Function; what else it holds is taken from the text."""
     head = lines.at(node.start)
-    found: list[tuple] = [(f"class {node.name}({node.base}):", head, depth)]
+    found: list[tuple[Any, int, int]] = [(f"class {node.name}({node.base}):", head, depth)]
     next_line = head + 1
     for method in node.methods:
         line = lines.at(method.start)

@@ -13,6 +13,7 @@ text is the one that is reported.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.language.syntax.failures import Kind, SyntaxFailure
@@ -85,9 +86,10 @@ class Lexer:
             if not sign.isalpha():
                 self.signs.setdefault(sign[0], []).append(sign)
         patterns = tables["patterns"]
-        self.match = re.compile(
+        # Every alternative may be left out, so the pattern matches anywhere.
+        self.match: Callable[[str, int, int], re.Match[str]] = re.compile(
             rf"[ \t]*(?:({patterns['NAME']})|({patterns['NUMBER']})" + _REST
-        ).match
+        ).match  # type: ignore[assignment]
 
     def lex(self, source: Source, mode: str = "line") -> Tokens:
         """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``."""

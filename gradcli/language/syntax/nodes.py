@@ -1,4 +1,4 @@
-"""The abstract syntax tree: what a program or an expression says, without how it was spelled.
+"""The abstract syntax tree: a program or an expression without its layout.
 
 Nodes are immutable, slotted, and know their place: ``start`` and ``end`` are offsets into the
 ``Source``. Sequences are tuples. For each class ``fields`` names the slots that hold child nodes (a
@@ -10,6 +10,8 @@ of the single classes, and both are iterative: a tree may be 100,000 nodes deep.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import EllipsisType
+from typing import Any
 
 put = object.__setattr__
 """How a node's own ``__init__`` sets its slots."""
@@ -54,6 +56,8 @@ class Name(Expr):
     __slots__ = ("id",)
     data = ("id",)
 
+    id: str
+
     def __init__(self, id: str, start: int = 0, end: int = 0) -> None:
         put(self, "id", id)
         put(self, "start", start)
@@ -65,6 +69,9 @@ class Number(Expr):
 
     __slots__ = ("text", "value")
     data = ("value",)
+
+    value: int | float | complex
+    text: str
 
     def __init__(
         self, value: int | float | complex, text: str, start: int = 0, end: int = 0
@@ -81,6 +88,8 @@ class String(Expr):
     __slots__ = ("value",)
     data = ("value",)
 
+    value: str
+
     def __init__(self, value: str, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "start", start)
@@ -93,7 +102,9 @@ class Literal(Expr):
     __slots__ = ("value",)
     data = ("value",)
 
-    def __init__(self, value: object, start: int = 0, end: int = 0) -> None:
+    value: bool | EllipsisType | None
+
+    def __init__(self, value: bool | EllipsisType | None, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "start", start)
         put(self, "end", end)
@@ -105,6 +116,12 @@ class Binary(Expr):
     __slots__ = ("left", "op", "op_end", "op_start", "right")
     fields = ("left", "right")
     data = ("op",)
+
+    op: str
+    left: Expr
+    right: Expr
+    op_start: int
+    op_end: int
 
     def __init__(
         self,
@@ -132,6 +149,9 @@ class Unary(Expr):
     fields = ("operand",)
     data = ("op",)
 
+    op: str
+    operand: Expr
+
     def __init__(self, op: str, operand: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "op", op)
         put(self, "operand", operand)
@@ -145,6 +165,10 @@ class Compare(Expr):
     __slots__ = ("left", "ops", "rights")
     fields = ("left", "rights")
     data = ("ops",)
+
+    left: Expr
+    ops: tuple[str, ...]
+    rights: tuple[Expr, ...]
 
     def __init__(
         self,
@@ -168,6 +192,9 @@ class BoolOp(Expr):
     fields = ("values",)
     data = ("op",)
 
+    op: str
+    values: tuple[Expr, ...]
+
     def __init__(self, op: str, values: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
         put(self, "op", op)
         put(self, "values", values)
@@ -180,6 +207,10 @@ class Conditional(Expr):
 
     __slots__ = ("body", "orelse", "test")
     fields = ("body", "test", "orelse")
+
+    test: Expr
+    body: Expr
+    orelse: Expr
 
     def __init__(self, test: Expr, body: Expr, orelse: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "test", test)
@@ -194,6 +225,10 @@ class Call(Expr):
 
     __slots__ = ("args", "func", "keywords")
     fields = ("func", "args", "keywords")
+
+    func: Expr
+    args: tuple[Expr, ...]
+    keywords: tuple[Keyword, ...]
 
     def __init__(
         self,
@@ -217,6 +252,9 @@ class Keyword(Node):
     fields = ("value",)
     data = ("name",)
 
+    name: str
+    value: Expr
+
     def __init__(self, name: str, value: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "name", name)
         put(self, "value", value)
@@ -231,6 +269,9 @@ class Attribute(Expr):
     fields = ("value",)
     data = ("name",)
 
+    value: Expr
+    name: str
+
     def __init__(self, value: Expr, name: str, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "name", name)
@@ -244,6 +285,9 @@ class Subscript(Expr):
     __slots__ = ("index", "value")
     fields = ("value", "index")
 
+    value: Expr
+    index: Expr
+
     def __init__(self, value: Expr, index: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "index", index)
@@ -256,6 +300,10 @@ class Slice(Expr):
 
     __slots__ = ("lower", "step", "upper")
     fields = ("lower", "upper", "step")
+
+    lower: Expr | None
+    upper: Expr | None
+    step: Expr | None
 
     def __init__(
         self,
@@ -278,6 +326,8 @@ class Tuple(Expr):
     __slots__ = ("items",)
     fields = ("items",)
 
+    items: tuple[Expr, ...]
+
     def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
         put(self, "items", items)
         put(self, "start", start)
@@ -289,6 +339,8 @@ class List(Expr):
 
     __slots__ = ("items",)
     fields = ("items",)
+
+    items: tuple[Expr, ...]
 
     def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
         put(self, "items", items)
@@ -302,6 +354,9 @@ class Lambda(Expr):
     __slots__ = ("body", "params")
     fields = ("params", "body")
 
+    params: tuple[Param, ...]
+    body: Expr
+
     def __init__(self, params: tuple[Param, ...], body: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "params", params)
         put(self, "body", body)
@@ -314,6 +369,9 @@ class ListComp(Expr):
 
     __slots__ = ("clauses", "element")
     fields = ("element", "clauses")
+
+    element: Expr
+    clauses: tuple[Clause, ...]
 
     def __init__(
         self, element: Expr, clauses: tuple[Clause, ...], start: int = 0, end: int = 0
@@ -329,6 +387,10 @@ class Clause(Node):
 
     __slots__ = ("conditions", "iter", "target")
     fields = ("target", "iter", "conditions")
+
+    target: Expr
+    iter: Expr
+    conditions: tuple[Expr, ...]
 
     def __init__(
         self, target: Expr, iter: Expr, conditions: tuple[Expr, ...], start: int = 0, end: int = 0
@@ -346,6 +408,8 @@ class FString(Expr):
     __slots__ = ("parts",)
     fields = ("parts",)
 
+    parts: tuple[String | FormatPart, ...]
+
     def __init__(
         self, parts: tuple[String | FormatPart, ...], start: int = 0, end: int = 0
     ) -> None:
@@ -360,6 +424,10 @@ class FormatPart(Node):
     __slots__ = ("spec", "text", "value")
     fields = ("value",)
     data = ("spec", "text")
+
+    value: Expr
+    spec: str
+    text: str | None
 
     def __init__(
         self, value: Expr, spec: str, text: str | None, start: int = 0, end: int = 0
@@ -377,6 +445,8 @@ class Module(Node):
     __slots__ = ("body",)
     fields = ("body",)
 
+    body: tuple[Statement, ...]
+
     def __init__(self, body: tuple[Statement, ...], start: int = 0, end: int = 0) -> None:
         put(self, "body", body)
         put(self, "start", start)
@@ -389,6 +459,10 @@ class Def(Statement):
     __slots__ = ("body", "name", "params")
     fields = ("params", "body")
     data = ("name",)
+
+    name: str
+    params: tuple[Param, ...]
+    body: tuple[Statement, ...]
 
     def __init__(
         self,
@@ -411,6 +485,8 @@ class Return(Statement):
     __slots__ = ("value",)
     fields = ("value",)
 
+    value: Expr | None
+
     def __init__(self, value: Expr | None, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "start", start)
@@ -422,6 +498,10 @@ class If(Statement):
 
     __slots__ = ("body", "orelse", "test")
     fields = ("test", "body", "orelse")
+
+    test: Expr
+    body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
 
     def __init__(
         self,
@@ -444,6 +524,9 @@ class While(Statement):
     __slots__ = ("body", "test")
     fields = ("test", "body")
 
+    test: Expr
+    body: tuple[Statement, ...]
+
     def __init__(
         self, test: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
     ) -> None:
@@ -458,6 +541,10 @@ class For(Statement):
 
     __slots__ = ("body", "iter", "target")
     fields = ("target", "iter", "body")
+
+    target: Expr
+    iter: Expr
+    body: tuple[Statement, ...]
 
     def __init__(
         self, target: Expr, iter: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
@@ -505,6 +592,9 @@ class Assert(Statement):
     __slots__ = ("message", "test")
     fields = ("test", "message")
 
+    test: Expr
+    message: Expr | None
+
     def __init__(self, test: Expr, message: Expr | None, start: int = 0, end: int = 0) -> None:
         put(self, "test", test)
         put(self, "message", message)
@@ -517,6 +607,9 @@ class With(Statement):
 
     __slots__ = ("body", "items")
     fields = ("items", "body")
+
+    items: tuple[WithItem, ...]
+    body: tuple[Statement, ...]
 
     def __init__(
         self, items: tuple[WithItem, ...], body: tuple[Statement, ...], start: int = 0, end: int = 0
@@ -532,6 +625,9 @@ class Assign(Statement):
 
     __slots__ = ("targets", "value")
     fields = ("targets", "value")
+
+    targets: tuple[Expr, ...]
+    value: Expr
 
     def __init__(
         self, targets: tuple[Expr, ...], value: Expr, start: int = 0, end: int = 0
@@ -549,6 +645,10 @@ class AugAssign(Statement):
     fields = ("target", "value")
     data = ("op",)
 
+    target: Expr
+    op: str
+    value: Expr
+
     def __init__(self, target: Expr, op: str, value: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "target", target)
         put(self, "op", op)
@@ -563,6 +663,8 @@ class ExprStmt(Statement):
     __slots__ = ("value",)
     fields = ("value",)
 
+    value: Expr
+
     def __init__(self, value: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "start", start)
@@ -574,6 +676,9 @@ class Import(Statement):
 
     __slots__ = ("alias", "module")
     data = ("module", "alias")
+
+    module: str
+    alias: str | None
 
     def __init__(self, module: str, alias: str | None, start: int = 0, end: int = 0) -> None:
         put(self, "module", module)
@@ -587,6 +692,9 @@ class FromImport(Statement):
 
     __slots__ = ("module", "names")
     data = ("module", "names")
+
+    module: str
+    names: tuple[tuple[str, str | None], ...]
 
     def __init__(
         self, module: str, names: tuple[tuple[str, str | None], ...], start: int = 0, end: int = 0
@@ -606,6 +714,11 @@ class FunctionClass(Statement):
     __slots__ = ("base", "methods", "name", "rule")
     fields = ("methods",)
     data = ("name", "base", "rule")
+
+    name: str
+    base: str
+    methods: tuple[Def, ...]
+    rule: bool | None
 
     def __init__(
         self, name: str, base: str, methods: tuple[Def, ...], rule: bool | None, start: int = 0,
@@ -633,6 +746,9 @@ class Param(Node):
     fields = ("default",)
     data = ("name",)
 
+    name: str
+    default: Expr | None
+
     def __init__(self, name: str, default: Expr | None, start: int = 0, end: int = 0) -> None:
         put(self, "name", name)
         put(self, "default", default)
@@ -645,6 +761,9 @@ class WithItem(Node):
 
     __slots__ = ("expr", "target")
     fields = ("expr", "target")
+
+    expr: Expr
+    target: Name | None
 
     def __init__(self, expr: Expr, target: Name | None, start: int = 0, end: int = 0) -> None:
         put(self, "expr", expr)
@@ -692,7 +811,7 @@ def same(left: Node | None, right: Node | None) -> bool:
 
     ``1`` and ``1.0`` differ, since an int and a float do; ``1e3`` and ``1000.0`` do not.
     """
-    pairs: list[tuple[object, object]] = [(left, right)]
+    pairs: list[tuple[Any, Any]] = [(left, right)]
     while pairs:
         a, b = pairs.pop()
         if a is b:

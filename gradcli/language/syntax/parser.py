@@ -209,7 +209,7 @@ def _builder(action: str | None, length: int, kept: tuple[tuple[int, bool], ...]
             rest = places[1:]
 
             def extend(_tokens: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
-                found = symbols[0]
+                found: list[Any] = symbols[0]
                 for place in rest:
                     found.append(symbols[place])
                 return found

@@ -209,7 +209,7 @@ def _fstring(node: n.FString, _asked: int) -> list[Any]:
     if "\n" in inner and len(quote) == 1:
         quote *= 3
     pieces = [
-        field if field is not None else _fixed(part.value, quote)
+        _fixed(part.value, quote) if isinstance(part, n.String) else str(field)
         for part, field in zip(node.parts, fields, strict=True)
     ]
     return ["f", quote, *pieces, quote]
@@ -232,7 +232,8 @@ def _fixed(text: str, quote: str) -> str:
 def _field_string(value: str) -> str:
     """A string inside a field, where Python 3.11 allows no backslash: a quote that it does not
     hold."""
-    parts, rest = [], value
+    parts: list[str] = []
+    rest = value
     while rest or not parts:
         single, double = rest.find("'"), rest.find('"')
         end = len(rest) if single < 0 or double < 0 else max(single, double)

@@ -1,26 +1,61 @@
-"""The value forms of several numbers: ``1,2;3,4``, ``[[1,2],[3,4]]`` and ``0:10:0.1``.
-
-The reader in ``values`` calls these and hands itself over: it owns the text, the limits and the way
-to say what is wrong where.
-"""
+"""The value forms of several numbers: ``1,2;3,4``, ``[[1,2],[3,4]]`` and ``0:10:0.1``."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-from gradcli.language.values.flags import _NUMBERISH, MAX_NESTING, _items, _trim, check_bytes
+from gradcli.language.values.reader import (
+    INF,
+    MAX_NESTING,
+    NUMBERISH,
+    Reader,
+    check_bytes,
+    items,
+    trim,
+)
 from gradcli.ops.errors import LimitFault
 
-if TYPE_CHECKING:
-    from gradcli.language.values.flags import _Reader
-
+_PIECE = 1 << 16
+"""Values of a range that are computed at once."""
 _MARK = re.compile(r"[,;:()\[\]{}]")
 _TOKEN = re.compile(r"[\[\],]|[^\[\],]+")
 _DECIMAL = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?\Z", re.ASCII)
 _JSON_STRINGS = {'"NaN"': "nan", '"Infinity"': "inf", '"-Infinity"': "-inf"}
+
+
+def read_array(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.ndarray:
+    """The array, or the single number, that ``text[start:end]`` of a reader describes."""
+    text = reader.text
+    if text[start] == "[":
+        return read_nested(reader, start, end, dtype)
+    if dtype.kind == "f" and (array := _all_numbers(text[start:end], dtype)) is not None:
+        return array
+    rows, colons = split(text, start, end)
+    if colons:
+        return read_range(reader, start, end, colons, rows)
+    return read_lists(reader, rows, dtype)
+
+
+def _all_numbers(text: str, dtype: np.dtype) -> np.ndarray | None:
+    """A plain list or matrix of numbers, fast; None where it holds or needs anything more."""
+    if not text.isascii():
+        return None
+    try:
+        rows = [list(map(float, row.split(","))) for row in text.split(";")]
+    except ValueError:
+        return None
+    width = len(rows[0])
+    if any(len(row) != width or INF in row or -INF in row for row in rows):
+        return None
+    array = np.array(rows)
+    if dtype.itemsize < 8 and (np.abs(array) > float(np.finfo(dtype).max)).any():
+        return None
+    if len(rows) > 1:
+        return array
+    return array[0] if width > 1 else array.reshape(())
 
 
 def split(text: str, start: int, end: int) -> tuple[list[list[tuple[int, int]]], list[int]]:
@@ -47,14 +82,14 @@ def split(text: str, start: int, end: int) -> tuple[list[list[tuple[int, int]]],
     return rows, colons
 
 
-def read_lists(reader: _Reader, rows: list[list[tuple[int, int]]], dtype: np.dtype) -> np.ndarray:
+def read_lists(reader: Reader, rows: list[list[tuple[int, int]]], dtype: np.dtype) -> np.ndarray:
     """``5``, ``5,``, ``1,2,3`` and ``1,2;3,4``, from the spans of their items.
 
     A comma or semicolon at the end adds no item: ``5,`` is a list of one and ``1,2;`` a matrix.
     """
     text = reader.text
     if len(rows) == 1 and len(rows[0]) == 1:
-        return reader.scalar(*_trim(text, *rows[0][0]), "the value", dtype)
+        return reader.scalar(*trim(text, *rows[0][0]), "the value", dtype)
     matrix = len(rows) > 1
     if matrix and _blank(text, rows[-1]):
         rows.pop()
@@ -65,12 +100,12 @@ def read_lists(reader: _Reader, rows: list[list[tuple[int, int]]], dtype: np.dty
             row = row[:-1]
         width = width or len(row)
         if len(row) != width:
-            message = f"row {number} has {_items(len(row))}; row 1 has {width}"
-            span = _trim(text, row[0][0], row[-1][1])
+            message = f"row {number} has {items(len(row))}; row 1 has {width}"
+            span = trim(text, row[0][0], row[-1][1])
             raise reader.fault("E0903", message, *span, help="give every row as many items")
         for index, span in enumerate(row, 1):
             where = f"item {index} of row {number}" if matrix else f"item {index}"
-            place = _trim(text, *span)
+            place = trim(text, *span)
             if place[0] == place[1]:
                 raise reader.fault("E0901", f"{where} is empty", *span, help="remove the comma")
             value = reader.scalar(*place, where, dtype, alone=False)
@@ -99,7 +134,7 @@ class _Open:
         self.wants_item = True
 
 
-def read_nested(reader: _Reader, start: int, end: int, dtype: np.dtype) -> np.ndarray:
+def read_nested(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.ndarray:
     """``[1,2]``, ``[[1,2],[3,4]]`` and deeper, as Python and JSON write them.
 
     Where the text turns out to be more than lists of numbers, such as ``[1,2]*3`` or ``[pi, e]``,
@@ -117,9 +152,8 @@ def read_nested(reader: _Reader, start: int, end: int, dtype: np.dtype) -> np.nd
             if not token.strip():
                 continue
             return _beyond(reader, start, end, place, dtype)
-        inner = stack[-1] if stack else None
         if token == "[":
-            if inner is not None and not inner.wants_item:
+            if stack and not stack[-1].wants_item:
                 raise reader.fault("E0901", "a comma is missing", place, place + 1)
             if len(stack) == MAX_NESTING:
                 raise reader.fault(
@@ -133,12 +167,14 @@ def read_nested(reader: _Reader, start: int, end: int, dtype: np.dtype) -> np.nd
                 _add(reader, stack, shape, closed.start, place + 1)
                 shape = None
         elif token == ",":
+            inner = stack[-1]
             if inner.wants_item:
                 message = f"item {inner.count + 1} is empty"
                 raise reader.fault("E0901", message, place, place + 1, "remove the comma")
             inner.wants_item = True
         elif item := token.strip():
-            span = _trim(text, place, match.end())
+            span = trim(text, place, match.end())
+            inner = stack[-1]
             if not inner.wants_item:
                 raise reader.fault("E0901", "a comma is missing", *span)
             number = _number(reader, item, span, inner, dtype, fast)
@@ -157,7 +193,7 @@ def read_nested(reader: _Reader, start: int, end: int, dtype: np.dtype) -> np.nd
         raise reader.fault("E0903", f"{len(shape)} axes are too many", start, end) from None
 
 
-def _number(reader: _Reader, item: str, span: tuple[int, int], inner: _Open, dtype, fast: bool):
+def _number(reader: Reader, item: str, span: tuple[int, int], inner: _Open, dtype, fast: bool):
     """The item's number, or None where it may be an expression that the reader can evaluate."""
     if fast:
         try:
@@ -171,14 +207,14 @@ def _number(reader: _Reader, item: str, span: tuple[int, int], inner: _Open, dty
     number = reader.literal(_JSON_STRINGS.get(item, item), *span, where, dtype)
     if number is not None:
         return number
-    if reader.evaluate is not None and item.isascii() and not _NUMBERISH.match(item):
+    if reader.evaluate is not None and item.isascii() and not NUMBERISH.match(item):
         return None
-    from gradcli.language.diagnostics.flag_values import mend
+    from gradcli.language.diagnostics.flag_values import mend  # needed after an error only
 
     raise reader.fault("E0901", f"{where} is not a number", *span, mend(item, dtype.kind))
 
 
-def _beyond(reader: _Reader, start: int, end: int, place: int, dtype: np.dtype) -> np.ndarray:
+def _beyond(reader: Reader, start: int, end: int, place: int, dtype: np.dtype) -> np.ndarray:
     """There is text after the last ``]``."""
     mark = reader.text[place]
     if mark in ",;":
@@ -192,7 +228,7 @@ def _beyond(reader: _Reader, start: int, end: int, place: int, dtype: np.dtype) 
     return reader.expression(start, end)
 
 
-def _add(reader: _Reader, stack: list[_Open], shape: tuple[int, ...], start: int, end: int) -> None:
+def _add(reader: Reader, stack: list[_Open], shape: tuple[int, ...], start: int, end: int) -> None:
     """Count an item of the innermost open list, which must be shaped like the first."""
     inner = stack[-1]
     inner.count += 1
@@ -204,20 +240,20 @@ def _add(reader: _Reader, stack: list[_Open], shape: tuple[int, ...], start: int
         return
     nested = "".join(f"[{outer.count}]" for outer in stack[:-1])
     of = f" of {nested}" if nested else ""
-    help = "give every row as many items"
+    help: str | None = "give every row as many items"
     if not shape or not inner.child:
         kinds = ("a list", "a number") if shape else ("a number", "a list")
         message = f"item {inner.count}{of} is {kinds[0]}; item 1 is {kinds[1]}"
         help = None
     elif len(shape) == 1 and len(inner.child) == 1:
-        message = f"row {inner.count}{of} has {_items(shape[0])}; row 1 has {inner.child[0]}"
+        message = f"row {inner.count}{of} has {items(shape[0])}; row 1 has {inner.child[0]}"
     else:
         message = f"item {inner.count}{of} has shape {shape}; item 1 has {inner.child}"
     raise reader.fault("E0903", message, start, end, help)
 
 
 def read_range(
-    reader: _Reader, start: int, end: int, colons: list[int], rows: list[list[tuple[int, int]]]
+    reader: Reader, start: int, end: int, colons: list[int], rows: list[list[tuple[int, int]]]
 ) -> np.ndarray:
     """``first:end`` and ``first:end:step``; the end is not part of it.
 
@@ -233,7 +269,7 @@ def read_range(
     numbers: list[float] = []
     names = ("the first value", "the end", "the step")
     for name, before, after in zip(names, edges, edges[1:], strict=False):
-        span = _trim(reader.text, before + 1, after)
+        span = trim(reader.text, before + 1, after)
         if span[0] == span[1]:
             raise reader.fault("E0901", f"{name} is missing", *span, help="like 0:10:0.1")
         value = reader.scalar(*span, name, np.dtype(np.float64), alone=False)
@@ -266,8 +302,8 @@ def _steps(
         count = -((a - b) // c)
         check_bytes(count, 8, max_bytes)
         if max(abs(a), abs(b), abs(c)) + abs(c) < 2**53:
-            return (a + c * np.arange(count)) / float(scale)
-        return first + step * np.arange(count)
+            return _by_index(count, lambda i: (a + c * i) / float(scale))
+        return _by_index(count, lambda i: first + step * i)
     ratio = (last - first) / step
     if not ratio < 2**62:
         raise LimitFault("E0602", "refusing to allocate a range without end", help="a larger step")
@@ -276,7 +312,16 @@ def _steps(
     close = abs(ratio - near) <= 4e-15 * max(1.0, ratio)
     count = near if close else int(np.ceil(ratio))
     check_bytes(count, 8, max_bytes)
-    return first + step * np.arange(count)
+    return _by_index(count, lambda i: first + step * i)
+
+
+def _by_index(count: int, formula: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """``formula`` of 0 to ``count`` - 1, a piece at a time: no other array of that size is made."""
+    found = np.empty(count)
+    for start in range(0, count, _PIECE):
+        end = min(start + _PIECE, count)
+        found[start:end] = formula(np.arange(start, end))
+    return found
 
 
 def _as_integers(texts: list[str]) -> list[int] | None:

@@ -10,18 +10,20 @@ or begin with ``#`` are skipped. A first row with a cell that is no number names
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import stat
+import struct
+import zlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 
-from gradcli.language.values.flags import _NUMBERISH, _items, check_bytes
-
-if TYPE_CHECKING:
-    from gradcli.language.values.flags import _Reader
+from gradcli.language.values.arrays import read_array
+from gradcli.language.values.reader import NUMBERISH, Reader, ValueFormFault, check_bytes, items
+from gradcli.ops.errors import Fault
 
 _SUFFIX = re.compile(r"(.+?\.(npy|npz|csv|tsv|txt|dat|json))(?::(.*))?\Z", re.I | re.S)
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -42,7 +44,7 @@ class _Trouble(Exception):
         self.help = help
 
 
-def read_file(reader: _Reader, start: int, end: int) -> np.ndarray:
+def read_file(reader: Reader, start: int, end: int) -> np.ndarray:
     """The array that ``text[start:end]``, which begins with ``@``, names."""
     name = reader.text[start + 1 : end]
     try:
@@ -55,7 +57,7 @@ def read_file(reader: _Reader, start: int, end: int) -> np.ndarray:
         raise reader.fault("E0904", str(trouble), start, end, trouble.help) from None
 
 
-def _from_path(reader: _Reader, name: str) -> np.ndarray:
+def _from_path(reader: Reader, name: str) -> np.ndarray:
     if _URL.match(name):
         raise _Trouble("URLs are not read", "download the file, and name that")
     if not name:
@@ -89,16 +91,10 @@ def _from_path(reader: _Reader, name: str) -> np.ndarray:
     except FileNotFoundError:
         raise _Trouble(f"there is no file {shown}", _nearest_file(place)) from None
     except (OSError, ValueError) as error:
-        if isinstance(error, _ours()):
+        if isinstance(error, Fault):
             raise
         reason = getattr(error, "strerror", None) or "it cannot be opened"
         raise _Trouble(f"{shown}: {reason.lower()}") from None
-
-
-def _ours() -> type[Exception]:
-    from gradcli.ops.errors import Fault
-
-    return Fault
 
 
 def _shown(name: str) -> str:
@@ -107,8 +103,6 @@ def _shown(name: str) -> str:
 
 
 def _nearest_file(place: str) -> str | None:
-    import difflib
-
     folder, name = os.path.split(place)
     try:
         names = os.listdir(folder or ".")
@@ -151,15 +145,19 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
         count *= size
     check_bytes(count, max(itemsize, 8), max_bytes)
     if 8 + width + length + count * itemsize > available:
-        raise _Trouble(f"{shown} ends before the {_items(count)} that its header claims")
-    data = stream.read(count * itemsize)
-    if len(data) != count * itemsize:
-        raise _Trouble(f"{shown} ends before the {_items(count)} that its header claims")
-    order = "F" if order[1] == "True" else "C"
+        raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
+    data = bytearray(count * itemsize)
+    if stream.readinto(data) != len(data):
+        raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
+    layout: Literal["F", "C"] = "F" if order[1] == "True" else "C"
     if kind == "b":  # a byte other than 0 and 1 would be a bool that is neither
-        return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=order)
+        return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=layout)
     dtype = np.dtype((descr[1] if descr[1] in "<>" else "") + kind + str(itemsize))
-    return np.frombuffer(data, dtype).reshape(shape, order=order).astype(dtype.newbyteorder("="))
+    return (
+        np.frombuffer(data, dtype)
+        .reshape(shape, order=layout)
+        .astype(dtype.newbyteorder("="), copy=False)
+    )
 
 
 _NPY_TYPES = {("b", 1), ("f", 2), ("f", 4), ("f", 8), ("c", 8), ("c", 16)} | {
@@ -168,9 +166,7 @@ _NPY_TYPES = {("b", 1), ("f", 2), ("f", 4), ("f", 8), ("c", 8), ("c", 16)} | {
 
 
 def _read_npz(stream, shown: str, key: str | None, max_bytes: int) -> np.ndarray:
-    import struct
-    import zipfile
-    import zlib
+    import zipfile  # needed for .npz only, slow to load
 
     broken = (
         zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, EOFError, RuntimeError,
@@ -183,7 +179,7 @@ def _read_npz(stream, shown: str, key: str | None, max_bytes: int) -> np.ndarray
             if not key:
                 if len(keys) != 1:
                     raise _Trouble(
-                        f"{shown} holds {_items(len(keys))}", f"@{shown}:KEY, with {_listed(keys)}"
+                        f"{shown} holds {items(len(keys))}", f"@{shown}:KEY, with {_listed(keys)}"
                     )
                 key = keys[0]
             if key not in keys:
@@ -195,7 +191,7 @@ def _read_npz(stream, shown: str, key: str | None, max_bytes: int) -> np.ndarray
             with archive.open(info) as member:
                 return _read_npy(member, info.file_size, f"{shown}:{_shown(key)}", max_bytes)
     except broken as error:
-        if isinstance(error, _ours()):
+        if isinstance(error, Fault):
             raise
         raise _Trouble(f"{shown} is not a sound NPZ file") from None
 
@@ -208,7 +204,7 @@ def _listed(names: list[str]) -> str:
 # -- text ---------------------------------------------------------------------------------------
 
 
-def _from_stdin(reader: _Reader, part: str | None) -> np.ndarray:
+def _from_stdin(reader: Reader, part: str | None) -> np.ndarray:
     if reader.stdin is None:
         raise _Trouble("standard input is not read here")
     stream = getattr(reader.stdin, "buffer", reader.stdin)
@@ -234,19 +230,19 @@ def _lines(stream: Iterable[bytes], shown: str) -> Iterator[str]:
         yield text
 
 
-def _from_text(text: str, shown: str, part: str | None, reader: _Reader) -> np.ndarray:
+def _from_text(text: str, shown: str, part: str | None, reader: Reader) -> np.ndarray:
     """JSON lists, a record of ``--json``, a list as on the command line, or a table."""
-    from gradcli.language.values.flags import ValueFormFault, _Reader
-
     body = text.strip()
     if not body:
         raise _Trouble(f"{shown} is empty")
     if body[0] == "{":
         return _from_record(body, shown)
+    if part is None and body[0] == "@" and ";" in body and "\n" not in body:
+        raise _Trouble(f"{shown}: files are not read here", "give the numbers themselves")
     if part is None and (body[0] == "[" or ("\n" not in body and ("," in body or ";" in body))):
-        inner = _Reader(body, None, None, False, None, reader.max_bytes)
+        inner = Reader(body, max_bytes=reader.max_bytes)
         try:
-            return inner.body(0, len(body), np.dtype(np.float64))
+            return read_array(inner, 0, len(body), np.dtype(np.float64))
         except ValueFormFault as fault:
             if body[0] == "[" or ";" in body:
                 raise _Trouble(f"{shown}: {fault.message}", fault.help) from None
@@ -254,7 +250,7 @@ def _from_text(text: str, shown: str, part: str | None, reader: _Reader) -> np.n
 
 
 def _from_record(body: str, shown: str) -> np.ndarray:
-    import json
+    import json  # needed for .json only
 
     wrong = f"{shown}: not a record with numbers under data"
     try:
@@ -276,7 +272,7 @@ def _finite(text: str, shown: str) -> float:
 
 def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -> np.ndarray:
     """Rows of cells; `part` chooses one column, by its header or its index from 0."""
-    import array
+    import array  # the name of many variables here
 
     values = array.array("d")
     split = header = column = None
@@ -296,7 +292,7 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
             if header is not None:
                 continue
         if len(cells) != width:
-            message = f"{shown} line {number} has {_items(len(cells))}; the first has {width}"
+            message = f"{shown} line {number} has {items(len(cells))}; the first has {width}"
             raise _Trouble(message)
         wanted = cells if column is None else cells[column : column + 1]
         try:
@@ -316,7 +312,7 @@ def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -
         check_bytes(len(values), 8, max_bytes)
     if not rows:
         raise _Trouble(f"{shown} holds no numbers")
-    result = np.array(values)
+    result = np.frombuffer(values)
     if column is not None or width == 1:
         return result.reshape(()) if rows == 1 and header is None and part is None else result
     return result if rows == 1 and header is None else result.reshape(rows, width)
@@ -333,7 +329,7 @@ def _splitter(line: str):
 
 
 def _quoted(line: str, mark: str) -> list[str]:
-    import csv
+    import csv  # needed for quoted cells only
 
     try:
         return next(csv.reader([line], delimiter=mark))
@@ -352,7 +348,7 @@ def _is_number(cell: str) -> bool:
 def _is_header(cells: list[str]) -> bool:
     """Whether a first row names the columns, and is not data with a slip such as ``2o`` in it."""
     names = [cell.strip() for cell in cells if cell.strip() and not _is_number(cell)]
-    return bool(names) and not any(map(_NUMBERISH.match, names))
+    return bool(names) and not any(map(NUMBERISH.match, names))
 
 
 def _column(part: str | None, header: list[str] | None, width: int, shown: str) -> int | None:

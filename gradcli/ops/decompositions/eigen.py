@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj, real
 from gradcli.ops.decompositions.packing import (
     Together,
@@ -78,6 +79,7 @@ eigh_parts = general(
     grad_name="LinalgEighBackward0",
     doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
     edges="infinite or NaN for the vectors of repeated eigenvalues",
+    batching=matrices,
 )
 
 
@@ -108,6 +110,7 @@ eigvalsh = general(
     edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
     example='sum(eigvalsh(A)) --A "2,1;1,3"',
     latex=r"\boldsymbol{\lambda}",
+    batching=matrices,
 )
 
 # ---- Any square matrix ---------------------------------------------------------------------------
@@ -151,6 +154,7 @@ eig_parts = general(
     grad_name="LinalgEigBackward0",
     doc="Eigenvalues, then eigenvectors of length 1, as complex numbers, of any square matrix.",
     edges="of vectors up to their phase; infinite or NaN for the vectors of repeated eigenvalues",
+    batching=matrices,
 )
 
 
@@ -179,4 +183,5 @@ eigvals = general(
     dtypes="inexact",
     grad_name="LinalgEigBackward0",
     doc="The eigenvalues of any square matrix, as complex numbers.",
+    batching=matrices,
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
 from gradcli.ops.indexing import getitem
@@ -56,6 +57,7 @@ pinv = general(
     edges="at constant rank",
     example='sum(pinv(A)) --A "2,1;1,3"',
     latex=r"\operatorname{pinv}",
+    batching=matrices,
 )
 
 _PADE = (
@@ -112,4 +114,5 @@ matrix_exp = general(
     doc="The exponential of a square matrix: the sum of x^k / k!.",
     example='sum(matrix_exp(A)) --A "0,1;-1,0"',
     latex=r"\operatorname{expm}",
+    batching=matrices,
 )

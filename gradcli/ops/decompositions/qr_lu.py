@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj
 from gradcli.ops.decompositions.packing import (
     Together,
@@ -69,6 +70,7 @@ qr_parts = general(
     dtypes="inexact",
     grad_name="LinalgQrBackward0",
     doc="Q with orthonormal columns, then R upper triangular: x = Q R, where x is not wide.",
+    batching=matrices,
 )
 
 
@@ -108,4 +110,5 @@ lu_compact = general(
     dtypes="inexact",
     grad_name="LinalgLuFactorExBackward0",
     doc="L below the diagonal (its own is 1) and U above: x = L U without exchanges of rows.",
+    batching=matrices,
 )

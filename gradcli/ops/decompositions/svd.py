@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj, real
 from gradcli.ops.decompositions.packing import (
     Together,
@@ -91,6 +92,7 @@ svd_parts = general(
     grad_name="LinalgSvdBackward0",
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
     edges="infinite or NaN for the vectors of repeated or zero singular values",
+    batching=matrices,
 )
 
 
@@ -119,4 +121,5 @@ svdvals = general(
     doc="The singular values of a matrix in descending order.",
     example='sum(svdvals(A)) --A "2,1;1,3"',
     latex=r"\boldsymbol{\sigma}",
+    batching=matrices,
 )

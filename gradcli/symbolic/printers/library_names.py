@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.formula import Line, traced
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.emit.slices import size_text
 
@@ -74,8 +75,28 @@ def has_call(library: str, name: str) -> bool:
 def _stated(op: Operator, library: str) -> str | None:
     """The call as declared or derived, parameters unfilled."""
     if library == "torch":
-        return _torch(op)
-    return op.jax or None if library == "jax" and op.jax is not None else _numpy(op)
+        call = _torch(op)
+    else:
+        call = op.jax or None if library == "jax" and op.jax is not None else _numpy(op)
+    return call if call is not None or op.formula is None else _composed(op, library)
+
+
+def _composed(op: Operator, library: str) -> str | None:
+    """The source of a small function that computes a formula; None where a part has no call."""
+    given, lines, out = traced(op)
+    body = []
+    for i, line in enumerate(lines):
+        call = library_call(library, line.op.name, line.params, 0) if line.op is not None else None
+        if call is None or call.startswith("def "):
+            return None
+        args = [a.name if isinstance(a, Line) else repr(a) for a in line.args]
+        line.name = f"v{i}"
+        if "{" in call:
+            text = call.replace("{*}", ", ".join(args)).format(*args)
+        else:
+            text = line.written(call)
+        body.append(f"    return {text}" if line is out else f"    {line.name} = {text}")
+    return "\n".join([f"def _{op.name}({', '.join(x.name for x in given)}):", *body])
 
 
 def _numpy(op: Operator) -> str | None:

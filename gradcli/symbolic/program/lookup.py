@@ -61,10 +61,12 @@ def not_imported(checked: Checked, func: n.Node) -> tuple[Fault, bool] | None:
         inner = inner.value
     if inner is func or not isinstance(inner, n.Name) or inner.id not in checked.outer:
         return None
+    # Loaded late: these explain a fault.
     from gradcli.language.diagnostics.foreign_names import ELSEWHERE, IMPORTS, SHORT
 
     if inner.id not in ELSEWHERE and inner.id not in IMPORTS:
         return None
     from gradcli.language.diagnostics.unknown_names import unknown
 
-    return unknown(checked, inner, (), ()), inner.id not in SHORT
+    called = inner.id in checked.called
+    return unknown(checked.source, inner, called, (), ()), inner.id not in SHORT

@@ -25,8 +25,8 @@ from gradcli.language.syntax.lexer import ERROR, Lexer
 from gradcli.language.syntax.parser import Parser
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, LimitFault
-from tests.language.python_twin import flat_ours, flat_python
-from tests.language.random_programs import AUGMENT, BINARY, COMPARE, Writer
+from tests.language.generators.texts import AUGMENT, BINARY, COMPARE, Writer
+from tests.language.syntax.python_trees import flat_ours, flat_python
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from gradcli.display.values import show_value
-from gradcli.language.values.flags import ValueFormFault, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import ValueFormFault
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 NAMES = {"pi": math.pi, "e": math.e, "max": max, "grid": lambda n: np.arange(float(n))}

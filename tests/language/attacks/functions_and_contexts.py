@@ -1,6 +1,6 @@
 """What a stranger may try with Functions' further methods, and with what ``with`` takes.
 
-As in ``attacks_outside``, ``x`` is a tensor of two numbers, and each ends in a Fault or, where it
+As in ``targets``, ``x`` is a tensor of two numbers, and each ends in a Fault or, where it
 is harmless here, in a value.
 """
 

@@ -12,10 +12,10 @@ import pytest
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.syntax.formatter import formatted
 from gradcli.language.syntax.printer import unparse
-from tests.language.generate_programs import Generator
-from tests.language.generate_typed import Typed
+from tests.language.generators.programs import Generator
+from tests.language.generators.typed_programs import Typed
 
-EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.grad"))
+EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[3] / "examples").glob("*.grad"))
 
 FORMS = {
     "y=x^2+1": "y = x**2 + 1\n",

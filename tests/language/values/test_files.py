@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from gradcli.display.records import dump_json, npy_bytes, tensor_record
-from gradcli.language.values.flags import ValueFormFault, read_value
+from gradcli.language.values.flags import read_value
+from gradcli.language.values.reader import ValueFormFault
 from gradcli.ops.errors import LimitFault
 
 F = np.float64

@@ -1,6 +1,6 @@
 """Further texts that a stranger may try: each ends in a Fault or, where harmless, in a value.
 
-As in ``attacks_outside``, ``x`` is a tensor of two numbers.
+As in ``targets``, ``x`` is a tensor of two numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """More of what a stranger may try, by family: formats, volume, growth, aliases, hooks and passes in
 each other, graphs, huge shapes, large texts, Unicode, names of CPython's insides.
 
-As in ``attacks``, ``x`` is a tensor of two numbers and each ends in a Fault; what is harmless in
+As in ``exhaustion``, ``x`` is a tensor of two numbers and each ends in a Fault; what is harmless in
 itself ends in ``1/0``, so that it shows whether it came to its end.
 """
 

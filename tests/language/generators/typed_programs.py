@@ -1,6 +1,6 @@
 """Random programs that are well-typed by construction, with tensors of known shapes.
 
-To the programs of ``generate_programs`` come tensors of 0 to 3 dimensions, broadcasting, views and
+To the programs of ``programs`` come tensors of 0 to 3 dimensions, broadcasting, views and
 in-place writes, closures, recursion, keyword and default arguments, custom Functions, hooks that
 are removed again, passes in the middle of a program and passes through passes.
 """
@@ -9,7 +9,7 @@ are removed again, passes in the middle of a program and passes through passes.
 
 from __future__ import annotations
 
-from tests.language.generate_programs import FLOAT, SCALAR, VECTOR, Generator
+from tests.language.generators.programs import FLOAT, SCALAR, VECTOR, Generator
 
 SHAPES = ((), (2,), (3,), (4,), (1, 3), (2, 3), (3, 2), (3, 1), (2, 2), (2, 3, 2), (2, 1, 3))
 SMOOTH = ("sin", "cos", "tanh", "sigmoid", "exp", "square")

@@ -1,6 +1,6 @@
 """What a team from outside may try, a third list: by what each reaches for.
 
-As in ``attacks``, ``x`` is a tensor of two numbers. Each ends in a fault or a value, in bounded time
+As in ``exhaustion``, ``x`` is a tensor of two numbers. Each ends in a fault or a value, in bounded time
 and memory: some are harmless here, and must be cheap.
 """
 

@@ -17,13 +17,13 @@ import pytest
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
-from tests.language.attacks import EXHAUSTION, MALFORMED
-from tests.language.attacks_fresh import FRESH
-from tests.language.attacks_held import HELD
-from tests.language.attacks_more import MORE
-from tests.language.attacks_outside import OUTSIDE
+from tests.language.attacks.exhaustion import EXHAUSTION, MALFORMED
+from tests.language.attacks.families import MORE
+from tests.language.attacks.functions_and_contexts import HELD
+from tests.language.attacks.further import FRESH
+from tests.language.attacks.targets import OUTSIDE
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SECONDS = 5.0
 """The most processor time that one attack may take."""
 HANGS = 30.0

@@ -14,7 +14,7 @@ from gradcli.language.diagnostics.render import Diagnostic, SyntaxFault, closest
 from gradcli.language.runtime.run import prepare
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, TypeFault
-from tests.language.random_programs import Writer
+from tests.language.generators.texts import Writer
 
 
 def fault_of(text: str, mode: str = "line") -> Fault:

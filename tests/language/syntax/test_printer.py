@@ -10,7 +10,7 @@ from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.errors import Fault
-from tests.language.random_programs import BINARY, COMPARE, Writer
+from tests.language.generators.texts import BINARY, COMPARE, Writer
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -21,13 +21,13 @@ from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.language.runtime.text import printer
 from gradcli.ops.errors import Fault
-from tests.language.generate_programs import Generator
-from tests.language.generate_typed import Typed
+from tests.language.generators.programs import Generator
+from tests.language.generators.typed_programs import Typed
 
 # PyTorch's advice about create_graph and the .grad of a value that is no leaf.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.grad"))
+EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[3] / "examples").glob("*.grad"))
 PYTHON = {
     "ZeroDivisionError": "E0311",
     "OverflowError": "E0312",

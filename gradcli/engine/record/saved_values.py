@@ -8,7 +8,6 @@ where PyTorch calls an operand something of its own, from the table below.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -45,20 +44,20 @@ _ALL_OPERANDS = {w for table in (_OPERANDS, *_OWN_NAMES.values()) for w in table
 _properties: dict[str, property] = {}
 
 
-def saved_properties(op: Operator) -> dict[str, property]:
-    """The properties of an operator's node class: every name that one of its nodes may have."""
+def saved_properties(op: Operator) -> dict[str, Any]:
+    """What an operator's node class has for this: a property for every name that one of its nodes
+    may have, and a ``__dir__`` that shows those that the node has."""
     words = {*_ALL_OPERANDS, *_RESULTS, *op.params, "alpha", "self_sym_sizes"} if op.inputs else ()
     for word in words:
         name = _SAVED + word
         if name not in _properties:
             _properties[name] = property(partial(by_name, name))
-    return {_SAVED + word: _properties[_SAVED + word] for word in words}
+    return {_SAVED + word: _properties[_SAVED + word] for word in words} | {"__dir__": _attributes}
 
 
-def named(node: Node, attributes: Iterable[str]) -> list[str]:
-    """``attributes`` without the saved values that this node has not."""
+def _attributes(node: Node) -> list[str]:
     have = set(saved_names(node))
-    return [a for a in attributes if not a.startswith(_SAVED) or a in have]
+    return [a for a in object.__dir__(node) if not a.startswith(_SAVED) or a in have]
 
 
 def by_name(name: str, node: Node) -> Any:

@@ -1,0 +1,340 @@
+"""Threads do not meet: each has modes of its own, and what they share adds up.
+
+A thread that gets another one's mode, or loses a contribution to a gradient, gives a wrong number
+without an error. Threads switch here as often as Python lets them, so that races show.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import forward_ad
+from gradcli.autograd.graph import saved_tensors_hooks
+from gradcli.engine import printing
+from gradcli.engine.grad_mode import current
+from gradcli.ops import memory_budget
+from gradcli.ops.errors import LimitFault
+
+THREADS = 4
+
+
+@pytest.fixture(autouse=True)
+def hasty() -> Iterator[None]:
+    """Threads that take turns after a microsecond."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(*works: Callable[[], Any]) -> list[Any]:
+    """What the functions return, each run in a thread of its own; the first error is raised."""
+    results: list[Any] = [None] * len(works)
+    errors: list[BaseException] = []
+    ready = threading.Barrier(len(works))
+
+    def run(place: int) -> None:
+        try:
+            ready.wait()
+            results[place] = works[place]()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * g
+
+
+def elementwise(x):
+    return ((x * 2 - 1).sin() * x.exp() / (x * x + 1)).sum()
+
+
+def written_in_place(x):
+    y = x * 1
+    part = y[1:]
+    part *= x[:1]
+    y += x
+    return (y * y).sum()
+
+
+def several_results(x):
+    first, second = (x * x).split(2)
+    return (first * second).sum() + torch.stack([x, x.relu()]).logsumexp(0).sum()
+
+
+def matrices(x):
+    m = torch.outer(x, x) + torch.eye(4, dtype=x.dtype)
+    return torch.linalg.solve(m, x).sum() + (m @ m).trace()
+
+
+def custom(x):
+    return (Cube.apply(x) * x).sum()
+
+
+def second_derivative(x):
+    (g,) = torch.autograd.grad((x.exp() * x).sum(), x, create_graph=True)
+    return (g * g).sum()
+
+
+def untaken(x):
+    return torch.where(x > 0, x.log(), x * x).sum()
+
+
+FUNCTIONS = (
+    elementwise, written_in_place, several_results, matrices, custom, second_derivative, untaken,
+)  # fmt: skip
+
+
+def gradient(function: Callable, numbers: np.ndarray) -> bytes:
+    """The gradient of ``function``, to the last bit."""
+    x = torch.tensor(numbers, requires_grad=True)
+    function(x).backward()
+    return x.grad.numpy().tobytes()
+
+
+def serial_gradients(seed: int) -> list[tuple[Callable, np.ndarray, bytes]]:
+    """Functions, points and the gradients that one thread finds."""
+    points = np.random.default_rng(seed).normal(size=(len(FUNCTIONS), 4))
+    return [(f, p, gradient(f, p)) for f, p in zip(FUNCTIONS, points, strict=True)]
+
+
+def agree(seed: int, gradients: int) -> int:
+    """Find so many gradients again; returns how many there were."""
+    known = serial_gradients(seed)
+    for i in range(gradients):
+        function, point, expected = known[i % len(known)]
+        assert gradient(function, point) == expected, function.__name__
+    return gradients
+
+
+@pytest.mark.parametrize("count", [400, pytest.param(100_000, marks=pytest.mark.long)])
+def test_threads_with_their_own_tensors_get_the_serial_gradients(count):
+    each = count // THREADS
+    assert together(*(lambda i=i: agree(i, each) for i in range(THREADS))) == [each] * THREADS
+
+
+@pytest.mark.parametrize("times", [40, pytest.param(5_000, marks=pytest.mark.long)])
+def test_modes_belong_to_their_threads(times):
+    def unrecorded():
+        x = torch.ones(2, requires_grad=True)
+        for _ in range(times):
+            with torch.no_grad():
+                assert not (x * 2).requires_grad
+                assert not (x @ x).requires_grad
+            assert (x * 2).requires_grad
+            with torch.inference_mode():
+                assert (x + 1).is_inference()
+            assert not (x + 1).is_inference()
+
+    def searching():
+        x = torch.tensor([4.0, 9.0], requires_grad=True)
+        for _ in range(times):
+            assert not torch.is_anomaly_enabled()
+            with torch.autograd.detect_anomaly():
+                y = (x.sqrt() * 2).sum()
+                assert y.grad_fn.seq.place is not None
+            assert torch.autograd.grad(y, x)[0].tolist() == [0.5, pytest.approx(1 / 3)]
+
+    def mapped():
+        rows = torch.arange(12.0).reshape(3, 4)
+        for _ in range(times):
+            found = torch.func.vmap(torch.func.grad(lambda r: (r * r).sum()))(rows)
+            assert found.equal(2 * rows)
+            with forward_ad.dual_level():
+                y = forward_ad.make_dual(rows, torch.ones(3, 4)) ** 2
+                assert forward_ad.unpack_dual(y).tangent.equal(2 * rows)
+
+    def doubled():
+        for i in range(times):
+            torch.set_default_dtype(torch.float64 if i % 2 else torch.float32)
+            assert torch.tensor(1.5).dtype is (torch.float64 if i % 2 else torch.float32)
+            assert (torch.tensor([1, 2]) / 2).dtype is torch.get_default_dtype()
+
+    def packed():
+        x = torch.ones(2, requires_grad=True)
+        seen = []
+        for i in range(times):
+            with saved_tensors_hooks(lambda t: seen.append(t.shape) or t, lambda t: t):
+                y = (x * x).sin().sum()
+            assert len(seen) == 3 * (i + 1)
+            y.backward()
+
+    def limited():
+        for _ in range(times):
+            memory_budget.set_budget(1 << 20)
+            with pytest.raises(LimitFault):
+                torch.zeros(1 << 20)
+            memory_budget.set_budget(None)
+            torch.zeros(1 << 18)
+
+    def printed():
+        for _ in range(times):
+            with printing.printoptions(precision=2):
+                assert repr(torch.tensor(1.2345)) == "tensor(1.23)"
+            assert repr(torch.tensor(1.2345)) == "tensor(1.2345)"
+
+    def default():
+        for _ in range(times):
+            assert repr(torch.tensor([1.2345])) == "tensor([1.2345])"
+            assert torch.zeros(1 << 18, requires_grad=True).sum().requires_grad
+            assert torch.rand(2, requires_grad=True).exp().grad_fn.saved[-1].__class__ is np.ndarray
+
+    together(
+        unrecorded, searching, mapped, doubled, packed, limited, printed, default,
+        lambda: agree(0, times), lambda: agree(1, times),
+    )  # fmt: skip
+
+
+def test_a_new_thread_starts_with_the_defaults():
+    torch.set_default_dtype(torch.float64)
+    with torch.no_grad(), saved_tensors_hooks(lambda t: t, lambda t: t):
+        (state,) = together(current)
+        (dtype,) = together(torch.get_default_dtype)
+    assert state.grad and state.plain and not state.inference and not state.saving
+    assert dtype is torch.float32
+
+
+@pytest.mark.parametrize("size", [None, 1, 100_000])
+def test_a_leaf_that_threads_share_has_the_sum_of_their_gradients(size):
+    x = torch.ones(() if size is None else size, dtype=torch.float64, requires_grad=True)
+    times = 20 if size == 100_000 else 100
+
+    def work():
+        for _ in range(times):
+            (x * 3).sum().backward()
+
+    together(*[work] * THREADS)
+    assert (x.grad == 3 * times * THREADS).all()
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_recorded_and_kept_gradients_add_up_too():
+    x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    middle = x * 1
+    middle.retain_grad()
+
+    def work():
+        for _ in range(50):
+            (middle * 2).sum().backward(retain_graph=True, inputs=[x])
+            torch.autograd.backward((x * x).sum(), inputs=[x], create_graph=True)
+
+    together(*[work] * THREADS)
+    assert x.grad.tolist() == [4.0 * 50 * THREADS] * 2
+
+
+def test_passes_over_a_graph_that_threads_share():
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    y = x
+    for _ in range(20):
+        y = (y * x).sin()
+    (expected,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+
+    def kept():
+        for _ in range(20):
+            (found,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+            assert found.equal(expected)
+
+    together(*[kept] * THREADS)
+
+    def once():
+        try:
+            (found,) = torch.autograd.grad(y.sum(), x)
+        except RuntimeError as error:
+            return getattr(error, "code", error)
+        return found.equal(expected)
+
+    assert {*together(*[once] * THREADS)} <= {True, "E0401"}
+
+
+def test_hooks_and_views_that_threads_add_are_all_kept():
+    x = torch.ones(4, requires_grad=True)
+    base = x * 1
+    seen: list[int] = []
+
+    def work():
+        for _ in range(50):
+            x.register_hook(lambda g: seen.append(1))
+
+    together(*[work] * THREADS)
+    base.sum().backward()
+    assert len(seen) == 50 * THREADS
+
+    base = torch.zeros(4)
+    found = together(*[lambda: [base[:2] for _ in range(200)]] * THREADS)
+    assert len([v for v in base.meta.views if v() is not None]) == 200 * THREADS
+    assert {v.meta.version for views in found for v in views} == {base.meta.version}
+
+
+def test_the_shared_generator_gives_each_number_once():
+    torch.manual_seed(3)
+    serial = [torch.rand(()).item() for _ in range(100 * THREADS)]
+    torch.manual_seed(3)
+    found = together(*[lambda: [torch.rand(()).item() for _ in range(100)]] * THREADS)
+    assert sorted(itertools.chain(*found)) == sorted(serial)
+    torch.manual_seed(3)
+    serial = [torch.randn(()).item() for _ in range(100 * THREADS)]
+    torch.manual_seed(3)
+    found = together(*[lambda: [torch.randn(()).item() for _ in range(100)]] * THREADS)
+    assert sorted(itertools.chain(*found)) == sorted(serial)
+
+
+_FIRST_USE = """
+import sys, threading
+import gradcli as torch
+sys.setswitchinterval(1e-6)
+names = ("sin exp tanh sqrt log1p relu sigmoid softplus abs square cumsum logsumexp softmax norm "
+         "prod var").split()
+ready = threading.Barrier(4)
+found = []
+def work(turn):
+    x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
+    ready.wait()
+    for i in range(len(names)):
+        name = names[(i + 4 * turn) % len(names)]
+        if name in ("cumsum", "logsumexp", "softmax"):
+            y = getattr(torch, name)(x, 0)
+        elif name == "softplus":
+            y = torch.nn.functional.softplus(x)
+        else:
+            y = getattr(torch, name)(x)
+        (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        (h,) = torch.autograd.grad((g * x).sum(), x, allow_unused=True)
+        second = None if h is None else str(h.tolist())
+        found.append((name, type(y.grad_fn), str(g.tolist()), second))
+threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert len(found) == 4 * len(names), len(found)
+assert len(set(found)) == len(names), len(set(found))
+"""
+
+
+def test_operators_that_threads_use_first_at_once():
+    done = subprocess.run([sys.executable, "-c", _FIRST_USE], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
