@@ -27,12 +27,12 @@ exp2, expit, expm1, log1p, sinc = (
 gammainc, gammaincc, gammaln, zeta = (
     _names[name] for name in ("gammainc", "gammaincc", "gammaln", "zeta")
 )
-log_ndtr, logsumexp, ndtr, ndtri = (
-    _names[name] for name in ("log_ndtr", "logsumexp", "ndtr", "ndtri")
+log_ndtr, logsumexp, ndtr, ndtri, xlogy, xlog1py = (
+    _names[name] for name in ("log_ndtr", "logsumexp", "ndtr", "ndtri", "xlogy", "xlog1py")
 )
 modified_bessel_i0, modified_bessel_i1 = i0, i1
 log_softmax, softmax = reductions.log_softmax, reductions.softmax
-round, xlogy = arithmetic.round, arithmetic.xlogy
-xlog1py, logcumsumexp, polygamma = arithmetic.xlog1py, statistics.logcumsumexp, arithmetic.polygamma
+round = arithmetic.round
+logcumsumexp, polygamma = statistics.logcumsumexp, arithmetic.polygamma
 
 logit, multigammaln = arithmetic.logit, arithmetic.mvlgamma

@@ -18,7 +18,7 @@ from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number
+from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
 _add, _sub, _div, _pow = O["add"], O["sub"], O["div"], O["pow"]
@@ -28,6 +28,8 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input + alpha * other``."""
     if out is not None:
         return into(out, add, (input, other), {"alpha": alpha})
+    if alpha.__class__ is not int:
+        refuse_derivative("add", alpha=alpha)
     return _add(input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
@@ -35,6 +37,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """``input - alpha * other``."""
     if out is not None:
         return into(out, sub, (input, other), {"alpha": alpha})
+    if alpha.__class__ is not int:
+        refuse_derivative("sub", alpha=alpha)
     if alpha == 1:
         return _sub(input, other)
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
@@ -61,7 +65,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
             f"{rounding_mode!r}",
         )
     if _whole(input) and _whole(other):
-        return O["floor_divide"](input - fmod(input, other), other)
+        return O["floor_divide"](input - O["fmod"](input, other), other)
     return called(O["trunc"](_div(input, other)), "DivBackward2", *both)
 
 
@@ -76,18 +80,9 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) if is_number(value) else value.dtype.kind < 2
 
 
-def fmod(input: Any, other: Any) -> Any:
-    """The remainder with the sign of ``input``, as C has it."""
-    if _whole(input) and _whole(other):
-        rest = O["remainder"](input, other)
-        return O["where"]((rest != 0) & ((rest < 0) != (input < 0)), rest - other, rest)
-    quotient = O["trunc"](input / other)
-    name = "FmodBackward0" if is_number(other) else "FmodBackward1"
-    return called(input - multiple(quotient, other), name, input, other)
-
-
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
     """``input + value * tensor1 / tensor2``."""
+    refuse_derivative("addcdiv", value=value)
     first = tensor1 if value == 1 else value * tensor1
     return called(input + first / tensor2, "AddcdivBackward0", input, tensor1, tensor2)
 
@@ -106,18 +101,17 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """``input`` held between two bounds: numbers or tensors, either of them left out."""
     if not any(getattr(bound, "__gradcli_rank__", 0) for bound in (min, max)):
         return O["clamp"](input, min=min, max=max)
-    # At a bound the derivative is the input's, as between numbers; a NaN of any of them stays.
+    # At a bound the derivative is the input's, as between numbers.
     out = input if min is None else _held(input, min, O["lt"])
     out = out if max is None else _held(out, max, O["gt"])
     return called(out, "ClampBackward0", input, min, max)
 
 
 def _held(input: Any, bound: Any, past: Any) -> Any:
-    """``bound`` where ``input`` is past it, or where it is NaN."""
-    taken = past(input, bound)
-    if not is_number(bound):
-        taken = O["logical_or"](taken, O["ne"](bound, bound))
-    return O["where"](taken, bound, input)
+    """``bound`` where ``input`` is past it; NaN, which has no slope, where either is NaN."""
+    held = O["where"](past(input, bound), bound, input)
+    missing = O["logical_or"](O["ne"](input, input), O["ne"](bound, bound))
+    return O["where"](missing, 0.0 * (input + bound), held)
 
 
 def clamp_min(input: Any, min: Any) -> Any:
@@ -132,6 +126,7 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and the infinities replaced by numbers: 0, and the largest and smallest of the dtype."""
+    refuse_derivative("nan_to_num", nan=nan, posinf=posinf, neginf=neginf)
     if input.dtype.kind < 2:
         return input
     most = float(np.finfo(input.dtype.numpy).max)
@@ -143,9 +138,15 @@ def nan_to_num(input: Any, nan: float | None = 0.0, posinf: Any = None, neginf: 
 
 def round(input: Any, *, decimals: int | None = None) -> Any:
     """The nearest number of so many decimals, ties to even."""
+    refuse_derivative("round", decimals=decimals)
     if decimals is None:
         return O["round"](input)
-    scaled = O["round"](input * 10.0**decimals) / 10.0**decimals
+    # By a whole power of ten both ways: 10.0**-3 is none in float32.
+    power = 10.0 ** abs(decimals)
+    if decimals < 0:
+        scaled = O["round"](input / power) * power
+    else:
+        scaled = O["round"](input * power) / power
     return called(scaled, "RoundBackward1", input)
 
 
@@ -182,27 +183,12 @@ def copysign(input: Any, other: Any) -> Any:
     return called(out, "CopysignBackward0", input, other)
 
 
-def xlogy(input: Any, other: Any) -> Any:
-    """``input * log(other)``, 0 where ``input`` is 0."""
-    zero = input == 0
-    safe = O["where"](zero, 1.0, other)
-    return called(O["where"](zero, 0.0, input * O["log"](safe)), "XlogyBackward0", input, other)
-
-
-def xlog1py(input: Any, other: Any) -> Any:
-    """``input * log1p(other)``, 0 where ``input`` is 0."""
-    zero = input == 0
-    safe = O["where"](zero, 0.0, other)
-    out = O["where"](zero, 0.0, input * O["log1p"](safe))
-    return called(out, "SpecialXlog1PyBackward0", input, other)
-
-
 def polygamma(n: int, input: Any) -> Any:
     """The derivative of order ``n`` of digamma.
 
     Raises RuntimeFault (E0304) for a negative n, TypeFault (E0303) for one that requires grad.
     """
-    if getattr(n, "requires_grad", False):
+    if differentiated(n):
         raise not_a("int", "polygamma", "n", 1, n, NO_DERIVATIVE)
     if n < 0:
         raise RuntimeFault("E0304", "polygamma(n, x) does not support negative n.")
@@ -220,6 +206,7 @@ def mvlgamma(input: Any, p: int) -> Any:
 
 def logit(input: Any, eps: float | None = None) -> Any:
     """``log(x/(1 - x))``; with ``eps``, x is first held within eps and 1 - eps."""
+    refuse_derivative("logit", eps=eps)
     if eps is None:
         return O["logit"](input)
     return called(O["logit"](O["clamp"](input, min=eps, max=1.0 - eps)), "LogitBackward0", input)
@@ -246,7 +233,7 @@ def angle(input: Any) -> Any:
     """The angle of complex numbers; of real ones 0 or pi."""
     if input.is_complex():
         return called(O["atan2"](input.imag, input.real), "AngleBackward0")
-    return O["where"](input < 0, float(np.pi), 0.0 * input)
+    return O["where"](input < 0, np.pi, 0.0 * O["where"](O["isinf"](input), 0.0, input))
 
 
 def polar(abs: Any, angle: Any) -> Any:
@@ -265,8 +252,8 @@ def view_as_real(input: Any) -> Any:
 
 
 BOTH = (
-    add, sub, rsub, div, pow, fmod, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
-    round, deg2rad, rad2deg, sgn, copysign, xlogy, xlog1py, mvlgamma, logit, float_power,
+    add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
+    round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
     resolve_conj, angle,
 )  # fmt: skip
 """Functions that are methods too."""

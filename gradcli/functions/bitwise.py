@@ -58,7 +58,7 @@ bitwise_xor = _bits(np.bitwise_xor, "bitwise_xor", "^", "logical_xor")
 bitwise_left_shift = _bits(np.left_shift, "bitwise_left_shift", "<<")
 bitwise_right_shift = _bits(np.right_shift, "bitwise_right_shift", ">>")
 gcd = _bits(np.gcd, "gcd", "gcd")
-lcm = _bits(np.lcm, "lcm", "lcm")
+lcm = _bits(lambda x, y: np.abs(np.lcm(x, y)), "lcm", "lcm")
 
 
 def bitwise_not(input: Any) -> Any:

@@ -34,7 +34,7 @@ from gradcli.functions import (
 from gradcli.functions.operator_methods import overlap, plain_index, sizes_method
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
@@ -42,9 +42,9 @@ COMPOSED = (
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (
-    "fmod", "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
+    "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
     "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
-    "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "xlogy", "index_put",
+    "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "index_put",
     "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
     "baddbmm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "float_power",
     "trunc", "frac", "fix", "sign", "sgn", "eq", "ne", "lt", "le", "gt", "ge", "gcd", "lcm",
@@ -58,6 +58,8 @@ def _with_alpha(name: str) -> Callable:
 
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         overlap(self, other)
+        if alpha.__class__ is not int:
+            refuse_derivative(f"{name}_", alpha=alpha)
         if alpha == 1:
             return write_result(self, op, other)
         write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)

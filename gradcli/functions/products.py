@@ -15,6 +15,7 @@ from gradcli.engine.record.composite import called, of_its_own
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS as O
+from gradcli.ops.operator import refuse_derivative
 from gradcli.ops.torch_messages import not_a, types_differ
 
 _PLACES = {"mm": ("self", "mat2"), "mv": ("self", "vec"), "bmm": ("batch1", "batch2")}
@@ -96,6 +97,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 
 
 def _mixed(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    refuse_derivative("addmm", beta=beta, alpha=alpha)
     if input.dtype is not product.dtype:
         raise RuntimeFault(
             "E0309",
@@ -131,7 +133,9 @@ def inner(input: Any, other: Any) -> Any:
         )
     if input.ndim == other.ndim == 1:
         return O["dot"](input, other)
-    return O["sum"](O["unsqueeze"](input, -2) * other, -1)
+    # Every row of the one with every row of the other.
+    rows = O["reshape"](input, (*input.shape[:-1], *(1,) * (other.ndim - 1), input.shape[-1]))
+    return O["sum"](rows * other, -1)
 
 
 def kron(input: Any, other: Any) -> Any:

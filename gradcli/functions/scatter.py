@@ -19,7 +19,7 @@ from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number
+from gradcli.ops.operator import is_number, refuse_derivative
 
 
 def _array(index: Any) -> Any:
@@ -167,6 +167,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 
 def _scaled(value: Any, factor: Any) -> Any:
+    refuse_derivative("addr", beta=factor)
     return value if factor == 1 else factor * value
 
 

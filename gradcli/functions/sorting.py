@@ -83,15 +83,7 @@ def _picked(input: Any, order: Any, place: int, dim: int, keepdim: bool, name: s
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle entry (the lower of two) of all, or ``(values, indices)`` along a dimension."""
     if dim is None:
-        flat = O["reshape"](input, (-1,))
-        if not flat.numel():
-            return input.new_full((), float("nan"))
-        raw = flat.array
-        # A NaN is the median of whatever holds one; of several equal entries all have a share.
-        middle = raw[np.isnan(raw)][0] if raw.dtype.kind == "f" and np.isnan(raw).any() else \
-            np.sort(raw)[(raw.size - 1) // 2]  # fmt: skip
-        same = np.isnan(raw) if middle != middle else raw == middle
-        return called(_shared(flat, same), "MedianBackward0", input)
+        return called(median_of(input), "MedianBackward0", input)
     return _median_along(input, dim, keepdim)
 
 
@@ -99,10 +91,29 @@ def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 def _median_along(input: Any, dim: int, keepdim: bool) -> Any:
     size = input.shape[normal_dim(dim, input.ndim)]
     order = O["argsort"](input, dim, False)
-    return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
+    missing = O["isnan"](input).sum(dim, True).array
+    if not np.any(missing):
+        return _picked(input, order, (size - 1) // 2, dim, keepdim, "median")
+    # A NaN is the median of whatever holds one: the first of those that stand last in order.
+    place = np.where(missing > 0, size - missing, (size - 1) // 2)
+    return _picked(input, O["gather"](order, place, dim), 0, dim, keepdim, "median")
 
 
-def _shared(flat: Any, same: np.ndarray) -> Any:
+def median_of(input: Any, skip: bool = False) -> Any:
+    """The middle one (the lower of two) of all entries; of several equal ones all have a share.
+
+    A NaN is the median of whatever holds one; ``skip`` leaves NaN out where there are others.
+    """
+    flat = O["reshape"](input, (-1,))
+    if not flat.numel():
+        return input.new_full((), float("nan"))
+    raw = flat.array
+    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
+    if missing.any() and (not skip or missing.all()):
+        same = missing
+    else:
+        kept = np.sort(raw[~missing])
+        same = raw == kept[(kept.size - 1) // 2]
     entries = O["gather"](flat, np.flatnonzero(same), 0, True)
     return entries[0] if same.sum() == 1 or flat.dtype.kind < 2 else O["amax"](entries)
 

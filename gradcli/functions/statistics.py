@@ -16,10 +16,11 @@ from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
+from gradcli.functions.sorting import median_of
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number
+from gradcli.ops.operator import is_number, refuse_derivative
 
 PIECE = 400
 """Bytes that are charged for one turn of a loop over rows."""
@@ -83,6 +84,7 @@ def nanquantile(
 def _quantile(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
+    refuse_derivative("quantile", q=q)
     points = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64)
     if interpolation not in _INTERPOLATION:
         raise RuntimeFault(
@@ -115,7 +117,10 @@ def _quantile(
         share = (place - below) if interpolation == "linear" else np.full_like(place, 0.5)
         low, high = O["gather"](values, below, -1), O["gather"](values, above, -1)
         weight = wrap(share.astype(input.dtype.numpy), input.dtype)
-        out = called(O["where"](below == above, low, low + weight * (high - low)), "LerpBackward0")
+        gap = high - low
+        # From the nearer end, which may be infinite.
+        between = O["where"](share < 0.5, low + weight * gap, high - (1.0 - weight) * gap)
+        out = called(O["where"](below == above, low, between), "LerpBackward0")
     if not rank and dim is not None:
         out = O["reshape"](out, (-1,))
     return _arranged(out, points.ndim, dim, rank, keepdim)
@@ -143,15 +148,15 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 @by_element
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """The middle one (the lower of two) of the entries that are numbers."""
-    line = O["reshape"](input, (-1,)) if dim is None or not len(input.shape) else input
-    at = 0 if dim is None or not len(input.shape) else dim
+    if dim is None:
+        return called(median_of(input, skip=True), "NanmedianBackward0", input)
+    line = input if len(input.shape) else O["reshape"](input, (-1,))
+    at = dim if len(input.shape) else 0
     order = O["argsort"](line, at, False)
     counts = O["logical_not"](O["isnan"](line)).sum(at, True).array
     place = np.maximum((counts - 1) // 2, 0)
     pick = O["gather"](order, place, at)
     values = O["gather"](line, pick.array, at, True)
-    if dim is None:
-        return called(values[0], "NanmedianBackward0", input)
     if not keepdim or not len(input.shape):
         values, pick = (of_its_own(O["squeeze"](v, at)) for v in (values, pick))
     return Extremes((called(values, "NanmedianBackward1", input), pick), "nanmedian")
@@ -166,9 +171,11 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     charge_shape((*rows.shape[:-1], PIECE), 1)
     found = np.empty(rows.shape[:-1], np.int64)
     for place in np.ndindex(found.shape):
-        values, counts = np.unique(rows[place], return_counts=True)
-        best = values[np.argmax(counts)]
-        found[place] = np.flatnonzero(rows[place] == best)[-1]
+        row = rows[place]
+        # No NaN equals another: each is one of its kind.
+        values, counts = np.unique(row, return_counts=True, equal_nan=False)
+        same = np.flatnonzero(row == values[np.argmax(counts)])
+        found[place] = same[-1] if same.size else 0
     pick = np.expand_dims(found, normal_dim(dim, input.ndim))
     values = O["gather"](input, pick, dim, True)
     if not keepdim:

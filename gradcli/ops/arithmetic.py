@@ -183,6 +183,21 @@ remainder = elementwise(
     breaks="multiples",
     refuses={"bool complex": "remainder_cpu"},
 )
+fmod = elementwise(
+    "fmod",
+    lambda x, y: of_whole(np.fmod(x, y), y),
+    lambda t: t,
+    lambda t, x, y: -t * trunc(x / y),
+    dtypes="promote",
+    doc="The remainder with the sign of x, as C has it.",
+    domain="y != 0",
+    edges="the slope by x is 1 at the jumps too",
+    example="fmod(x, y) --x -7 --y 2.5",
+    kink="where fmod of {0} jumps: derivative of its smooth pieces",
+    numpy="np.fmod",
+    breaks="multiples",
+    refuses={"bool complex": "fmod_cpu"},
+)
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -194,6 +209,8 @@ def _power(x: Any, y: Any) -> Any:
             return x * x * x
         if y == 0.5:
             return np.sqrt(x)
+        if y == -0.5:
+            return 1.0 / np.sqrt(x)
         if y == 1:
             return x * 1
         if y == -1:

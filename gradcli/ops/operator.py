@@ -310,7 +310,7 @@ class Operator:
                 help="several dimensions go into one tuple: dim=(0, 1)",
             )
         for place, value in enumerate(params.values()):
-            if getattr(value, "requires_grad", False):
+            if differentiated(value):
                 raise not_a(
                     "Number", self.name, list(params)[place], self.arity + place + 1, value,
                     NO_DERIVATIVE,
@@ -352,6 +352,21 @@ def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:
 
 def _backward_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+
+
+def differentiated(value: Any) -> bool:
+    """Whether a derivative by ``value`` is asked for: it requires grad, or has a tangent."""
+    rank = getattr(value, "__gradcli_rank__", 0)
+    return bool(rank) and (
+        getattr(value, "requires_grad", False) or getattr(value, "tangent", None) is not None
+    )
+
+
+def refuse_derivative(function: str, **parameters: Any) -> None:
+    """Raise TypeFault (E0303) where a derivative by a parameter is asked for, and none is known."""
+    for place, (name, value) in enumerate(parameters.items(), 2):
+        if value.__class__ not in _PLAIN and differentiated(value):
+            raise not_a("Number", function, name, place, value, NO_DERIVATIVE)
 
 
 def is_number(value: Any) -> bool:

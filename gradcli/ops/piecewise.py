@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import sign
+from gradcli.ops.comparison import logical_not, sign
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
-from gradcli.ops.exponential import expm1
+from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import composite, elementwise
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
@@ -74,8 +74,8 @@ abs = elementwise(
 
 
 def _larger(t: Any, x: Any, y: Any) -> Any:
-    """t where x is the larger, half of it at a tie, 0 (never NaN) where it is the smaller."""
-    return where(x == y, 0.5 * t, where(x > y, t, 0.0))
+    """t where x is the larger or one of the two is NaN, half of it at a tie, 0 elsewhere."""
+    return where(x == y, 0.5 * t, where(logical_not(x <= y), t, 0.0))
 
 
 maximum = elementwise(
@@ -85,7 +85,7 @@ maximum = elementwise(
     lambda t, x, y: _larger(t, y, x),
     dtypes="promote",
     doc="The larger of two, entry by entry; NaN wins.",
-    edges="a tie is split in half",
+    edges="a tie is split in half; where one is NaN both have slope 1",
     example="maximum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
     numpy="np.maximum",
@@ -100,7 +100,7 @@ minimum = elementwise(
     lambda t, x, y: _larger(t, x, y),
     dtypes="promote",
     doc="The smaller of two, entry by entry; NaN wins.",
-    edges="a tie is split in half",
+    edges="a tie is split in half; where one is NaN both have slope 1",
     example="minimum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
     numpy="np.minimum",
@@ -175,7 +175,7 @@ clamp = elementwise(
 relu = elementwise(
     "relu",
     lambda x: np.maximum(0, x),
-    lambda t, x: where(x > 0, t, 0.0),
+    lambda t, x: where(logical_not(x <= 0), t, 0.0),  # NaN has slope 1
     dtypes="keep",
     doc="x where positive, else 0.",
     edges="slope 0 at 0",
@@ -206,7 +206,8 @@ leaky_relu = composite(
 )
 elu = composite(
     "elu",
-    lambda x, alpha: where(x > 0, x, alpha * expm1(x)),
+    lambda x, alpha: where(logical_not(x <= 0), x, alpha * (exp(x) - 1.0)),
+    lambda x, alpha: np.where(x > 0, x, alpha * np.expm1(np.minimum(0, x)))[()],
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
@@ -219,7 +220,7 @@ elu = composite(
 )
 hardtanh = composite(
     "hardtanh",
-    lambda x: where(abs(x) < 1, x, where(x < 0, -1.0, 1.0)),
+    lambda x: where(logical_not(abs(x) >= 1), x, where(x < 0, -1.0, 1.0)),
     lambda x: np.clip(x, -1.0, 1.0),
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",

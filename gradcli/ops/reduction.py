@@ -171,6 +171,14 @@ var = reduction(
 )
 
 
+def _std(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
+    n = count(np.shape(x), dim)
+    if n <= correction:
+        return np.sqrt(_var(x, dim, correction, keepdim))
+    gaps = np.abs(x - _mean(x, dim, True))
+    return _length(gaps, _axes(x, dim), keepdim, share=n - correction)
+
+
 def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
     """The derivative of std by each entry; ``out`` has the reduced dimensions kept."""
     flat = out == 0
@@ -179,7 +187,7 @@ def _std_slope(x: Any, out: Any, dim: Dims, correction: float) -> Any:
 
 std = reduction(
     "std",
-    lambda x, dim, correction, keepdim: np.sqrt(_var(x, dim, correction, keepdim)),
+    _std,
     _std_slope,
     params=_SPREAD,
     dtypes="inexact",
@@ -191,18 +199,35 @@ std = reduction(
 )
 
 
+def _length(
+    size: Any, axes: tuple[int, ...] | None, keepdim: bool, p: float = 2, share: float = 1
+) -> Any:
+    """The p-norm of sizes over ``share ** (1/p)``; scaled where powers would leave the floats."""
+    powers = size * size if p == 2 else size**p
+    total = np.sum(powers, axis=axes, keepdims=keepdim)
+    out = np.sqrt(total / share) if p == 2 else (total / share) ** (1.0 / p)
+    info = np.finfo(total.dtype)
+    if np.all((total > info.tiny / info.eps) & (total < info.max)) or not size.size:
+        return out
+    most = (np.max if p > 0 else np.min)(size, axis=axes, keepdims=True)
+    safe = np.where((most > 0) & (most < np.inf), most, most.dtype.type(1))
+    powers = (size / safe) ** p
+    total = np.sum(powers, axis=axes, keepdims=keepdim) / share
+    return (np.reshape(safe, np.shape(total)) * total ** (1.0 / p))[()]
+
+
 def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     axes = _axes(x, dim)
     size = np.abs(x)
     if p in (2, "fro", None):
-        return np.sqrt(_sum(size * size, axes, keepdim))
+        return _length(size, axes, keepdim)
     if p == 1:
         return np.sum(size, axis=axes, keepdims=keepdim)
     if p == 0:
         return np.sum(size != 0, axis=axes, keepdims=keepdim).astype(size.dtype)
     if p in (np.inf, -np.inf):
         return (np.max if p > 0 else np.min)(size, axis=axes, keepdims=keepdim)
-    return np.sum(size**p, axis=axes, keepdims=keepdim) ** (1.0 / p)
+    return _length(size, axes, keepdim, p)
 
 
 def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
@@ -215,10 +240,11 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     if p == 0:
         return zeros_like(x)
     if p in (np.inf, -np.inf):
-        most = abs(x) == out
-        return where(most, unit(x), 0.0) / sum(most, dim, True)
+        most = where(abs(x) == out, 1.0, zeros_like(x))
+        return unit(x) * most / sum(most, dim, True)
     size = abs(x)
-    return where(size == 0, 0.0, unit(x) * (where(size == 0, 1.0, size) / safe) ** (p - 1))
+    flat = (size == 0) | (out == 0)
+    return where(flat, 0.0, unit(x) * (where(flat, 1.0, size) / safe) ** (p - 1))
 
 
 norm = reduction(

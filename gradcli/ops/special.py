@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.comparison import sign
+from gradcli.ops import order_slopes
+from gradcli.ops.comparison import logical_and, sign
 from gradcli.ops.cupy_compat import special
-from gradcli.ops.exponential import exp, log
+from gradcli.ops.exponential import exp, log, log1p
 from gradcli.ops.kinds import elementwise
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import Operator, is_number
+from gradcli.ops.piecewise import where
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
@@ -97,6 +99,55 @@ log_ndtr = elementwise(
 )
 
 
+def _times_log(x: Any, y: Any, function: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The logarithm of a number is a number, which widens nothing.
+        product = x * (float(function(y)) if is_number(y) else function(y))
+    # Of 0 times a logarithm, infinite or none, 0 is left; where y is NaN that stays.
+    return np.where((x == 0) & (y == y), product.dtype.type(0), product)[()]
+
+
+def _log_for(t: Any, x: Any, y: Any) -> Any:
+    """t times the logarithm of y; 0 where x is 0 and y is not above 0."""
+    if is_number(y):
+        return t * math.log(y) if y > 0 else where(x == 0, 0.0, t * float(np.log(y)))
+    return where(logical_and(x == 0, y <= 0), 0.0, t * log(y))
+
+
+xlogy = elementwise(
+    "xlogy",
+    lambda x, y: _times_log(x, y, np.log),
+    lambda t, x, y: _log_for(t, x, y),
+    lambda t, x, y: where(logical_and(x == 0, y == 0), 0.0, t * (x / y)),
+    doc="x*log(y), 0 where x is 0.",
+    domain="y > 0",
+    edges="where x is 0 and y is not above 0, slope 0 by x; by y 0 at (0, 0)",
+    example="xlogy(x, y) --x 2 --y 3",
+    numpy="special.xlogy",
+)
+
+
+def _log1p_for(t: Any, x: Any, y: Any) -> Any:
+    """t times log1p(y); 0 where x is 0 and y is not above -1."""
+    if is_number(y):
+        return t * math.log1p(y) if y > -1 else where(x == 0, 0.0, t * float(np.log1p(y)))
+    return where(logical_and(x == 0, y <= -1), 0.0, t * log1p(y))
+
+
+xlog1py = elementwise(
+    "xlog1py",
+    lambda x, y: _times_log(x, y, np.log1p),
+    lambda t, x, y: _log1p_for(t, x, y),
+    lambda t, x, y: where(logical_and(x == 0, y == -1), 0.0, t * (x / (1.0 + y))),
+    doc="x*log1p(y), 0 where x is 0.",
+    domain="y > -1",
+    edges="where x is 0 and y is not above -1, slope 0 by x; by y 0 at (0, -1)",
+    grad_name="SpecialXlog1PyBackward0",
+    example="xlog1py(x, y) --x 2 --y 3",
+    numpy="special.xlog1py",
+)
+
+
 def _entr(x: Any) -> Any:
     return special("entr", x, x)
 
@@ -134,9 +185,20 @@ gamma = elementwise(
     return torch.where(x > 0, torch.exp(torch.lgamma(x)), mirrored)""",
     latex=r"\Gamma",
 )
+
+
+def _lgamma(x: Any) -> Any:
+    out = special("gammaln", x, x)
+    least = (np.abs(x) < np.finfo(np.float64).tiny) & (x != 0)
+    if not np.any(least):
+        return out
+    with np.errstate(divide="ignore"):  # near 0 it is -log(abs(x)); SciPy has inf for subnormals
+        return np.where(least, -np.log(np.abs(x)), out)[()]
+
+
 lgamma = elementwise(
     "lgamma",
-    _one("gammaln"),
+    _lgamma,
     lambda x: digamma(x),
     aliases=("gammaln",),
     doc="The logarithm of abs(gamma(x)).",
@@ -173,9 +235,9 @@ polygamma: Operator = elementwise(
 zeta: Operator = elementwise(
     "zeta",
     lambda x, y: special("zeta", y, x, y),
-    None,
+    lambda x, y: zeta_slope(x, y, 1),
     lambda x, y: -x * zeta(x + 1.0, y),
-    doc="Hurwitz's zeta function, the sum of (k + y)**-x; differentiable by y.",
+    doc="Hurwitz's zeta function, the sum of (k + y)**-x.",
     domain="x > 1, y > 0",
     grad_name="SpecialZetaBackward0",
     example="zeta(3, y) --y 2",
@@ -185,10 +247,10 @@ zeta: Operator = elementwise(
 gammainc = elementwise(
     "gammainc",
     lambda x, y: special("gammainc", y, x, y),
-    None,
+    lambda x, y: gammainc_slope(x, y, 1),
     lambda x, y: exp((x - 1.0) * log(y) - y - lgamma(x)),
     aliases=("igamma",),
-    doc="The lower incomplete Gamma function over gamma(x); differentiable by y.",
+    doc="The lower incomplete Gamma function over gamma(x).",
     domain="x > 0, y > 0",
     grad_name="IgammaBackward0",
     example="gammainc(2, y) --y 1.5",
@@ -198,24 +260,74 @@ gammainc = elementwise(
 gammaincc = elementwise(
     "gammaincc",
     lambda x, y: special("gammaincc", y, x, y),
-    None,
+    lambda x, y: -gammainc_slope(x, y, 1),
     lambda x, y: -exp((x - 1.0) * log(y) - y - lgamma(x)),
     aliases=("igammac",),
-    doc="1 - gammainc(x, y); differentiable by y.",
+    doc="1 - gammainc(x, y).",
     domain="x > 0, y > 0",
     grad_name="IgammacBackward0",
     example="gammaincc(2, y) --y 1.5",
     numpy="special.gammaincc",
     latex="Q",
 )
+zeta_slope = elementwise(
+    "zeta_slope",
+    lambda x, y, n: order_slopes.zeta_slope(x, y, n),
+    lambda x, y, n: zeta_slope(x, y, n + 1),
+    lambda x, y, n: -x * zeta_slope(x + 1.0, y, n) - n * _zeta_slope(x + 1.0, y, n - 1),
+    params={"n": 1},
+    doc="The derivative of order n of zeta by its first argument.",
+    domain="x > 1, y > 0",
+)
+gammainc_slope = elementwise(
+    "gammainc_slope",
+    lambda x, y, n: order_slopes.gammainc_slope(x, y, n),
+    lambda x, y, n: gammainc_slope(x, y, n + 1),
+    lambda x, y, n: _density_slope(x, y, n),
+    params={"n": 1},
+    doc="The derivative of order n of gammainc by its first argument.",
+    domain="x > 0, y > 0",
+)
+
+
+def _zeta_slope(x: Any, y: Any, n: int) -> Any:
+    return zeta_slope(x, y, n) if n else zeta(x, y)
+
+
+def _density_slope(x: Any, y: Any, n: int) -> Any:
+    """The derivative of order n by x of gammainc's slope by y: that times a Bell polynomial."""
+    slopes = [log(y) - digamma(x), *(-polygamma(x, m) for m in range(1, n))]
+    found: list[Any] = [exp((x - 1.0) * log(y) - y - lgamma(x))]
+    for m in range(n):
+        terms = [math.comb(m, i) * (found[m - i] * slopes[i]) for i in range(m + 1)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        found.append(total)
+    return found[n]
 
 
 def _bessel_i(x: Any, n: int) -> Any:
-    return special(("i0", "i1")[n], x, x) if n < 2 else special("iv", x, float(n), x)
+    return special(("i0", "i1")[n], x, x) if n < 2 else _of_order("iv", x, n)
 
 
 def _bessel_ie(x: Any, n: int) -> Any:
-    return special(("i0e", "i1e")[n], x, x) if n < 2 else special("ive", x, float(n), x)
+    return special(("i0e", "i1e")[n], x, x) if n < 2 else _of_order("ive", x, n)
+
+
+def _of_order(name: str, x: Any, n: int) -> Any:
+    """``iv`` or ``ive``, with their ends where SciPy gives up: A&S 9.6.7 and 9.7.1."""
+    out = special(name, x, float(n), x)
+    lost = np.isnan(out) & ~np.isnan(x)
+    if not np.any(lost):
+        return out
+    with np.errstate(all="ignore"):
+        size = np.abs(x)
+        near = (0.5 * size) ** n / math.factorial(n)
+        far = (1.0 - (4 * n * n - 1) / (8.0 * size)) / np.sqrt(2.0 * np.pi * size)
+        far = np.exp(size) * far if name == "iv" else far
+        found = np.where(size < 1, near, far) * (np.sign(x) if n % 2 else 1.0)
+        return np.where(lost, found, out).astype(out.dtype)[()]
 
 
 def _bessel_j(x: Any, n: int) -> Any:

@@ -7,8 +7,9 @@ times that along the imaginary one, as backward has it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,94 @@ def numeric_jacobian(
 
     with no_grad():
         return _differences(values, arrays[which], eps)[0]
+
+
+class Slope(NamedTuple):
+    """What differences say of one entry, and the slopes on its two sides.
+
+    ``kind`` is ``"smooth"``, ``"kink"`` (the sides differ), ``"jump"``, ``"edge"`` (no value on one
+    side) or ``"unsettled"`` (no two steps agree).
+    """
+
+    value: float
+    kind: str
+    left: float
+    right: float
+
+
+_ENOUGH = {8: 1e-6, 4: 1e-3, 2: 5e-2}
+
+
+def tolerance(dtype: Any) -> float:
+    """How far differences may be from a derivative, relative to it or to 1, in a float dtype."""
+    return _ENOUGH[np.dtype(dtype).itemsize]
+
+
+def slope(function: Callable[[np.ndarray], float], x: np.ndarray, place: tuple) -> Slope:
+    """The derivative of a scalar function by one entry of x, from differences alone.
+
+    A step of the usual size decides where both sides agree there; elsewhere (fast oscillation, a
+    kink, a jump) ever smaller ones do: the central difference that changes least is taken.
+    """
+    enough = tolerance(x.dtype)
+    info = np.finfo(x.dtype)
+    base = float(function(x))
+    size = max(1.0, abs(float(x[place])))
+    usual = float(info.eps) ** (1 / 3) * size
+    near = _sides(function, x, place, usual, base)
+    if near.gap <= 1e-3 * near.scale:
+        again = _sides(function, x, place, usual / 2, base)
+        if abs(again.central - near.central) <= 0.1 * enough * near.scale:
+            return Slope(again.central, "smooth", again.left, again.right)
+    steps = [usual * 10.0**-k for k in range(-1, 5 if x.dtype.itemsize == 8 else 2)]
+    least = 0.1 * usual * abs(float(x[place])) / size
+    while least and steps[-1] > least:  # beside a small number, steps relative to it
+        steps.append(steps[-1] / 10)
+    found = [_sides(function, x, place, step, base) for step in steps]
+    last, before = found[-1], found[-2]
+    if not np.isfinite(last.gap):
+        return Slope(last.central, "edge", last.left, last.right)
+    noise = 8 * info.eps * max(1.0, abs(base)) / steps[-1]
+    if last.gap > 1e-3 * last.scale + 2 * noise and last.gap > 0.3 * before.gap:
+        heights = [step * sides.gap for step, sides in zip(steps[-3:], found[-3:], strict=True)]
+        if max(heights) - min(heights) <= 0.01 * max(heights):
+            return Slope(last.central, "jump", last.left, last.right)
+        if abs(last.gap - before.gap) <= 0.1 * last.gap + 2 * noise:
+            return Slope(last.central, "kink", last.left, last.right)
+    changes = [abs(b.central - a.central) for a, b in itertools.pairwise(found)]
+    best = int(np.argmin([c if np.isfinite(c) else np.inf for c in changes]))
+    chosen = found[best + 1]
+    settled = changes[best] <= max(1e-3, 10 * enough) * chosen.scale
+    return Slope(chosen.central, "smooth" if settled else "unsettled", chosen.left, chosen.right)
+
+
+class _Sides(NamedTuple):
+    left: float
+    right: float
+    central: float
+
+    @property
+    def gap(self) -> float:
+        """How far the slopes of the two sides are apart."""
+        return abs(self.right - self.left)
+
+    @property
+    def scale(self) -> float:
+        """What differences of slopes are compared with."""
+        return max(1.0, abs(self.central))
+
+
+def _sides(function: Callable, x: np.ndarray, place: tuple, step: float, base: float) -> _Sides:
+    here = x[place]
+    ends = []
+    for shifted in (here + x.dtype.type(step), here - x.dtype.type(step)):
+        x[place] = shifted
+        ends.append((float(x[place]) - float(here), float(function(x))))
+    x[place] = here
+    (ahead, high), (behind, low) = ends  # the steps as the dtype has rounded them
+    if not ahead or not behind:
+        return _Sides(np.nan, np.nan, np.nan)
+    return _Sides((low - base) / behind, (high - base) / ahead, (high - low) / (ahead - behind))
 
 
 def _differences(

@@ -97,9 +97,40 @@ def test_products_with_the_derivative(cli):
 def test_check_agrees_and_disagrees(cli, monkeypatch):
     done = cli("check", "sum(sin(x)*exp(x))", "--x", "0.5,1")
     assert done.code == 0 and "worst relative difference" in done.out
-    # at a kink the two answers differ, and the command says where
-    done = cli("check", "abs(x)", "--x", "1e-7")
+    done = cli("check", "floor(x)", "--x", "2")
     assert done.code == 1 and "E0410" in done.err
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "said"),
+    [
+        (("sin(1e6*x)", "--x", "0.3"), 0, "agrees"),
+        (("sin(1e9*x)", "--x", "0.3"), 1, "settle at no step"),
+        (("sin(1e6*x)", "--x", "0.3", "--dtype", "float32"), 1, "settle at no step"),
+        (("x**2", "--x", "3", "--dtype", "float32"), 0, "agrees"),
+        (("sum(tanh(x)**3)", "--x", "1,2,3", "--dtype", "float32"), 0, "agrees"),
+        (("abs(x)", "--x", "1e-7"), 0, "agrees"),
+        (("abs(x)", "--x", "0"), 0, "a kink, -1 on the left and 1 on the right; the rules take 0\n"
+         "nothing was compared"),
+        (("abs(x)", "--x", "0", "--dtype", "float32"), 0, "nothing was compared"),
+        (("sum(relu(x))", "--x", "0,1"), 0, "at entry (0,): a kink"),
+        (("max(x, y)", "--x", "1", "--y", "1"), 0, "the rules take 0.5"),
+        (("floor(x)", "--x", "2"), 1, "a jump"), (("heaviside(x, 1)", "--x", "0"), 1, "a jump"),
+        (("sqrt(x)", "--x", "0"), 1, "no value on one side"),
+        (("cbrt(x)", "--x", "0"), 1, "has no bound"), (("log(x)", "--x", "1e-30"), 0, "agrees"),
+        (("where(x > 0, x**2, -x**2)", "--x", "0"), 0, "agrees"),
+        (("sum(sort(x)[0]*x)", "--x", "1,1"), 0, "agrees"),
+        (("2 + 2",), 0, "nothing was compared: there is no entry to move"),
+        (("sum(x)", "--x", "[]"), 0, "nothing was compared"),
+        (("gammainc(a, y)", "--a", "2", "--y", "1.5"), 0, "agrees"),
+        (("zeta(a, y)", "--a", "2", "--y", "1.5"), 0, "agrees"),
+        (("polygamma(n, y)", "--n", "2", "--y", "1.5"), 1, "no derivative by a parameter"),
+    ],
+)  # fmt: skip
+def test_check_says_what_it_compared(cli, call, code, said):
+    done = cli("check", *call)
+    assert done.code == code and said in (done.err if code else done.out)
+    assert code or ("agrees" in done.out) != ("nothing was compared" in done.out)
 
 
 def test_run_prints_and_shows(cli, tmp_path):

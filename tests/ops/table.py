@@ -238,9 +238,23 @@ SPECIAL = (
     )),
     unary("bessel_j0", "torch.special.bessel_j0(x)", saves=("x",), order=0),
     unary("bessel_j1", "torch.special.bessel_j1(x)", saves=("x",), order=0),
+    binary("xlogy", "torch.xlogy(x, y)", 0.3, 2, saves=("x", "y"), kinks=(
+        Kink(([0.0, 0.0, 0.0], [2.0, inf, 0.0]), [0.0, 0.0, 0.0],
+            ([float(np.log(2)), inf, 0.0], [0.0, 0.0, 0.0]),
+            torch="0/0 by y at (0, 0) is NaN there"),
+        Kink(([0.0, 1.0], [nan, nan]), [nan, nan], ([nan, nan], [nan, nan])),
+    )),
+    binary("xlog1py", "torch.special.xlog1py(x, y)", 0.3, 2, saves=("x", "y"), kinks=(
+        Kink(([0.0, 0.0], [1.0, -1.0]), [0.0, 0.0], ([float(np.log(2)), 0.0], [0.0, 0.0]),
+            torch="0/0 by y at (0, -1) is NaN there"),
+    )),
     unary("sinc", "torch.sinc(x)", saves=("x",), avoid=(0.0,), kinks=(
         Kink(([0.0],), [1.0], ([0.0],)),
     )),
+    binary("zeta_slope", None, 1.5, 4, second=(0.5, 3), numbers="", saves=("x", "y"),
+        extra=[Case((Draw((3,), 1.5, 4), Draw((3,), 0.5, 3)), {"n": 2})]),
+    binary("gammainc_slope", None, 0.5, 3, second=(0.3, 3), numbers="", saves=("x", "y"),
+        extra=[Case((Draw((3,), 0.5, 3), Draw((3,), 0.3, 3)), {"n": 2})]),
     unary("sinc_slope", None, saves=("x",), params=({"n": 1}, {"n": 2}, {"n": 3})),
 )  # fmt: skip
 
@@ -322,6 +336,10 @@ ARITHMETIC = (
     binary("remainder", "torch.remainder(x, y)", 0.1, 4, second=(0.7, 0.9), numbers="right",
         saves=("x", "y"), kinks=(
         Kink(([4.0, -4.0], [2.0, 2.0]), [0.0, 0.0], ([1.0, 1.0], [-2.0, 2.0])),
+    )),
+    binary("fmod", "torch.fmod(x, y)", 1.0, 1.3, second=(0.7, 0.9), numbers="right",
+        saves=("x", "y"), kinks=(
+        Kink(([4.0, -4.0], [2.0, 2.0]), [0.0, -0.0], ([1.0, 1.0], [-2.0, 2.0])),
     )),
     binary("pow", "torch.pow(x, y)", 0.5, 2, second=(-2, 2), complex=True, saves=("x", "y", "out"),
         extra=[Case((Draw((2,), -2, -0.5), Number(3))),

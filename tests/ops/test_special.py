@@ -49,3 +49,39 @@ def test_float32_stays_float32(name):
     out = getattr(gradcli, name)(x)
     out.sum().backward()
     assert out.dtype is x.grad.dtype is gradcli.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "y", "n"),
+    [
+        *(("gammainc_slope", *at) for at in (
+            (1e-3, 0.5, 1), (0.5, 1e-8, 1), (1.5, 2.0, 1), (2.5, 0.7, 1), (7, 70, 1),
+            (21, 19.5, 1), (21, 2e-7, 1), (300, 290, 1), (5000, 5050, 1), (2.5, 3.1, 2),
+            (0.1, 0.4, 2), (7, 2.2, 3), (1.5, 15, 3))),
+        *(("zeta_slope", *at) for at in (
+            (1.001, 1, 1), (2, 1, 1), (3.7, 0.2, 1), (40, 1.3, 1), (1.5, 1e-3, 2), (10, 1e4, 2),
+            (1.1, 2, 3))),
+    ],
+)  # fmt: skip
+def test_slopes_by_the_order(name, order, y, n):
+    with mpmath.workdps(40):
+        if name == "zeta_slope":
+            want = mpmath.zeta(order, y, n)
+        else:  # the smaller one of the two, whose digits do not cancel
+            ends = (0, y) if y < order else (y, mpmath.inf)
+            sign = 1 if y < order else -1
+            want = sign * mpmath.diff(
+                lambda a: mpmath.gammainc(a, *ends, regularized=True), mpmath.mpf(order), n,
+                h=mpmath.mpf(10) ** -12,
+            )  # fmt: skip
+    got = float(OPERATORS[name](np.float64(order), np.float64(y), n=n))
+    assert got == pytest.approx(float(want), rel=1e-11)
+
+
+def test_slopes_by_the_order_at_the_ends():
+    slope = OPERATORS["gammainc_slope"]
+    assert [float(slope(np.float64(2.0), np.float64(y))) for y in (0.0, np.inf)] == [0.0, 0.0]
+    assert np.isnan(slope(np.float64(-1.0), np.float64(1.0)))
+    assert np.isnan(OPERATORS["zeta_slope"](np.float64(0.5), np.float64(1.0)))
+    assert slope(np.ones((2, 1), np.float32), np.ones(3, np.float32)).dtype == np.float32
+    assert slope(np.ones((0, 1)), np.ones(3)).shape == (0, 3)

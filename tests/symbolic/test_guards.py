@@ -54,8 +54,9 @@ def test_along_an_axis() -> None:
     ("text", "wrt", "short", "at", "value"),
     [
         # a factor that is 0 where the length is, over one that has no value there, keeps the guard
-        ("xlogy(x, y)", "y", "where(x == 0, 0, x/y)", (0.0, 0.0), 0.0),
-        ("xlogy(x, y)", "x", "where(x == 0, 0, log(y))", (0.0, 0.0), 0.0),
+        ("where(x == 0, 0, x*log(y))", "y", "where(x == 0, 0, x/y)", (0.0, 0.0), 0.0),
+        ("where(x == 0, 0, x*log(y))", "x", "where(x == 0, 0, log(y))", (0.0, 0.0), 0.0),
+        ("xlogy(x, y)", "x", "log(y)", (0.0, 2.0), 0.6931471805599453),
         ("clamp(x, 0, 1)**2", "x", "where(x <= 1, 2*max(x, 0), 0)", (3.0, 1.0), 0.0),
         ("min(x, 1)**2", "x", "where(x < 1, 2*x, 0)", (0.5, 1.0), 1.0),
         ("where(x > y, max(x, y)**2, 0)", "x", "where(x > y, 2*x, 0)", (3.0, 2.0), 6.0),

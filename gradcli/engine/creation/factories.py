@@ -18,6 +18,7 @@ from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import refuse_derivative
 
 
 def tensor(
@@ -181,6 +182,7 @@ def full(
 ) -> Tensor:
     """A tensor of shape ``size`` with one value everywhere."""
     shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
+    refuse_derivative("full", fill_value=fill_value)
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
     target = dtypes.number_dtype(fill_value) if dtype is None else to_dtype(dtype)
@@ -239,6 +241,7 @@ def arange(
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is None:
         start, end = 0, start
+    refuse_derivative("arange", start=start, end=end, step=step)
     start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))
     if step == 0 or (end - start) * step < 0:
         raise RuntimeFault(
@@ -276,6 +279,7 @@ def linspace(
     pin_memory: bool = False,
 ) -> Tensor:
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
+    refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)

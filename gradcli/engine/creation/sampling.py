@@ -37,7 +37,13 @@ def drawn(
     def make(shape: tuple) -> Tensor:
         charge_shape(shape)
         source = generator or random.generator()
-        numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
+        if target.is_complex:  # both parts are drawn, of half the variance each
+            given = of or (0.0, 1.0)
+            parts = (given[0], given[1] * math.sqrt(0.5)) if draw == "normal" else given
+            pairs = getattr(source, draw)(2 * math.prod(shape), target.itemsize > 8, *parts)
+            numbers = pairs.view(target.numpy)
+        else:
+            numbers = getattr(source, draw)(math.prod(shape), target.itemsize > 4, *of)
         return finish(
             numbers.astype(target.numpy).reshape(shape)[()], target, requires_grad, device
         )

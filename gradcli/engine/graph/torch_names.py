@@ -61,7 +61,7 @@ def shown_edges(node: Any) -> tuple:
     return edges
 
 
-_ONE_TENSOR = frozenset(("sub", "pow", "remainder"))
+_ONE_TENSOR = frozenset(("sub", "pow", "remainder", "fmod"))
 _COMMUTES = frozenset(("add", "mul"))
 
 
@@ -130,6 +130,7 @@ _SPECIAL: dict[str, Callable[[Any], str]] = {
     # PyTorch divides a number by multiplying it with the reciprocal.
     "div": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0",
     "remainder": lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
+    "fmod": lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
     "matmul": _matmul,
     "getitem": _index,
 }

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.engine.creation.factories import empty, zeros_like
-from gradcli.engine.creation.sampling import bernoulli, rand, rand_like
+from gradcli.engine.creation.factories import empty, ones_like, zeros_like
+from gradcli.engine.creation.sampling import bernoulli, rand
+from gradcli.engine.dtypes import float64
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
@@ -14,6 +15,7 @@ from gradcli.functions import reductions
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.overloads import public_operators
 from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.operator import refuse_derivative
 
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
@@ -65,12 +67,14 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """``input`` held between two bounds; its slope at a bound is 0."""
+    refuse_derivative("hardtanh", min_val=min_val, max_val=max_val)
     if (min_val, max_val) == (-1.0, 1.0):
         out = _O["hardtanh"](input)
     else:
-        inside = _O["logical_and"](input > min_val, input < max_val)
-        edge = _O["where"](input <= min_val, min_val, max_val)
-        out = called(_O["where"](inside, input, _like(edge, input)), "HardtanhBackward0", input)
+        if input.dtype.kind < 2:
+            min_val, max_val = int(min_val), int(max_val)
+        held = _O["where"](input >= max_val, max_val, input)
+        out = called(_O["where"](input <= min_val, min_val, held), "HardtanhBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -80,6 +84,7 @@ def _like(value: Any, input: Any) -> Any:
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta*x)) / beta, and x itself where beta*x is above the threshold."""
+    refuse_derivative("softplus", beta=beta, threshold=threshold)
     scaled = input if beta == 1 else input * beta
     smooth = _O["softplus"](scaled)
     smooth = smooth if beta == 1 else smooth / beta
@@ -123,15 +128,16 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 def _elu(input: Any, alpha: float, scale: float, inner: float, inplace: bool) -> Any:
-    below = _O["expm1"](_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
-    out = called(_O["where"](input > 0, input * scale, below), "EluBackward0", input)
+    # elu, not expm1: far below 0 the slope of expm1, its result plus 1, has lost its digits.
+    below = _O["elu"](_O["where"](input > 0, 0.0, input) * inner) * (alpha * scale)
+    out = called(_O["where"](input <= 0, below, input * scale), "EluBackward0", input)
     return input.copy_(out) if inplace else out
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """``x/6 + 1/2`` held between 0 and 1."""
-    out = _O["where"](_O["logical_and"](input > -3, input < 3), input / 6.0 + 0.5,
-                      _like(input >= 3, input))  # fmt: skip
+    above = _O["where"](input >= 3, 1.0, input / 6.0 + 0.5)
+    out = _O["where"](input <= -3, 0.0, above)
     out = called(out, "HardsigmoidBackward0", input)
     return input.copy_(out) if inplace else out
 
@@ -146,7 +152,7 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def hardshrink(input: Any, lambd: float = 0.5) -> Any:
     """``input`` where it is further from 0 than ``lambd``, else 0."""
-    return called(_O["where"](_O["abs"](input) > lambd, input, 0.0), "HardshrinkBackward0", input)
+    return called(_O["where"](_O["abs"](input) <= lambd, 0.0, input), "HardshrinkBackward0", input)
 
 
 def softshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -155,8 +161,9 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
         raise RuntimeFault(
             "E0304", f"lambda must be greater or equal to 0, but found to be {lambd}."
         )
-    lower = _O["where"](input < -lambd, input + lambd, 0.0)
-    return called(_O["where"](input > lambd, input - lambd, lower), "SoftshrinkBackward0", input)
+    moved = _O["where"](input > 0, input - lambd, input + lambd)
+    out = _O["where"](_O["abs"](input) <= lambd, 0.0, moved)
+    return called(out, "SoftshrinkBackward0", input)
 
 
 def tanhshrink(input: Any) -> Any:
@@ -166,7 +173,8 @@ def tanhshrink(input: Any) -> Any:
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """``input`` where it is above the threshold, else ``value``."""
-    out = called(_O["where"](input > threshold, input, float(value)), "ThresholdBackward0", input)
+    refuse_derivative("threshold", threshold=threshold, value=value)
+    out = called(_O["where"](input <= threshold, float(value), input), "ThresholdBackward0", input)
     return input.copy_(out) if inplace else out
 
 
@@ -206,10 +214,12 @@ def rrelu(
     inplace: bool = False,
 ) -> Any:  # fmt: skip
     """``leaky_relu`` with a slope drawn for each entry while training, else their mean."""
-    if training:
-        slope: Any = rand_like(input) * (upper - lower) + lower
-    else:
-        slope = (lower + upper) / 2
+    slope: Any = (lower + upper) / 2
+    if training:  # a number is drawn for each entry that needs one, in float64
+        below = _O["where"](input > 0, 0, 1).detach().bool()
+        slope = ones_like(input).masked_scatter(
+            below, rand((int(below.sum()),), dtype=float64) * (upper - lower) + lower
+        )
     out = called(_O["where"](input > 0, input, input * slope), "RreluWithNoiseBackward0", input)
     return input.copy_(out) if inplace else out
 
@@ -218,7 +228,7 @@ def gumbel_softmax(
     logits: Any, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Any:
     """A sample of the Gumbel-softmax distribution; ``hard`` makes it one-hot, gradient kept."""
-    noise = -_O["log"](-_O["log"](rand(tuple(logits.shape), dtype=logits.dtype)))
+    noise = -_O["log"](empty(tuple(logits.shape), dtype=logits.dtype).exponential_())
     soft = softmax((logits + noise) / tau, dim)
     if not hard:
         return soft

@@ -187,7 +187,7 @@ def kl_div(
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
     loss = (_O["exp"](target) * (target - input)) if log_target else (
-        arithmetic.xlogy(target, target) - target * input
+        _O["xlogy"](target, target) - target * input
     )  # fmt: skip
     if reduction == "batchmean":
         return _O["sum"](loss) / input.shape[0]

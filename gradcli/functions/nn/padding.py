@@ -11,6 +11,7 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import refuse_derivative
 
 
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
@@ -18,6 +19,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
 
     ``mode`` is ``"constant"`` (``value``), ``"reflect"``, ``"replicate"`` or ``"circular"``.
     """
+    refuse_derivative("pad", value=value)
     sides = list(pad)
     if len(sides) % 2:
         raise RuntimeFault("E0304", "Padding length must be divisible by 2")

@@ -158,7 +158,7 @@ _COMPOSED_RANKS = {
 }  # fmt: skip
 """Ranks of what composed functions give, where their arguments' ranks do not say it."""
 _ENTRYWISE = frozenset(
-    ["lerp", "addcdiv", "fmod", "xlogy", "xlog1py", "copysign", "deg2rad", "rad2deg", "clamp_min",
+    ["lerp", "addcdiv", "copysign", "deg2rad", "rad2deg", "clamp_min",
      "clamp_max", "float_power", "rsub", "positive", "ldexp", "logaddexp2",
      "mvlgamma", "gelu", "silu", "mish", "selu", "celu", "hardsigmoid", "hardswish",
      "hardshrink", "softshrink", "tanhshrink", "relu6", "threshold"]

@@ -39,6 +39,22 @@ def _taken(t: v.Tensor, where: v.Tensor) -> v.Tensor:
     return v.distribute(v.as_factor(t) if len(t.terms) > 1 and not v.has_delta(t) else t, where)
 
 
+_OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+
+
+@operation("logical_not")
+def logical_not(x: Symbol) -> Symbol:
+    """The opposite comparison, of two numbers that can be compared: rules say ``not x <= 0``."""
+    ((m, c),) = x.tensor.terms.items() if len(x.tensor.terms) == 1 else (((), 0),)
+    if c != 1 or len(m) != 1 or m[0][0].name not in _OPPOSITE or m[0][2] != 1:
+        return call("logical_not", [x])
+    base, places, _ = m[0]
+    args = tuple(v.place(arg, places) for arg in base.args)
+    labels = tuple(x.tensor.free())
+    found = v.settled("call", _OPPOSITE[base.name], args, labels)
+    return Symbol(v.factor(*found), x.axes)
+
+
 @operation("logical_and")
 def logical_and(x: Symbol, y: Symbol) -> Symbol:
     """A side that is known drops out: the other is left, or 0."""
@@ -69,6 +85,24 @@ def clamp(x: Symbol, min: Any = None, max: Any = None) -> Symbol:
 def remainder(x: Symbol, y: Symbol) -> Symbol:
     """A call of two arguments: no sum or product says it."""
     return call("remainder", [x, y])
+
+
+@operation("fmod")
+def fmod(x: Symbol, y: Symbol) -> Symbol:
+    """x - trunc(x/y)*y."""
+    return x - call("trunc", [x / y]) * y
+
+
+@operation("xlogy")
+def xlogy(x: Symbol, y: Symbol) -> Symbol:
+    """x*log(y), 0 where x is 0."""
+    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log", [y]))
+
+
+@operation("xlog1py")
+def xlog1py(x: Symbol, y: Symbol) -> Symbol:
+    """x*log1p(y), 0 where x is 0."""
+    return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log1p", [y]))
 
 
 @operation("isclose")

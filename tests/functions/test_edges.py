@@ -1,0 +1,62 @@
+"""Values and gradients at special values, against what PyTorch gave."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import gradcli
+from tests.functions.edge_table import APART, compared, evaluate, situations
+from tests.support.oracles import ORACLES
+
+CALLS = situations()
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    with np.load(ORACLES / "edges.npz") as file:
+        about = json.loads(str(file["about"]))
+        arrays = {name: file[name] for name in file.files if name != "about"}
+    assert about["made_with"]["torch"] == "2.13.0"
+    found: dict[str, dict[str, np.ndarray]] = {}
+    for key, (name, start, shape) in about["index"].items():
+        call, _, part = key.rpartition("|")
+        size = int(np.prod(shape, dtype=int))
+        found.setdefault(call, {})[part] = arrays[name][start : start + size].reshape(shape)
+    return found
+
+
+def test_values_and_gradients_are_pytorchs_but_for_what_is_said(recorded):
+    assert list(recorded) == list(CALLS)
+    used: set[int] = set()
+    faults, numbers = [], 0
+    with np.errstate(all="ignore"):
+        for key, (text, arrays, slopes) in CALLS.items():
+            got = evaluate(gradcli, text, arrays, slopes)
+            for part, want in recorded[key].items():
+                numbers += want.size
+                if part not in got and not want.any():
+                    continue  # no derivative, where PyTorch has one of zeros
+                apart, reasons = compared(key, part, got[part], want, arrays)
+                used |= reasons
+                if apart.any():
+                    faults.append(f"{key} {part}: {np.argwhere(apart)[:4].tolist()}")
+    assert not faults, "\n".join(faults)
+    assert numbers > 150_000
+    assert used == set(range(len(APART))), "a reason that nothing needs"
+
+
+@pytest.mark.parametrize("key", [k for k in CALLS if k.endswith("float64")])
+def test_a_number_alone_is_an_entry_of_many(key):
+    text, arrays, slopes = CALLS[key]
+    if arrays[0].ndim != 1 or "prelu(x, y" in text:
+        pytest.skip("along a dimension, or one weight for all")
+    with np.errstate(all="ignore"):
+        whole = evaluate(gradcli, text, arrays, slopes)
+        for i in range(0, len(arrays[0]), 7):
+            alone = evaluate(gradcli, text, tuple(np.asarray(a[i]) for a in arrays), slopes)
+            for part, value in alone.items():
+                assert value.shape == ()
+                np.testing.assert_allclose(value, whole[part][i], rtol=1e-12, err_msg=f"{text} {i}")
