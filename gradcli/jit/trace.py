@@ -98,7 +98,8 @@ class Trace:
         common = None
         for a in judged:
             if a.__class__ is Value:
-                if not a.dtype.quick or (common is not None and a.dtype is not common):
+                plain = a.dtype.quick and a.dtype is not dtypes.float16  # not for every operator
+                if not plain or (common is not None and a.dtype is not common):
                     break
                 common = a.dtype
             elif a.__class__ is complex:
