@@ -182,8 +182,8 @@ def graph_of(
         if values is not False:
             alone.value = root.array
         return Graph([alone])
-    if root.edge is not None:
-        tensors.setdefault(root.edge, root)
+    assert root.edge is not None  # it was recorded
+    tensors.setdefault(root.edge, root)
     number = {node: i for i, node in enumerate(order)}
     nodes = []
     for i, node in enumerate(order):
@@ -365,5 +365,5 @@ def _json_input(value: Any) -> dict[str, Any]:
 
 
 def _json_argument(value: Any) -> Any:
-    plain: tuple[type, ...] = (bool, int, float)
-    return value if value is None or isinstance(value, plain) else _argument(value)
+    plain = value is None or isinstance(value, bool | int | float)
+    return value if plain else _argument(value)

@@ -118,7 +118,7 @@ def _shortest(value: float) -> str:
 
 
 def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
-    """Shortest digits that tell this float from its neighbours of its own, narrower type."""
+    """Shortest digits that tell this float from its neighbours in its narrower type."""
     scalar = np.float16 if dtype == np.float16 else np.float32
 
     def real(value: float) -> str:
@@ -138,7 +138,7 @@ def _align(cells: list[str], digits: int | str) -> list[str]:
         plain = {cell: cell.partition(".")[2] for cell in cells if _is_fraction(cell)}
         most = max(map(len, plain.values()), default=0)
         fuller = {
-            cell: cell + "0" * max(0, min(most - len(decimals), digits - _significant(cell)))
+            cell: cell + "0" * max(0, min(most - len(decimals), int(digits) - _significant(cell)))
             for cell, decimals in plain.items()
         }
         cells = [fuller.get(cell, cell) for cell in cells]
@@ -157,7 +157,7 @@ def _significant(cell: str) -> int:
 def show_rows(rows: Iterable[Sequence[str]]) -> str:
     """Lay out ``(label, text)`` or ``(label, text, note)`` rows in columns.
 
-    Later lines of a text stand under its first. Notes stand in a column of their own, beside the
+    Later lines of a text stand under its first. Notes stand in a column beside the
     first line. The result has no trailing newline.
 
     >>> print(show_rows([("value", "28"), ("d/dx", "[[1, 2],\\n [3, 4]]")]))

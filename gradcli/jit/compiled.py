@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
@@ -26,7 +26,8 @@ from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
-from gradcli.ops.memory_budget import budget, charge
+from gradcli.ops.errors import LimitFault
+from gradcli.ops.memory_budget import budget, charge, no_collection
 from gradcli.transforms.tree import unflatten
 
 _MOST = 256
@@ -61,6 +62,7 @@ class Compiled:
         self.__doc__ = getattr(function, "__doc__", None)
         self._entries: dict[tuple, Entry] = {}
         self._outside: Outside | None = None
+        self._changes = False  # whether the function was seen to change what is outside
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
@@ -75,7 +77,7 @@ class Compiled:
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        if mode.grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
+        if current().grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
             return self.function(*inputs)
         return self._run("value", inputs)
 
@@ -113,7 +115,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * y).jvp((3.0, 2.0), (1.0, 0.0))
             (6.0, 2.0)
         """
-        return self._run("jvp", (*inputs, *tangents))
+        return self._run("jvp", (*_several(inputs), *_several(tangents)))
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, a scalar, and the Hessian times ``vectors``: a product for each input.
@@ -123,7 +125,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * x * y).hvp((3.0, 2.0), (1.0, 0.0))
             (18.0, (4.0, 6.0))
         """
-        return self._run("hvp", (*inputs, *vectors))
+        return self._run("hvp", (*_several(inputs), *_several(vectors)))
 
     def ir(self, *inputs: Any, of: str = "gradient") -> str:
         """The program that runs for inputs of these shapes, a line for each operator.
@@ -173,13 +175,15 @@ class Compiled:
     def _run(self, what: str, inputs: tuple) -> Any:
         key, args, tensors = _prepared(what, inputs)
         entry = self._entries.get(key)
-        if entry is None or self._outside.changed():
+        if entry is None or (not self._changes and self._outside.changed()):
             entry = self._entry(key, what, args)
-        if entry.program is not None and not (mode.inspect or mode.saving or random.drawing.get()):
+        if entry.program is not None and not _watched():
             if budget.on:
                 charge(entry.nbytes)
             try:
                 found = self._generated(entry, args)
+            except LimitFault:
+                raise
             except Exception:  # the engine gives the exact error, or another result
                 found = None
             if found is not None:
@@ -204,6 +208,8 @@ class Compiled:
         return found
 
     def _entry(self, key: tuple, what: str, args: list) -> Entry:
+        if self._changes:
+            return Entry("it changes what is outside")
         if self._outside is None or self._outside.changed():
             self._entries.clear()
             self._outside = Outside(self.function)
@@ -215,16 +221,29 @@ class Compiled:
         return entry
 
     def _traced(self, what: str, args: list) -> Entry:
-        if self._outside.prints:
-            return Entry("it prints, or reads files")
+        if self._outside.reason:
+            return Entry(f"it has {self._outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         try:
-            with np.errstate(all="ignore"):
-                return _compiled(self.function, what, arrays)
+            with np.errstate(all="ignore"), no_collection():
+                entry = _compiled(self.function, what, arrays)
+            if not self._outside.changed():
+                return entry
+            self._changes = True
+            self._entries.clear()
+            return Entry("it changes what is outside")
         except NotTraceable as why:
             return Entry(f"it has {why}")
+        except LimitFault:
+            raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
             return Entry(f"{type(fault).__name__}: {fault}")
+
+
+def _watched() -> bool:
+    """Whether someone looks at what the engine does, or random numbers are not as usual."""
+    state = current()
+    return bool(state.inspect or state.saving or random.drawing.get())
 
 
 def compile(function: Callable[..., Any]) -> Compiled:
@@ -232,8 +251,9 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
     to be pure: it is called once for each combination of shapes, and not again as long as the
-    numbers that it reads from outside stay the same. Where it branches on a value, writes in place,
-    draws random numbers or prints, it runs on the engine in every call, at the engine's speed.
+    numbers that it reads from outside stay the same (a number taken out of a large array counts as
+    a constant). Where it branches on a value, writes in place, draws random numbers or prints, it
+    runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -245,9 +265,14 @@ def compile(function: Callable[..., Any]) -> Compiled:
     return Compiled(function)
 
 
+def _several(given: Any) -> Sequence[Any]:
+    """A tuple of inputs; one input alone is taken for a tuple of it."""
+    return given if isinstance(given, tuple | list) else (given,)
+
+
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor."""
-    key: list = [what]
+    key: list = [what, dtypes.get_default_dtype()]
     args: list = []
     tensors = False
     for x in inputs:
@@ -280,8 +305,8 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     outputs, form = traced.outputs, traced.form
     extra: list[Value] = []
     if what in ("gradient", "hessian", "hvp"):
-        if form is not None or outputs[0].shape:
-            raise NotTraceable("a result that is not a single number")
+        if form is not None or outputs[0].shape or not outputs[0].dtype.is_floating_point:
+            raise NotTraceable("a result that is not a single real number")
         y = outputs[0]
         seed = trace.constant(np.ones((), y.dtype.numpy))
         by = [v for v in inputs if v.dtype.differentiable]

@@ -15,9 +15,16 @@ import numpy as np
 
 from gradcli.engine.tensor.tensor import Tensor
 
-_DEEP = 4
-_SMALL = 512
+_DEEP = 8
 _MANY = 2000
+"""What is looked at before each run: so deep into objects, and so many things."""
+_SMALL = 4096
+"""Bytes up to which an array is compared."""
+_TELLING = frozenset((
+    "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random",
+    "urandom", "time", "time_ns", "perf_counter", "monotonic", "now", "next", "environ", "getenv",
+))  # fmt: skip
+"""Names by which a function could do something else in its next run, or with a Tensor."""
 _FIXED = (type, types.ModuleType, types.BuiltinFunctionType)
 
 
@@ -28,7 +35,8 @@ class Outside:
         self.cells: list[tuple[Any, Any]] = []
         self.names: list[tuple[dict, str, Any]] = []
         self.held: list[tuple[Any, Any]] = []
-        self.prints = False
+        self.reason = ""
+        """Why the function cannot stand as it was traced; empty where it can."""
         seen: set[int] = set()
         stack: list[Any] = [function]
         while stack and len(seen) < _MANY:
@@ -50,7 +58,8 @@ class Outside:
             found = [c.cell_contents for c in f.__closure__ or () if _full(c)]
             self.cells += [(c, c.cell_contents) for c in f.__closure__ or () if _full(c)]
             for name in _global_names(f.__code__):
-                self.prints = self.prints or name in ("print", "input", "open")
+                if name in _TELLING:
+                    self.reason = f"a call of {name}"
                 if name in f.__globals__:
                     thing = f.__globals__[name]
                     self.names.append((f.__globals__, name, thing))
@@ -64,7 +73,12 @@ class Outside:
 
     def _hold(self, thing: Any) -> None:
         if not isinstance(thing, (*_FIXED, float, int, str, complex, types.NoneType)):
-            self.held.append((thing, _print_of(thing)))
+            found = _print_of(thing)
+            if found is None:
+                self.reason = "more outside than can be looked at before each run"
+            elif hasattr(thing, "__next__") or "random" in type(thing).__module__:
+                self.reason = f"a {type(thing).__name__} outside, which changes as it is used"
+            self.held.append((thing, found))
 
     def changed(self) -> bool:
         """Whether anything that was read is different now."""
@@ -95,17 +109,19 @@ def _global_names(code: types.CodeType) -> list[str]:
 
 
 def _print_of(thing: Any) -> Any:
-    """Something equal as long as what a function can read of ``thing`` is."""
+    """Something equal as long as what a function can read of ``thing`` is; None of too much."""
     parts: list[Any] = []
     stack: list[tuple[Any, int]] = [(thing, 0)]
-    while stack and len(parts) < _MANY:
+    while stack:
         value, depth = stack.pop()
+        if len(parts) + len(stack) > _MANY or depth > _DEEP:
+            return None
         array = value.array if isinstance(value, Tensor) else value
         if isinstance(array, np.ndarray | np.generic):
             parts.append((id(value), array.tobytes() if array.nbytes <= _SMALL else b""))
         elif isinstance(value, float | int | str | complex):
             parts.append(value)
-        elif isinstance(value, _FIXED) or depth >= _DEEP:
+        elif isinstance(value, _FIXED):
             parts.append(id(value))
         elif isinstance(value, list | tuple | set | frozenset):
             parts.append(len(value))

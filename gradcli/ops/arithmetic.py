@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, is_complex, is_number
 from gradcli.ops.piecewise import where
+from gradcli.ops.torch_messages import NO_MASK, no_difference
 
 add = linear(
     "add",
@@ -42,6 +43,7 @@ sub = linear(
     aliases=("subtract",),
     example="x - y --x 1 --y 2",
     infix="-",
+    refuses=no_difference,
 )
 mul = bilinear(
     "mul",
@@ -121,6 +123,7 @@ neg = linear(
     dtypes="promote",
     entrywise=True,
     doc="The opposite; `-x`.",
+    refuses={"bool": f"Negation, the `-` operator, on a bool tensor is not supported. {NO_MASK}"},
 )
 
 
@@ -160,8 +163,9 @@ floor_divide = step(
     example="x // y --x 7 --y 2",
     infix="//",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     numpy="np.floor_divide",
+    breaks="multiples",
+    refuses={"bool complex": "div_floor_cpu"},
 )
 remainder = elementwise(
     "remainder",
@@ -175,8 +179,9 @@ remainder = elementwise(
     example="x % y --x 7 --y 2.5",
     infix="%",
     kink="where remainder of {0} jumps: derivative of its smooth pieces",
-    piecewise=True,
     numpy="np.remainder",
+    breaks="multiples",
+    refuses={"bool complex": "remainder_cpu"},
 )
 
 
@@ -315,8 +320,12 @@ floor = step(
     doc="The largest whole number not above x.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     latex=r"\left\lfloor {x} \right\rfloor",
+    breaks="whole",
+    refuses={
+        "bool": "floor_vml_cpu",
+        "complex": (UnwrittenFault, "floor is not supported for complex inputs"),
+    },
 )
 ceil = step(
     "ceil",
@@ -324,8 +333,12 @@ ceil = step(
     doc="The smallest whole number not below x.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     latex=r"\left\lceil {x} \right\rceil",
+    breaks="whole",
+    refuses={
+        "bool": "ceil_vml_cpu",
+        "complex": (UnwrittenFault, "ceil is not supported for complex inputs"),
+    },
 )
 round = step(
     "round",
@@ -333,7 +346,8 @@ round = step(
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="half",
+    refuses={"bool complex": "round_vml_cpu"},
 )
 trunc = step(
     "trunc",
@@ -342,7 +356,8 @@ trunc = step(
     dtypes="keep",
     aliases=("fix",),
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
+    breaks="whole",
+    refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
 )
 frac = elementwise(
     "frac",
@@ -354,4 +369,6 @@ frac = elementwise(
     kink="where {0} is whole: derivative of frac taken as 1",
     numpy="np.fmod({0}, 1.0)",
     pytorch="torch.frac",
+    breaks="whole",
+    refuses={"bool int complex": "frac_cpu"},
 )

@@ -43,6 +43,9 @@ class Operator:
     be said (the rest is derived, or there is none):
 
         batching    how it works on a batch, where that does not follow: see ``batching``
+        one_dtype   two Tensors have to have one element type
+        refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
+                    name of its kernel, or a sentence; or a function of the element types
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -54,7 +57,9 @@ class Operator:
         quotient    (g, h) where f is g/h
         kink        what a formula of the derivative says of points without one; {0} is an input,
                     {op} the name
-        piecewise   composed of pieces: two such functions may be equal on whole intervals
+        breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
+                    ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
+                    one a multiple of the other ("multiples"), or as a "condition" has it
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
@@ -71,6 +76,7 @@ class Operator:
         "aliases",
         "arity",
         "batching",
+        "breaks",
         "compute",
         "core",
         "doc",
@@ -91,14 +97,15 @@ class Operator:
         "latex",
         "name",
         "numpy",
+        "one_dtype",
         "params",
         "parity",
-        "piecewise",
         "positive",
         "pytorch",
         "quotient",
         "reads",
         "recorded",
+        "refuses",
         "rules",
         "saves",
         "scaled",
@@ -127,6 +134,8 @@ class Operator:
         entrywise: bool | None = None,
         batching: Callable[..., Any] | None = None,
         dtypes: str = "float",
+        one_dtype: bool = False,
+        refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
@@ -145,7 +154,7 @@ class Operator:
         square: tuple[str, int, int] | None = None,
         quotient: tuple[str, str] | None = None,
         kink: str = "",
-        piecewise: bool = False,
+        breaks: str = "",
         numpy: str | None = None,
         pytorch: str | None = None,
         jax: str | None = None,
@@ -171,6 +180,8 @@ class Operator:
         if formula is None:
             self.read_rules(rules)
         self.dtypes = dtypes
+        self.one_dtype = one_dtype
+        self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES
@@ -189,7 +200,7 @@ class Operator:
         self.square = square
         self.quotient = quotient
         self.kink = kink
-        self.piecewise = piecewise
+        self.breaks = breaks
         self.numpy = numpy
         self.pytorch = pytorch
         self.jax = jax
@@ -250,7 +261,9 @@ class Operator:
             return chosen.__gradcli_apply__(self, args, params)
         return self.compute(*args, **params)
 
-    def bind(self, args: tuple, params: dict) -> tuple[tuple, dict]:
+    def bind(
+        self, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Sort a call's positional and keyword arguments into inputs and parameters.
 
         Raises TypeFault (E0302) where an input is missing, a name is unknown or given twice.
@@ -258,15 +271,16 @@ class Operator:
         if self.variadic:
             return args, self._known(params)
         if len(args) < self.arity and params:
-            args = list(args)
-            while len(args) < self.arity:
-                for name in (self.inputs[len(args)], *self.torch[len(args) : len(args) + 1]):
+            given = list(args)
+            while len(given) < self.arity:
+                at = len(given)
+                for name in (self.inputs[at], *self.torch[at : at + 1]):
                     if name in params and name not in self.params:
-                        args.append(params.pop(name))
+                        given.append(params.pop(name))
                         break
                 else:
                     break
-            args = tuple(args)
+            args = tuple(given)
         if len(args) < self.arity:
             missing = ", ".join(self.inputs[len(args) :])
             raise TypeFault(
@@ -288,7 +302,7 @@ class Operator:
             params[name] = value
         return args[: self.arity], self._known(params) if params else params
 
-    def _known(self, params: dict) -> dict:
+    def _known(self, params: dict[str, Any]) -> dict[str, Any]:
         if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
             raise TypeFault(
                 "E0302",

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import expm1
 from gradcli.ops.kinds import composite, elementwise
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -31,7 +31,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)[()]
 
 
-where = elementwise(
+where: Operator = elementwise(
     "where",
     _where,
     None,
@@ -44,8 +44,8 @@ where = elementwise(
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
     kink="where {0} changes: derivative of the side that is taken",
-    piecewise=True,
     numpy="np.where",
+    breaks="condition",
 )
 
 
@@ -68,6 +68,8 @@ abs = elementwise(
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
+    breaks="0",
+    refuses={"bool": "abs_cpu"},
 )
 
 
@@ -86,9 +88,10 @@ maximum = elementwise(
     edges="a tie is split in half",
     example="maximum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    piecewise=True,
     numpy="np.maximum",
     latex=r"\max",
+    breaks="ties",
+    refuses={"complex": "maximum not implemented for complex tensors."},
 )
 minimum = elementwise(
     "minimum",
@@ -100,9 +103,10 @@ minimum = elementwise(
     edges="a tie is split in half",
     example="minimum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    piecewise=True,
     numpy="np.minimum",
     latex=r"\min",
+    breaks="ties",
+    refuses={"complex": "minimum not implemented for complex tensors."},
 )
 fmax = elementwise(
     "fmax",
@@ -114,8 +118,8 @@ fmax = elementwise(
     edges="a tie goes to the first",
     example="fmax(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    piecewise=True,
     latex=r"\max",
+    breaks="ties",
 )
 fmin = elementwise(
     "fmin",
@@ -127,8 +131,8 @@ fmin = elementwise(
     edges="a tie goes to the first",
     example="fmin(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    piecewise=True,
     latex=r"\min",
+    breaks="ties",
 )
 
 
@@ -166,6 +170,7 @@ clamp = elementwise(
     kink="where {0} meets a bound: derivative of clamp taken as 1",
     numpy="np.clip({0}, {min}, {max})",
     pytorch="torch.clamp({0}, min={min}, max={max})",
+    refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
 )
 relu = elementwise(
     "relu",
@@ -176,9 +181,13 @@ relu = elementwise(
     edges="slope 0 at 0",
     example="relu(x) --x 2",
     kink="at {0} = 0: derivative of {op} taken as 0",
-    piecewise=True,
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
+    breaks="0",
+    refuses={
+        "bool": "Boolean inputs not supported for relu",
+        "complex": (UnwrittenFault, "clamp is not supported for complex types"),
+    },
 )
 leaky_relu = composite(
     "leaky_relu",
@@ -188,11 +197,12 @@ leaky_relu = composite(
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
     kink="at {0} = 0: derivative of leaky_relu taken as the negative slope",
-    piecewise=True,
     numpy="""def _leaky_relu(x, slope):
     return np.where(x > 0, x, slope * x)""",
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
+    breaks="0",
+    refuses={"bool int complex": "leaky_relu_cpu"},
 )
 elu = composite(
     "elu",
@@ -200,11 +210,12 @@ elu = composite(
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
-    piecewise=True,
     numpy="""def _elu(x, alpha):
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
+    breaks="0",
+    refuses={"bool int complex": "elu_cpu"},
 )
 hardtanh = composite(
     "hardtanh",
@@ -213,7 +224,7 @@ hardtanh = composite(
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
-    piecewise=True,
     numpy="np.clip({0}, -1.0, 1.0)",
     pytorch="torch.clamp({0}, -1.0, 1.0)",
+    breaks="-1 1",
 )

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
+import numpy as np
+
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Program, prepare
@@ -21,9 +23,10 @@ from gradcli.symbolic.expr.sizes import known_from
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
-from gradcli.symbolic.shapes.inference import Declaration, Shapes, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import together, told_apart
+from gradcli.symbolic.symmetry import retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, Points, evaluate, worst
@@ -85,8 +88,6 @@ class Result:
 
         Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
         """
-        import numpy as np
-
         values = {**self.constants, **values}
         sizes: dict[str, int] = {}
         for name, dims in self._sizes.items():
@@ -103,12 +104,14 @@ class Result:
     @property
     def latex(self) -> str:
         """The formula in LaTeX, without dollar signs; several as lines of an aligned block."""
+        # Loaded late: most answers are printed in the language.
         from gradcli.symbolic.printers.latex.writer import result_latex
 
         return result_latex(self)
 
     def code(self, target: str = "numpy") -> str:
         """A module for "numpy", "torch" or "jax": one function that gives value and derivative."""
+        # Loaded late: most answers are printed in the language.
         from gradcli.symbolic.printers.code import function_text
 
         by = " and ".join(self.derivatives)
@@ -266,7 +269,7 @@ def _along(
     """The derivative by one variable after the other, each time of the simplest form."""
     text = Text(program.checked.module, 0)  # type: ignore[arg-type]
     error = 0.0
-    given, shapes = shapes, told_apart(shapes, path)
+    given, shapes = shapes, without_symmetry(shapes, path)
     here, known = program, shapes
     for depth, name in enumerate(path, 1):
         v.reset()
@@ -292,7 +295,7 @@ def _rewritten(
 ) -> tuple[Text, float]:
     """A text in its simplest form with all that was declared; as it is where it has none."""
     try:
-        tensor, dims = together(text, shapes)
+        tensor, dims = retraced(text, shapes)
         options = forms(tensor, dims)
         again, off = options[0], error
         if points is not None:
@@ -341,7 +344,7 @@ def _agreeing(
 
 
 def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:
-    """The fault (E0702) for a formula that is wrong, with both values (see ``check.worst``)."""
+    """The fault (E0702) for a formula that is wrong, with both values (see ``verify.worst``)."""
     where = ",".join(path)
     return RuntimeFault(
         WITHHELD,

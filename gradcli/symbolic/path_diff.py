@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli import transforms
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
-from gradcli.symbolic.closed_form import Result, withheld
+from gradcli.symbolic.closed_form import MOST_ORDER, Result, _key, _paths, withheld
 from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -19,9 +20,10 @@ from gradcli.symbolic.program.conditions import Condition
 from gradcli.symbolic.program.path import Tape
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
-from gradcli.symbolic.shapes.inference import Declaration, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import told_apart
+from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, double, draw, worst
@@ -78,7 +80,7 @@ class _Path:
         self.sizes = self._sizes()
 
     def _sizes(self, one: bool = False) -> dict[str, int]:
-        """A size for every dimension that has a name; ``one`` for all that have none of their own.
+        """A size for every dimension that has a name; ``one`` for all others.
 
         A symmetric matrix is square.
         """
@@ -128,8 +130,6 @@ class _Path:
 
     def run(self, wrt: str | Sequence[str] | None, order: int) -> Result:
         """Trace, differentiate, check."""
-        from gradcli.symbolic.closed_form import MOST_ORDER, _key, _paths
-
         if not 1 <= order <= MOST_ORDER:
             raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
         start, tape, conditions = self.start()
@@ -197,7 +197,7 @@ class _Path:
         return chosen
 
     def along(
-        self, path: tuple[str, ...], steps: Sequence[Step], tape: Tape,
+        self, path: tuple[str, ...], steps: list[Step], tape: Tape,
         known: Mapping[str, Declaration], points: Sequence[tuple[dict, Tape]],
     ) -> tuple[Text, float]:  # fmt: skip
         """The derivative by one variable after the other."""
@@ -211,7 +211,7 @@ class _Path:
                 steps, detached, source = steps_of(again.checked), set(), again.source
             shapes = infer(steps, known, source)
             shapes.declarations = dict(known) | shapes.declarations
-            shapes = told_apart(shapes, path)
+            shapes = without_symmetry(shapes, path)
             options = forms(*derivative(steps, shapes, name, source, detached))
             exact = [self._exact(point, path[:depth]) for point, _ in points]
             text, error = self._confirmed(options, points, exact, path[:depth])
@@ -220,8 +220,6 @@ class _Path:
 
     def _exact(self, point: Mapping[str, Any], path: tuple[str, ...]) -> np.ndarray:
         """The engine's derivative at a point."""
-        from gradcli import transforms
-
         given = {k: as_tensor(x) for k, x in point.items()}
 
         def level(depth: int, values: dict) -> Any:
@@ -257,7 +255,7 @@ class _Path:
         raise withheld(first[0], first[1], path)
 
     def _value(
-        self, steps: Sequence[Step], tape: Tape, known: Mapping[str, Declaration]
+        self, steps: list[Step], tape: Tape, known: Mapping[str, Declaration]
     ) -> Program | None:
         """The path's value as a program of one line, for printers; None where it is too long."""
         v.reset()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.symbolic.emit.products import (
@@ -36,6 +37,7 @@ from gradcli.symbolic.emit.tree import (
     whole,
 )
 from gradcli.symbolic.expr.base import in_decimals, terminates
+from gradcli.symbolic.unsupported import no_value
 
 __all__ = [
     "Text", "averaged", "binary", "called", "choice", "chosen", "compared", "indexed", "inside",
@@ -59,9 +61,10 @@ def negated(x: Text) -> Text:
     elif is_difference(node):
         first, cost = n.Binary("-", node.right, node.left), x.cost
     elif any(is_difference(part.right) for part in spine):
-        place = max(i for i, part in enumerate(spine) if is_difference(part.right))
-        part, inner = spine[place], spine[place].right
-        spine[place] = n.Binary(part.op, part.left, n.Binary("-", inner.right, inner.left))
+        last = max(i for i, part in enumerate(spine) if is_difference(part.right))
+        part = spine[last]
+        inner: Any = part.right
+        spine[last] = n.Binary(part.op, part.left, n.Binary("-", inner.right, inner.left))
         first, cost = node, x.cost
     elif (place := turnable(spine)) is not None:
         i, other, less = place
@@ -143,8 +146,6 @@ def _rounded(c: Fraction) -> float:
     except OverflowError:
         found = 0.0
     if not found:
-        from gradcli.symbolic.unsupported import no_value
-
         raise no_value("a number in it is past the range of float64")
     return found
 

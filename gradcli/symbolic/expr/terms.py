@@ -1,4 +1,4 @@
-"""Terms in their normal form, and sums of them: what ``value`` builds its arithmetic on.
+"""Terms in their normal form, and sums of them: what ``expr.tensor`` builds its arithmetic on.
 
 Factors are merged and sorted, summed labels named in one way, deltas carried out; like terms are
 collected. Work is counted (``spend``), so that every rearrangement ends.
@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr.base import (
     ONE,
@@ -34,10 +35,10 @@ SMALL = 1000
 """A number below one over this is no fraction to multiply a sum with, but a decimal."""
 
 
-_ALONG_ONE_SIDE = frozenset(
-    ("cholesky", "softmax", "softmax0", "log_softmax", "log_softmax0")
-)  # fmt: skip
-"""What is no symmetric matrix, even of one."""
+def _along_one_side(name: Any) -> bool:
+    """Whether a function of a symmetric matrix is not symmetric: cholesky, softmax in rows."""
+    op = OPERATORS.get(name.removesuffix("0")) if isinstance(name, str) else None
+    return op is not None and (name == "cholesky" or "dim" in op.params)
 
 
 def base(
@@ -47,7 +48,7 @@ def base(
     made = interned(kind, name, args, dims, traits)
     if args and not made.examined:
         made.examined = True
-        if len(dims) == 2 and dims[0] == dims[1] and name not in _ALONG_ONE_SIDE:
+        if len(dims) == 2 and dims[0] == dims[1] and not _along_one_side(name):
             turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
             if all(relabel(a, turn) == add(a) for a in args):
                 made.traits |= {"symmetric"}
@@ -110,7 +111,7 @@ def product(
             e = have + e
             roots = roots or (kind == "sum" and len(b.args[0].terms) == 1 and e.denominator == 1)
         if e.__class__ is not int and e.denominator == 1:
-            e = e.numerator  # whole exponents are plain numbers: they hash fast
+            e = e.numerator  # type: ignore[assignment]  # whole exponents are plain numbers: they hash fast
         merged[key] = e
         if kind in _PLAIN:
             continue
@@ -214,7 +215,7 @@ def _flat(merged: Mapping, coefficient: Fraction) -> tuple[list[tuple], Fraction
 def _carried(merged: dict, deltas: list, bound: set[Label]) -> list | None:
     """The factors with one delta carried out; None where all that are left have free labels.
 
-    Then what hangs on such a delta hangs on the first of its labels: diag(u).
+    Then the factors over such a delta have the first of its labels: diag(u).
     """
     for b, idx in deltas:
         if (b, idx) not in merged:
@@ -372,8 +373,8 @@ def _averaged(m: Monomial, free: Iterable[Label]) -> int:
 
 def settled(
     kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...], make: bool = True
-) -> tuple[Base, tuple[Label, ...]] | None:
-    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first.
+) -> Any:
+    """(base, labels): a base over tensors or its transpose, as it came first, and where to put it.
 
     Without ``make`` only a base that exists already, else None.
     """

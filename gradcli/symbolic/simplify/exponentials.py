@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.simplify.rule import rewrites
 
 MOST_PAIRS = 6
 """Exponents that are compared in one sum."""
 
 
+@rewrites("exp")
 def exponents_joined(t: v.Tensor) -> v.Tensor:
     """exp(u)*exp(w) as exp(u + w)."""
 
@@ -68,8 +70,9 @@ def _met(t: v.Tensor) -> v.Tensor:
 def _exponential(difference: v.Tensor) -> v.Tensor | None:
     """exp of a sum of logarithms, None where it is another sum."""
     for shape in [difference, *arrangements(difference)]:
-        if all(c.denominator <= 2 and _logarithm(m) is not None for m, c in shape.terms.items()):
-            parts = [v.power(_logarithm(m), c) for m, c in shape.terms.items()]
+        logs = [(_logarithm(m), c) for m, c in shape.terms.items()]
+        if all(c.denominator <= 2 and u is not None for u, c in logs):
+            parts = [v.power(u, c) for u, c in logs if u is not None]
             whole = v.UNIT
             for part in parts:
                 whole = v.mul(whole, part)

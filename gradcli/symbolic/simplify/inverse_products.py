@@ -9,12 +9,15 @@ What is one inverse used twice, ``inv(L).T @ inv(L)``, stays.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.program.let import parts_of, rebuilt
 
-_SCALAR = frozenset(("det", "trace", "dot", "exp", "logdet"))
+_SCALAR = {op.name for op in OPERATORS.values() if op.core.endswith("->()")} | {"exp"}
+"""Functions whose value is a number; exp stands in factors of numbers only."""
 
 
 def inverses_joined(x: Text, scalars: Collection[str]) -> Text | None:
@@ -52,7 +55,8 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
     right = _argument(node.right)
     if right is None:
         return None
-    left, around = node.left, []
+    left: Any = node.left
+    around: list = []
     while True:
         one = _argument(left)
         if one is not None:
@@ -84,7 +88,7 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
 def _argument(node: n.Expr) -> tuple[n.Expr, int] | None:
     """What an inverse is of, and the operations saved beside one: inv(X).T is inv(X.T)."""
     turned = isinstance(node, n.Attribute) and node.name == "T"
-    inner = node.value if turned else node
+    inner: Any = node.value if turned else node  # type: ignore[attr-defined]
     if not isinstance(inner, n.Call) or not n.same(inner.func, n.Name("inv")):
         return None
     x = inner.args[0]

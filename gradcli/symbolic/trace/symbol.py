@@ -18,6 +18,7 @@ from typing import Any
 from gradcli.ops.errors import Fault
 from gradcli.ops.infix import put_signs
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.unsupported import no_closed_form
 
 Axes = tuple["v.Label | None", ...]
@@ -47,10 +48,10 @@ class Symbol:
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
         if op.formula is not None:
             return op.formula(*symbols, **params)
-        if op.kind in ("elementwise", "constant") and not params:
-            from gradcli.symbolic.trace.elementwise import call
-
-            return call(op.name, symbols)
+        plain = all(type(p) in (int, float) for p in params.values())
+        if op.entrywise and op.kind in ("elementwise", "constant") and plain:
+            # Parameters that are numbers are arguments of the call, as they are written.
+            return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")
 
     @property
@@ -94,10 +95,10 @@ class Size(Symbol):
         super().__init__(v.size(dimension))
         self.dimension = dimension
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and other.dimension == self.dimension
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
@@ -116,8 +117,7 @@ def dimension_of(entry: Any) -> str | None:
 
 
 put_signs(Symbol)
-Symbol.__hash__ = object.__hash__
-Size.__eq__ = Size.__dict__["__eq__"]
+Symbol.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 def _constants() -> dict[float, v.Tensor]:
@@ -233,9 +233,15 @@ def aligned(symbols: Sequence[Symbol]) -> tuple[list[v.Tensor], Axes]:
 
 
 def _in_order(axes: Axes) -> bool:
-    """Whether axes have labels of their own, in the order in which those were made."""
+    """Whether axes have distinct labels, in the order in which those were made."""
     numbers = [x[1] for x in axes if x is not None]
     return numbers == sorted({*numbers})
+
+
+def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
+    """The operator of that name applied entry by entry."""
+    tensors, axes = aligned(symbols)
+    return Symbol(applied(name, tensors), axes)
 
 
 OPERATION: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """What the printers read: one or several expressions as one list of steps, shared parts once.
 
-A step is that of ``program``: an operator with its inputs and parameters; with it goes its shape.
-Whatever spelling the user chose (``A.t()``, ``A.T``, ``torch.sin``) is one operator here.
+A step is that of ``program``: an operator with its inputs and parameters; its shape goes with it.
+However the user wrote it (``A.t()``, ``A.T``, ``torch.sin``) is one operator here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from gradcli.language.runtime.run import Program, prepare
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
 from gradcli.symbolic.program.steps import Step, steps_of
-from gradcli.symbolic.shapes.inference import Declaration, infer, sizes_in
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import infer, sizes_in
 
 FREE = frozenset(("name", "number", "constant", "size"))
 
