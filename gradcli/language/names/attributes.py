@@ -136,6 +136,11 @@ class UnknownAttribute(TypeFault):
         self.name = name
 
 
+# Like every Fault it is called by the built-in type that Python raises.
+UnknownAttribute.__name__ = UnknownAttribute.__qualname__ = TypeFault.__name__
+UnknownAttribute.__module__ = TypeFault.__module__
+
+
 def attribute(value: Any, name: str) -> Any:
     """``value.name`` as the tables have it. Raises TypeFault (E0204)."""
     own = getattr(type(value), "__gradcli_node__", None)
