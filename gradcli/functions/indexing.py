@@ -11,14 +11,12 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import sizes_differ
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
 
 def _along(input: Any, dim: int, part: Any) -> Any:

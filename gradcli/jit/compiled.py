@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import current
 from gradcli.jit import derive, eager
 from gradcli.jit.emit import build
 from gradcli.jit.ir import NotTraceable, Program, Value
@@ -26,6 +26,7 @@ from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
+from gradcli.ops.errors import LimitFault
 from gradcli.ops.memory_budget import budget, charge
 from gradcli.transforms.tree import unflatten
 
@@ -75,7 +76,7 @@ class Compiled:
             >>> gradcli.compile(lambda x: x * gradcli.exp(x))(0.0)
             0.0
         """
-        if mode.grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
+        if current().grad and any(isinstance(x, Tensor) and x.edge is not None for x in inputs):
             return self.function(*inputs)
         return self._run("value", inputs)
 
@@ -113,7 +114,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * y).jvp((3.0, 2.0), (1.0, 0.0))
             (6.0, 2.0)
         """
-        return self._run("jvp", (*inputs, *tangents))
+        return self._run("jvp", (*_several(inputs), *_several(tangents)))
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, a scalar, and the Hessian times ``vectors``: a product for each input.
@@ -123,7 +124,7 @@ class Compiled:
             >>> gradcli.compile(lambda x, y: x * x * y).hvp((3.0, 2.0), (1.0, 0.0))
             (18.0, (4.0, 6.0))
         """
-        return self._run("hvp", (*inputs, *vectors))
+        return self._run("hvp", (*_several(inputs), *_several(vectors)))
 
     def ir(self, *inputs: Any, of: str = "gradient") -> str:
         """The program that runs for inputs of these shapes, a line for each operator.
@@ -175,11 +176,13 @@ class Compiled:
         entry = self._entries.get(key)
         if entry is None or self._outside.changed():
             entry = self._entry(key, what, args)
-        if entry.program is not None and not (mode.inspect or mode.saving or random.drawing.get()):
+        if entry.program is not None and not _watched():
             if budget.on:
                 charge(entry.nbytes)
             try:
                 found = self._generated(entry, args)
+            except LimitFault:
+                raise
             except Exception:  # the engine gives the exact error, or another result
                 found = None
             if found is not None:
@@ -217,14 +220,24 @@ class Compiled:
     def _traced(self, what: str, args: list) -> Entry:
         if self._outside.prints:
             return Entry("it prints, or reads files")
+        if self._outside.vast:
+            return Entry("it reads more from outside than can be looked at before each run")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         try:
             with np.errstate(all="ignore"):
                 return _compiled(self.function, what, arrays)
         except NotTraceable as why:
             return Entry(f"it has {why}")
+        except LimitFault:
+            raise
         except Exception as fault:  # whatever it is, the engine gives the exact error
             return Entry(f"{type(fault).__name__}: {fault}")
+
+
+def _watched() -> bool:
+    """Whether someone looks at what the engine does, or random numbers are not as usual."""
+    state = current()
+    return bool(state.inspect or state.saving or random.drawing.get())
 
 
 def compile(function: Callable[..., Any]) -> Compiled:
@@ -232,8 +245,9 @@ def compile(function: Callable[..., Any]) -> Compiled:
 
     ``function`` takes tensors and gives a tensor, or nested tuples, lists and dicts of them. It has
     to be pure: it is called once for each combination of shapes, and not again as long as the
-    numbers that it reads from outside stay the same. Where it branches on a value, writes in place,
-    draws random numbers or prints, it runs on the engine in every call, at the engine's speed.
+    numbers that it reads from outside stay the same (a number taken out of a large array counts as
+    a constant). Where it branches on a value, writes in place, draws random numbers or prints, it
+    runs on the engine in every call, at the engine's speed.
 
     Example:
         >>> import numpy as np
@@ -243,6 +257,11 @@ def compile(function: Callable[..., Any]) -> Compiled:
         (28.0, (array([ 0.,  4.,  8., 12.]),))
     """
     return Compiled(function)
+
+
+def _several(given: Any) -> Sequence[Any]:
+    """A tuple of inputs; one input alone is taken for a tuple of it."""
+    return given if isinstance(given, tuple | list) else (given,)
 
 
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
@@ -280,8 +299,8 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
     outputs, form = traced.outputs, traced.form
     extra: list[Value] = []
     if what in ("gradient", "hessian", "hvp"):
-        if form is not None or outputs[0].shape:
-            raise NotTraceable("a result that is not a single number")
+        if form is not None or outputs[0].shape or not outputs[0].dtype.is_floating_point:
+            raise NotTraceable("a result that is not a single real number")
         y = outputs[0]
         seed = trace.constant(np.ones((), y.dtype.numpy))
         by = [v for v in inputs if v.dtype.differentiable]

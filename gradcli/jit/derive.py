@@ -73,7 +73,7 @@ def _cotangent(ins: Instruction, i: int, g: Any) -> Any:
         return None
     complex_out = ins.out.dtype.is_complex
     # A vjp without conjugates is right for holomorphic operators when both ends are turned.
-    turned = complex_out and (op.scaled[place] or op.kind == "general")
+    turned = complex_out and (op.scaled[place] or op.kind in ("reduction", "general"))
     words = []
     for name in op.reads[place]:
         if name in ("g", "t"):

@@ -15,9 +15,11 @@ import numpy as np
 
 from gradcli.engine.tensor.tensor import Tensor
 
-_DEEP = 4
-_SMALL = 512
+_DEEP = 8
 _MANY = 2000
+"""What is looked at before each run: so deep into objects, and so many things."""
+_SMALL = 4096
+"""Bytes up to which an array is compared."""
 _FIXED = (type, types.ModuleType, types.BuiltinFunctionType)
 
 
@@ -29,6 +31,7 @@ class Outside:
         self.names: list[tuple[dict, str, Any]] = []
         self.held: list[tuple[Any, Any]] = []
         self.prints = False
+        self.vast = False  # whether there is more than can be looked at before each run
         seen: set[int] = set()
         stack: list[Any] = [function]
         while stack and len(seen) < _MANY:
@@ -64,7 +67,9 @@ class Outside:
 
     def _hold(self, thing: Any) -> None:
         if not isinstance(thing, (*_FIXED, float, int, str, complex, types.NoneType)):
-            self.held.append((thing, _print_of(thing)))
+            found = _print_of(thing)
+            self.vast = self.vast or found is None
+            self.held.append((thing, found))
 
     def changed(self) -> bool:
         """Whether anything that was read is different now."""
@@ -95,17 +100,19 @@ def _global_names(code: types.CodeType) -> list[str]:
 
 
 def _print_of(thing: Any) -> Any:
-    """Something equal as long as what a function can read of ``thing`` is."""
+    """Something equal as long as what a function can read of ``thing`` is; None of too much."""
     parts: list[Any] = []
     stack: list[tuple[Any, int]] = [(thing, 0)]
-    while stack and len(parts) < _MANY:
+    while stack:
         value, depth = stack.pop()
+        if len(parts) + len(stack) > _MANY or depth > _DEEP:
+            return None
         array = value.array if isinstance(value, Tensor) else value
         if isinstance(array, np.ndarray | np.generic):
             parts.append((id(value), array.tobytes() if array.nbytes <= _SMALL else b""))
         elif isinstance(value, float | int | str | complex):
             parts.append(value)
-        elif isinstance(value, _FIXED) or depth >= _DEEP:
+        elif isinstance(value, _FIXED):
             parts.append(id(value))
         elif isinstance(value, list | tuple | set | frozenset):
             parts.append(len(value))

@@ -24,6 +24,13 @@ _MOVES = frozenset((
 ))  # fmt: skip
 """Linear operators of which every entry is an entry of the input."""
 
+_NEUTRAL = frozenset((
+    "mul", "div", "sub", "pow", "neg", "reshape", "expand", "sum_to", "clone", "cast", "conj",
+    "real",
+))  # fmt: skip
+"""Operators that may give back an argument."""
+_COMMUTE = ("add", "mul")
+
 
 def simplify(program: Program) -> Program:
     """An equal program with less to do."""
@@ -61,9 +68,17 @@ class _Simplifier:
 
     def add(self, ins: Instruction) -> None:
         """Take over one instruction, or what is equal to it."""
-        args = tuple([self.now(a) for a in ins.args])
+        args = ins.args
         op, out = ins.op, ins.out
-        if op.entrywise:
+        known = False  # whether an argument is a constant, or an array that repeats one
+        for a in args:
+            if a.__class__ is Value:
+                if a in self.replaced:
+                    args = tuple([self.now(a) for a in args])
+                    known = True
+                    break
+                known = known or a.const is not None or a in self.repeats
+        if known and op.entrywise:
             args = tuple([_number(a) for a in args])
             args = self._broadcast(ins, args)
             if args is None:
@@ -72,30 +87,32 @@ class _Simplifier:
             if folded is not None:
                 self.replaced[out] = folded
                 return
-        same = _identity(op.name, args, ins.params, out)
-        if same is not None:
-            self.replaced[out] = same
-            return
-        params = ins.params
-        if op.name == "mul" and _is(args[1], -1.0) and _like(args[0], out):
-            op, args = OPERATORS["neg"], args[:1]
-        elif op.name == "mul" and _is(args[0], -1.0) and _like(args[1], out):
-            op, args = OPERATORS["neg"], args[1:]
-        elif op.name == "add_scaled" and params["alpha"] == 1:
+        name, params = op.name, ins.params
+        if name in _NEUTRAL:
+            same = _identity(name, args, params, out)
+            if same is not None:
+                self.replaced[out] = same
+                return
+            if name == "mul" and _is(args[1], -1.0) and _like(args[0], out):
+                op, args = OPERATORS["neg"], args[:1]
+            elif name == "mul" and _is(args[0], -1.0) and _like(args[1], out):
+                op, args = OPERATORS["neg"], args[1:]
+        if name == "add_scaled" and params["alpha"] == 1:
             op, params = OPERATORS["add"], {}
-        elif op.name in _MOVES and args[0] in self.repeats and out.shape:
+        elif name in _MOVES and args[0] in self.repeats and out.shape:
             number = self.repeats[args[0]]
             op, args, params = OPERATORS["expand"], (number,), {"shape": tuple(out.shape)}
-        self._emit(Instruction(op, args, params, out, ins.recorded))
+        if op is not ins.op or args is not ins.args:
+            ins = Instruction(op, args, params, out, ins.recorded)
+        self._emit(ins)
 
     def _emit(self, ins: Instruction) -> None:
-        frozen = freeze(ins.params)
+        frozen: Any = freeze(ins.params) if ins.params else ()
         if frozen is not None:
-            words = [(id(a),) if a.__class__ is Value else freeze(a) or (id(a), 0)
-                     for a in ins.args]  # fmt: skip
-            if ins.op.name in ("add", "mul"):
-                words.sort(key=repr)
-            key = (ins.op.name, frozen, ins.out.dtype, *words)
+            words = [id(a) if a.__class__ is Value else freeze(a) or (id(a), 0) for a in ins.args]
+            if ins.op.name in _COMMUTE and words[0].__class__ is words[1].__class__ is int:
+                words.sort()
+            key = (ins.op, frozen, *words)
             have = self.seen.get(key)
             if have is not None:
                 self.replaced[ins.out] = have

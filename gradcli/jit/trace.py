@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import enable_grad, mode
+from gradcli.engine.grad_mode import current, enable_grad
 from gradcli.engine.record.apply import _promoted as promoted
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit.ir import Instruction, NotTraceable, Program, Value
@@ -71,7 +71,7 @@ class Trace:
         shape, dtype, example = self._typed(op, operands, params)
         out = Value(self, shape, dtype, example=example)
         out.source = Instruction(
-            op, tuple(operands), params, out, mode.grad if recorded is None else recorded
+            op, tuple(operands), params, out, current().grad if recorded is None else recorded
         )
         self.tape.append(out.source)
         if len(self.tape) > LONGEST:
@@ -120,7 +120,7 @@ class Trace:
 
     def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
         """Shape and dtype of a result, and its array where that had to be computed."""
-        frozen = freeze(params)
+        frozen: Any = freeze(params) if params else ()
         if op.entrywise and frozen is not None:
             dtype = _entry_dtype(op, operands, params, frozen)
             if dtype is not None:

@@ -44,6 +44,7 @@ sub = linear(
     example="x - y --x 1 --y 2",
     infix="-",
     refuses=no_difference,
+    node_name=lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
 )
 mul = bilinear(
     "mul",
@@ -95,6 +96,7 @@ div = elementwise(
     domain="y != 0",
     example="x / y --x 1 --y 2",
     infix="/",
+    node_name=lambda node: "MulBackward0" if node.only == 1 else "DivBackward0",
 )
 
 
@@ -163,9 +165,9 @@ floor_divide = step(
     example="x // y --x 7 --y 2",
     infix="//",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     numpy="np.floor_divide",
     refuses={"bool complex": "div_floor_cpu"},
+    breaks="multiples",
 )
 remainder = elementwise(
     "remainder",
@@ -179,9 +181,10 @@ remainder = elementwise(
     example="x % y --x 7 --y 2.5",
     infix="%",
     kink="where remainder of {0} jumps: derivative of its smooth pieces",
-    piecewise=True,
     numpy="np.remainder",
     refuses={"bool complex": "remainder_cpu"},
+    breaks="multiples",
+    node_name=lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
 )
 
 
@@ -262,6 +265,7 @@ pow = elementwise(
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
     example="x**y --x 2 --y 3",
     infix="**",
+    node_name=lambda node: "PowBackward" + {0: "0", None: "1", 1: "2"}[node.only],
 )
 sqrt = elementwise(
     "sqrt",
@@ -320,12 +324,12 @@ floor = step(
     doc="The largest whole number not above x.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     latex=r"\left\lfloor {x} \right\rfloor",
     refuses={
         "bool": "floor_vml_cpu",
         "complex": (UnwrittenFault, "floor is not supported for complex inputs"),
     },
+    breaks="whole",
 )
 ceil = step(
     "ceil",
@@ -333,12 +337,12 @@ ceil = step(
     doc="The smallest whole number not below x.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     latex=r"\left\lceil {x} \right\rceil",
     refuses={
         "bool": "ceil_vml_cpu",
         "complex": (UnwrittenFault, "ceil is not supported for complex inputs"),
     },
+    breaks="whole",
 )
 round = step(
     "round",
@@ -346,8 +350,8 @@ round = step(
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     refuses={"bool complex": "round_vml_cpu"},
+    breaks="half",
 )
 trunc = step(
     "trunc",
@@ -356,8 +360,8 @@ trunc = step(
     dtypes="keep",
     aliases=("fix",),
     kink="where {op} of {0} jumps: derivative taken as 0",
-    piecewise=True,
     refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
+    breaks="whole",
 )
 frac = elementwise(
     "frac",
@@ -370,4 +374,5 @@ frac = elementwise(
     numpy="np.fmod({0}, 1.0)",
     pytorch="torch.frac",
     refuses={"bool int complex": "frac_cpu"},
+    breaks="whole",
 )

@@ -46,6 +46,8 @@ class Operator:
         one_dtype   two Tensors have to have one element type
         refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
                     name of its kernel, or a sentence; or a function of the element types
+        node_name   PyTorch's name for a node, where it depends on the call: see ``node_names``
+        masks       chooses between branches: what is not taken gets a cotangent of 0
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -57,7 +59,9 @@ class Operator:
         quotient    (g, h) where f is g/h
         kink        what a formula of the derivative says of points without one; {0} is an input,
                     {op} the name
-        piecewise   composed of pieces: two such functions may be equal on whole intervals
+        breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
+                    ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
+                    one a multiple of the other ("multiples"), or as a "condition" has it
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
@@ -74,6 +78,7 @@ class Operator:
         "aliases",
         "arity",
         "batching",
+        "breaks",
         "compute",
         "core",
         "doc",
@@ -92,12 +97,13 @@ class Operator:
         "kind",
         "kink",
         "latex",
+        "masks",
         "name",
+        "node_name",
         "numpy",
         "one_dtype",
         "params",
         "parity",
-        "piecewise",
         "positive",
         "pytorch",
         "quotient",
@@ -135,6 +141,8 @@ class Operator:
         one_dtype: bool = False,
         refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
+        node_name: Callable[[Any], str] | None = None,
+        masks: bool = False,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
         doc: str = "",
@@ -152,7 +160,7 @@ class Operator:
         square: tuple[str, int, int] | None = None,
         quotient: tuple[str, str] | None = None,
         kink: str = "",
-        piecewise: bool = False,
+        breaks: str = "",
         numpy: str | None = None,
         pytorch: str | None = None,
         jax: str | None = None,
@@ -181,6 +189,8 @@ class Operator:
         self.one_dtype = one_dtype
         self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
+        self.node_name = node_name
+        self.masks = masks
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES
         self.doc = doc
@@ -198,7 +208,7 @@ class Operator:
         self.square = square
         self.quotient = quotient
         self.kink = kink
-        self.piecewise = piecewise
+        self.breaks = breaks
         self.numpy = numpy
         self.pytorch = pytorch
         self.jax = jax

@@ -44,8 +44,9 @@ where: Operator = elementwise(
     edges="the branch not taken contributes exactly 0, even where its own slope is inf or NaN",
     example="where(x > 0, x**2, -x) --x 3",
     kink="where {0} changes: derivative of the side that is taken",
-    piecewise=True,
     numpy="np.where",
+    breaks="condition",
+    masks=True,
 )
 
 
@@ -69,6 +70,7 @@ abs = elementwise(
     numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
     refuses={"bool": "abs_cpu"},
+    breaks="0",
 )
 
 
@@ -87,10 +89,11 @@ maximum = elementwise(
     edges="a tie is split in half",
     example="maximum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    piecewise=True,
     numpy="np.maximum",
     latex=r"\max",
     refuses={"complex": "maximum not implemented for complex tensors."},
+    breaks="ties",
+    masks=True,
 )
 minimum = elementwise(
     "minimum",
@@ -102,10 +105,11 @@ minimum = elementwise(
     edges="a tie is split in half",
     example="minimum(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
-    piecewise=True,
     numpy="np.minimum",
     latex=r"\min",
     refuses={"complex": "minimum not implemented for complex tensors."},
+    breaks="ties",
+    masks=True,
 )
 fmax = elementwise(
     "fmax",
@@ -117,8 +121,9 @@ fmax = elementwise(
     edges="a tie goes to the first",
     example="fmax(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    piecewise=True,
     latex=r"\max",
+    breaks="ties",
+    masks=True,
 )
 fmin = elementwise(
     "fmin",
@@ -130,8 +135,9 @@ fmin = elementwise(
     edges="a tie goes to the first",
     example="fmin(x, y) --x 1 --y 2",
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
-    piecewise=True,
     latex=r"\min",
+    breaks="ties",
+    masks=True,
 )
 
 
@@ -170,6 +176,7 @@ clamp = elementwise(
     numpy="np.clip({0}, {min}, {max})",
     pytorch="torch.clamp({0}, min={min}, max={max})",
     refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
+    masks=True,
 )
 relu = elementwise(
     "relu",
@@ -180,13 +187,14 @@ relu = elementwise(
     edges="slope 0 at 0",
     example="relu(x) --x 2",
     kink="at {0} = 0: derivative of {op} taken as 0",
-    piecewise=True,
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
     refuses={
         "bool": "Boolean inputs not supported for relu",
         "complex": (UnwrittenFault, "clamp is not supported for complex types"),
     },
+    breaks="0",
+    masks=True,
 )
 leaky_relu = composite(
     "leaky_relu",
@@ -196,12 +204,12 @@ leaky_relu = composite(
     edges="the negative slope at 0",
     example="leaky_relu(x) --x -2",
     kink="at {0} = 0: derivative of leaky_relu taken as the negative slope",
-    piecewise=True,
     numpy="""def _leaky_relu(x, slope):
     return np.where(x > 0, x, slope * x)""",
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
     refuses={"bool int complex": "leaky_relu_cpu"},
+    breaks="0",
 )
 elu = composite(
     "elu",
@@ -209,12 +217,12 @@ elu = composite(
     params={"alpha": 1.0},
     doc="x where positive, else alpha*(exp(x) - 1).",
     example="elu(x) --x -2",
-    piecewise=True,
     numpy="""def _elu(x, alpha):
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
     refuses={"bool int complex": "elu_cpu"},
+    breaks="0",
 )
 hardtanh = composite(
     "hardtanh",
@@ -223,7 +231,7 @@ hardtanh = composite(
     doc="x held between -1 and 1.",
     edges="slope 0 at a bound",
     kink="at {0} = -1 and 1: derivative of hardtanh taken as 0",
-    piecewise=True,
     numpy="np.clip({0}, -1.0, 1.0)",
     pytorch="torch.clamp({0}, -1.0, 1.0)",
+    breaks="-1 1",
 )

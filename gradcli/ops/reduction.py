@@ -11,12 +11,13 @@ import numpy as np
 
 from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
-from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
+from gradcli.ops.node_names import by_dim
 from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unreduce, unsqueeze
+from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -28,6 +29,11 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     # The method: np.sum costs as much again on small arrays.
+    if dim is None or dim.__class__ is int:
+        try:
+            return x.sum(axis=dim, keepdims=keepdim)
+        except (np.exceptions.AxisError, AttributeError):
+            pass  # a number, or a wrong dimension
     return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
 
 
@@ -39,6 +45,7 @@ sum = linear(
     dtypes="keep",
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
+    node_name=by_dim("SumBackward0", "SumBackward1"),
 )
 
 
@@ -61,6 +68,7 @@ mean = linear(
     dtypes="inexact",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
+    node_name=by_dim("MeanBackward0", "MeanBackward1"),
 )
 
 
@@ -137,6 +145,7 @@ prod = reduction(
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     batching=along,
+    node_name=by_dim("ProdBackward0", "ProdBackward1"),
 )
 
 

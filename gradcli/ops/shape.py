@@ -6,6 +6,7 @@ it can, expand, transpose, squeeze ...) share memory with their input.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,27 +18,27 @@ from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.node_names import by_dim
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import SCALARS
 
 
 def count(shape: Sequence[int], dim: Dims) -> Any:
     """How many entries a reduction over ``dim`` joins."""
+    if dim is None:
+        return math.prod(shape)
     total = 1
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
     return total
 
 
-def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
-    if keepdim or dim is None:
-        return g
-    dims = normal_dims(dim, len(shape))
-    return reshape(g, tuple(1 if i in dims else n for i, n in enumerate(shape)))
-
-
 def _reshape(x: Any, shape: Any) -> Any:
+    if shape.__class__ is tuple and shape and min(shape) >= -1:
+        try:
+            return x.reshape(shape)
+        except (ValueError, TypeError, AttributeError):
+            pass  # what is wrong with it is found below
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
     if shape and min(shape) < -1:
         wrong = next(i for i, n in enumerate(shape) if n < -1)
@@ -187,21 +188,37 @@ def expand_words(
     return None
 
 
-def _repeated(number: Any, shape: tuple[int, ...]) -> Any:
-    """One number everywhere, without copying: np.broadcast_to in a seventh of the time."""
-    out = np.ndarray(shape, number.dtype, number, 0, (0,) * len(shape))
+_NUMPY = (np.ndarray, np.generic)
+
+
+def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` broadcast to a shape, without copying: np.broadcast_to in a third of the time.
+
+    None where that does not go, or not so.
+    """
+    given, lead = x.shape, len(shape) - x.ndim
+    if lead < 0 or not x.flags.c_contiguous or not x.size:
+        return None
+    strides = [0] * lead
+    for n, wanted, stride in zip(given, shape[lead:], x.strides, strict=True):
+        if n != wanted and n != 1:
+            return None
+        strides.append(stride if n == wanted else 0)
+    out = np.ndarray(shape, x.dtype, x, 0, strides)
     out.flags.writeable = False
     return out
 
 
 def _expand(x: Any, shape: Sequence[int]) -> Any:
-    given = np.shape(x)
     shape = tuple(shape)
+    if isinstance(x, _NUMPY):
+        out = _repeated(x, shape)
+        if out is not None:
+            return out
+    given = np.shape(x)
     lead = len(shape) - len(given)
     full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     try:
-        if not given and isinstance(x, np.ndarray | np.generic):
-            return _repeated(x, full)
         return np.broadcast_to(x, full)
     except ValueError:
         raise RuntimeFault(
@@ -304,6 +321,11 @@ mT: Operator = linear(
 
 
 def _permute(x: Any, dims: Sequence[int]) -> Any:
+    if dims.__class__ is tuple:
+        try:
+            return x.transpose(dims)
+        except (ValueError, TypeError, AttributeError):
+            pass  # what is wrong with them is found below
     if len(dims) != np.ndim(x):
         raise RuntimeFault(
             "E0305",
@@ -363,6 +385,7 @@ squeeze = linear(
     view=True,
     numpy="np.squeeze({0}, {dim})",
     batching=squeezed,
+    node_name=by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
 )
 unsqueeze = linear(
     "unsqueeze",

@@ -21,7 +21,7 @@ from typing import Any
 _HOMES = {
     "diff": "closed_form", "Result": "closed_form", "diff_program": "path_diff",
     "rule_text": "rule_printing", "partial_text": "rule_printing",
-    "parse_declaration": "shapes.inference", "Declaration": "shapes.inference",
+    "parse_declaration": "shapes.declarations", "Declaration": "shapes.declarations",
     "directional": "directional_derivative", "structured": "directional_derivative",
     "zeros": "roots", "taylor": "series",
 }  # fmt: skip

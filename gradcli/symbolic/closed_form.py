@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
+import numpy as np
+
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Program, prepare
@@ -21,7 +23,8 @@ from gradcli.symbolic.expr.sizes import known_from
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
-from gradcli.symbolic.shapes.inference import Declaration, Shapes, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import together, told_apart
 from gradcli.symbolic.trace.trace import derivative
@@ -85,8 +88,6 @@ class Result:
 
         Sizes that the expression names (``eye(n)``) are taken from the values' shapes.
         """
-        import numpy as np
-
         values = {**self.constants, **values}
         sizes: dict[str, int] = {}
         for name, dims in self._sizes.items():
@@ -103,12 +104,14 @@ class Result:
     @property
     def latex(self) -> str:
         """The formula in LaTeX, without dollar signs; several as lines of an aligned block."""
+        # Loaded late: most answers are printed in the language.
         from gradcli.symbolic.printers.latex.writer import result_latex
 
         return result_latex(self)
 
     def code(self, target: str = "numpy") -> str:
         """A module for "numpy", "torch" or "jax": one function that gives value and derivative."""
+        # Loaded late: most answers are printed in the language.
         from gradcli.symbolic.printers.code import function_text
 
         by = " and ".join(self.derivatives)

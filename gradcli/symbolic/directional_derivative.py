@@ -21,7 +21,8 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
 from gradcli.symbolic.kinks import kinks
 from gradcli.symbolic.program.steps import steps_of, writes_decimals
-from gradcli.symbolic.shapes.inference import Declaration, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import together, told_apart
 from gradcli.symbolic.trace.trace import derivative

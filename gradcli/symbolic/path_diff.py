@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli import transforms
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.language.runtime.run import Limits, Program, prepare
 from gradcli.ops.errors import Fault, ValueFault
-from gradcli.symbolic.closed_form import Result, withheld
+from gradcli.symbolic.closed_form import MOST_ORDER, Result, _key, _paths, withheld
 from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.base import decimals
@@ -19,7 +20,8 @@ from gradcli.symbolic.program.conditions import Condition
 from gradcli.symbolic.program.path import Tape
 from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to_backward
-from gradcli.symbolic.shapes.inference import Declaration, infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import told_apart
 from gradcli.symbolic.trace.trace import derivative, primal
@@ -128,8 +130,6 @@ class _Path:
 
     def run(self, wrt: str | Sequence[str] | None, order: int) -> Result:
         """Trace, differentiate, check."""
-        from gradcli.symbolic.closed_form import MOST_ORDER, _key, _paths
-
         if not 1 <= order <= MOST_ORDER:
             raise ValueFault("E0901", f"order {order} is not between 1 and {MOST_ORDER}")
         start, tape, conditions = self.start()
@@ -220,8 +220,6 @@ class _Path:
 
     def _exact(self, point: Mapping[str, Any], path: tuple[str, ...]) -> np.ndarray:
         """The engine's derivative at a point."""
-        from gradcli import transforms
-
         given = {k: as_tensor(x) for k, x in point.items()}
 
         def level(depth: int, values: dict) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import RuntimeFault
-from gradcli.symbolic.expr import polynomial as poly
+from gradcli.symbolic import polynomial as poly
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.verify import evaluate
 

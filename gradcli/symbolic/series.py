@@ -16,12 +16,16 @@ import numpy as np
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import Fault
+from gradcli.ops.infix import is_comparison
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.closed_form import diff
 from gradcli.symbolic.emit import sums as w
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.program.steps import steps_of
 from gradcli.symbolic.roots import NO_ANSWER, no_answer
-from gradcli.symbolic.shapes.inference import Declaration, infer
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.symbol import Symbol
 from gradcli.symbolic.trace.trace import _step
@@ -199,13 +203,8 @@ def scaled(
     return forms(v.scale(t, by), dims)[0]
 
 
-_TURNS = {
-    "sin": {0: 0, 1: 1, 2: 0, 3: -1}, "cos": {0: 1, 1: 0, 2: -1, 3: 0}, "tan": {0: 0, 2: 0},
-}  # fmt: skip
-_KINKS = frozenset(("abs", "sign", "relu", "floor", "ceil", "round", "trunc"))
-_PAIRS = frozenset(
-    ("maximum", "minimum", "fmax", "fmin", "eq", "ne", "lt", "le", "gt", "ge", "heaviside")
-)
+_TURNS = {"sin": (0, 1, 0, -1), "cos": (1, 0, -1, 0)}
+"""Values at 0, 1, 2 and 3 quarter turns."""
 
 
 def _evaluated(
@@ -228,27 +227,42 @@ def _evaluated(
     return v.relabel(out.tensor, names), tuple(a[0] for a in out.axes if a is not None)
 
 
-def _refuse_kink(op: str, args: list[Symbol]) -> None:
-    numbers = [a.number() for a in args]
-    at_kink = op in _KINKS and numbers[0] is not None and (
-        numbers[0] == 0 if op in ("abs", "sign", "relu") else numbers[0].denominator == 1
-    )  # fmt: skip
-    if at_kink or (op in _PAIRS and args[0].tensor == args[1].tensor):
+def _refuse_kink(name: str, args: list[Symbol]) -> None:
+    if name in OPERATORS and _breaks(OPERATORS[name], args):
         raise no_answer(
-            f"no series at this point: `{op}` has a kink or a step there",
+            f"no series at this point: `{name}` has a kink or a step there",
             "choose another point with --around",
         )
 
 
+def _breaks(op: Operator, args: list[Symbol]) -> bool:
+    """Whether two pieces of a function meet at these arguments."""
+    if op.breaks == "ties" or is_comparison(op.name):
+        return args[0].tensor == args[1].tensor
+    numbers = [a.number() for a in args]
+    x = numbers[0]
+    if x is None or not op.breaks or op.breaks == "condition":
+        return False
+    if op.breaks == "multiples":
+        y = numbers[1]
+        return y is not None and y != 0 and (x / y).denominator == 1
+    if op.breaks in ("whole", "half"):
+        return x.denominator == (1 if op.breaks == "whole" else 2)
+    return x in map(Fraction, op.breaks.split())
+
+
 def _turn(op: str, args: list[Symbol]) -> Symbol | None:
-    """sin, cos and tan at whole multiples of pi/2."""
-    if op not in _TURNS or args[0].axes or len(args[0].tensor.terms) != 1:
+    """A sine, a cosine or their quotient at whole multiples of pi/2, where it is defined."""
+    top, below = QUOTIENTS.get(op, (op, None))
+    if top not in _TURNS or args[0].axes or len(args[0].tensor.terms) != 1:
         return None
     ((m, c),) = args[0].tensor.terms.items()
     if len(m) == 1 and m[0][0].kind == "constant" and m[0][0].name == "pi" and m[0][2] == 1:
         quarters = 2 * c
-        if quarters.denominator == 1 and int(quarters) % 4 in _TURNS[op]:
-            return Symbol(v.number(_TURNS[op][int(quarters) % 4]))
+        if quarters.denominator == 1:
+            k = int(quarters) % 4
+            unit = 1 if below is None else _TURNS[below][k]
+            return Symbol(v.number(Fraction(_TURNS[top][k], unit))) if unit else None
     return None
 
 

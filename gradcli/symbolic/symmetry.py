@@ -14,7 +14,8 @@ from gradcli.language.runtime.run import prepare
 from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.program.steps import steps_of
-from gradcli.symbolic.shapes.inference import Declaration, Shapes, infer
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.trace.trace import primal
 
 

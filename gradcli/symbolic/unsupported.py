@@ -48,6 +48,7 @@ def unturned(name: str) -> RuntimeFault:
 def at(fault: Any, source: Any, node: Any) -> Any:
     """The fault with its place in the user's text, where it has none yet."""
     if source is not None and node is not None and getattr(fault, "source", None) is None:
+        # Loaded late: only a fault needs the renderer.
         from gradcli.language.diagnostics.render import located
 
         located(fault, source, node.start, node.end)

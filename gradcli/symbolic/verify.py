@@ -14,12 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.backward.api import grad
+from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.language.runtime.run import Program
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.expr.sizes import is_plain, names, value
-from gradcli.symbolic.shapes.inference import Declaration, Shapes
+from gradcli.symbolic.program.lookup import called_by_name
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import Shapes
 
 POINTS = 3
 TOLERANCE = 1e-8
@@ -36,7 +40,6 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
-_DELICATE = frozenset(("inv", "det", "logdet", "slogdet", "solve", "inverse"))
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -143,6 +146,12 @@ def draw(
     return values
 
 
+def _may_be_singular(name: str) -> bool:
+    """Whether a function has no value, or no slope, at singular matrices."""
+    op = called_by_name(name)
+    return name == "slogdet" or (op is not None and "det(x)" in op.domain) or name == "det"
+
+
 class Points:
     """Points of an expression's domain with the numeric derivatives, found when first needed."""
 
@@ -150,7 +159,7 @@ class Points:
         self.program = program
         self.shapes = shapes
         self.sizes, self.shrunk = sizes_of(shapes)
-        self.delicate = bool(_DELICATE & program.checked.called)
+        self.delicate = any(map(_may_be_singular, program.checked.called))
         self.strict = self.delicate  # keep away from det(A) == 0 too
         self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
 
@@ -255,8 +264,6 @@ class Points:
 
     def _numeric(self, point: Mapping[str, np.ndarray], path: Sequence[str]) -> np.ndarray | None:
         """The engine's derivative at a point, or None where there is none."""
-        from gradcli.engine.creation.factories import as_tensor
-
         given: dict[str, Any] = {k: as_tensor(a) for k, a in point.items()}
         given |= {k: self.sizes[k] for k in self.shapes.sizes}
 
@@ -277,9 +284,6 @@ class Points:
 
 def _pulled(value: Any, leaves: Sequence[Any]) -> np.ndarray:
     """The derivative of a recorded value by one leaf after the other: a pass for each entry."""
-    from gradcli.engine.backward.api import grad
-    from gradcli.engine.creation.factories import as_tensor
-
     shape = value.array.shape
     values = [value]
     for leaf in leaves[:-1]:
@@ -304,8 +308,6 @@ def _pulled(value: Any, leaves: Sequence[Any]) -> np.ndarray:
 
 def _entries(values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Every tensor with a weight that chooses one of its entries, for each of them."""
-    from gradcli.engine.creation.factories import as_tensor
-
     for one in values:
         for seed in np.eye(one.array.size):
             yield one, as_tensor(seed.reshape(one.array.shape))
@@ -346,8 +348,6 @@ def worst(
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
     """The value of an answer's text, with dimensions that it names bound to numbers."""
-    from gradcli.engine.creation.factories import as_tensor
-
     given = {}
     for name in answer.checked.outer:
         if name in values:

@@ -214,3 +214,36 @@ def test_long_programs(engine_is_shut):
     value, (slope,) = gradcli.compile(chain).value_and_grad(0.5)
     want, (at,) = eager.gradient(chain, [0.5], False)
     assert value == pytest.approx(want, rel=1e-12) and slope == pytest.approx(at, rel=1e-10)
+
+
+def test_more_outside_than_can_be_looked_at_keeps_the_engine():
+    table = list(range(5000))
+    c = gradcli.compile(lambda x: x * table[4999])
+    assert c(2.0) == 9998.0
+    table[4999] = 1
+    assert c(2.0) == 2.0
+    with pytest.raises(NotTraceable, match="more from outside"):
+        c.code(2.0)
+
+
+def test_modules_are_read_in_every_run():
+    model = gradcli.nn.Sequential(
+        gradcli.nn.Linear(3, 4), gradcli.nn.Tanh(), gradcli.nn.Sequential(gradcli.nn.Linear(4, 1))
+    )
+    c = gradcli.compile(lambda x: model(x).sum())
+    x = np.ones(3, np.float32)
+
+    def same():
+        value, (slope,) = c.value_and_grad(x)
+        want, (at,) = eager.gradient(c.function, [x], False)
+        np.testing.assert_allclose(slope, at, rtol=1e-6)
+        np.testing.assert_allclose(value, want, rtol=1e-6)
+        return value
+
+    first = same()
+    with gradcli.no_grad():
+        model[2][0].weight.mul_(2.0)
+    assert same() != first
+    model[2][0].weight = gradcli.nn.Parameter(gradcli.zeros(1, 4))
+    assert same() == pytest.approx(float(model[2][0].bias[0].item()))
+    assert "@" in c.code(x)

@@ -10,7 +10,7 @@ from gradcli.ops.infix import is_comparison
 from gradcli.symbolic import diff
 from gradcli.symbolic.printers.latex.notation import head
 from gradcli.symbolic.printers.latex.writer import _Writer, latex
-from gradcli.symbolic.shapes.inference import parse_declaration
+from gradcli.symbolic.shapes.declarations import parse_declaration
 
 DECLARED = {
     name: parse_declaration(kind)

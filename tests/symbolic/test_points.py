@@ -8,7 +8,8 @@ import pytest
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
 from gradcli.symbolic.program.steps import steps_of
-from gradcli.symbolic.shapes.inference import infer, parse_declaration
+from gradcli.symbolic.shapes.declarations import parse_declaration
+from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.verify import Points
 
 RESIDUAL = "norm(y - X @ inv(X.T @ X) @ X.T @ y)**2"

@@ -11,7 +11,7 @@ import pytest
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import directional, structured, taylor, zeros
-from gradcli.symbolic.expr import polynomial as poly
+from gradcli.symbolic import polynomial as poly
 from gradcli.symbolic.verify import evaluate
 
 # ---- Zeros ---------------------------------------------------------------------------------------
@@ -116,7 +116,9 @@ def test_taylor_against_mpmath(text):
 @pytest.mark.parametrize(
     ("text", "around"),
     [("abs(x)", "0"), ("sqrt(x)", "0"), ("max(x, 1)", "1"), ("log(x)", "0"), ("1/x", "0"),
-     ("where(x > 2, x, 0)", "2"), ("sin(x)", "x + 1")],
+     ("where(x > 2, x, 0)", "2"), ("sin(x)", "x + 1"), ("leaky_relu(x)", "0"),
+     ("hardtanh(x)", "-1"), ("round(x)", "1/2"), ("frac(x)", "1"), ("x % 2", "4"),
+     ("heaviside(x, 1/2)", "0")],
 )  # fmt: skip
 def test_no_series_at_kinks_and_poles(text, around):
     with pytest.raises(Fault) as caught:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
+from gradcli.language.names.table import NAMES
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import Fault
+from gradcli.ops.kinds import elementwise
 from gradcli.symbolic import diff
+from gradcli.symbolic.program import lookup
 
 V, W, M, Q, S = "vector:n", "vector:m", "matrix:n,m", "matrix:n,n", "scalar"
 P = "matrix:n,n spd"
@@ -244,3 +248,20 @@ def test_bounds_that_are_values():
     assert huber.text == "clamp(r, -d, d)"
     assert "np.where" in huber.code() and huber.latex
     assert huber.diff("r").checked["max_rel_error"] < 1e-12
+
+
+def test_a_new_operator_needs_nothing_here(monkeypatch):
+    """Declared by computation and rule alone: LaTeX by its name, code nowhere, and that is said."""
+    op = elementwise("softeps", lambda x, eps: np.sqrt(x * x + eps), lambda x, out: x / out,
+                     params={"eps": 0.25})  # fmt: skip
+    monkeypatch.setitem(NAMES, "softeps", op)
+    try:
+        found = diff("x*softeps(x, 0.5)", "x")
+        assert found.text == "x**2/softeps(x, 1/2) + softeps(x, 1/2)"
+        head = r"\operatorname{softeps}_{\mathrm{eps}\,0.5}\left(x\right)"
+        assert found.latex == rf"\frac{{x^{{2}}}}{{{head}}} + {head}"
+        with pytest.raises(Fault, match="`softeps` has no counterpart in torch"):
+            found.code("torch")
+    finally:
+        del OPERATORS["softeps"]
+        lookup._by_name.cache_clear()

@@ -20,7 +20,7 @@ from gradcli.ops.errors import Fault, ValueFault
 from gradcli.symbolic import Declaration, directional_derivative
 from gradcli.symbolic import diff as closed_form
 from gradcli.symbolic.closed_form import label
-from gradcli.symbolic.shapes.inference import TRAITS
+from gradcli.symbolic.shapes.declarations import TRAITS
 
 _KINDS = ("scalar", "vector", "matrix", "tensor")
 _VALUES = "a value is 2, 1,2,3 or pi/4, a declaration scalar, vector or matrix:n,m"

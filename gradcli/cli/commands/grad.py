@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from gradcli import engine
-from gradcli.cli import inputs, options, output
+from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics.render import closest
@@ -45,6 +45,7 @@ def grad(
     show: Show = None,
     nan: options.Nan = "warn",
     doctor: Doctor = False,
+    run_by: runner.Runner = "auto",
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
     value, outcome = job.run()
@@ -53,6 +54,8 @@ def grad(
     kept = kept_names(retain, outcome, leaves)
     targets = {**{name: leaves[name] for name in wanted}, **{k: outcome.variables[k] for k in kept}}
     found = gradients(value, list(targets.values()), weights)
+    if runner.checked(run_by) == "generated" and not kept and weights is None:
+        value, found = runner.gradient(job, value, found)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     for name, g in zip(targets, found, strict=True):
         if name in kept:

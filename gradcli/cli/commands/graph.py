@@ -14,10 +14,10 @@ from gradcli.display.records import dump_json
 from gradcli.engine.grad_mode import mode
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
-FORMS = ("text", "dot", "json")
+FORMS = ("text", "dot", "json", "ir")
 
 
-Form = Annotated[str | None, typer.Option("--format", help="text, dot or json.")]
+Form = Annotated[str | None, typer.Option("--format", help="text, dot, json or ir.")]
 Folder = Annotated[
     str | None,
     typer.Option("--tensorboard", metavar="DIR", help="Write an event file for TensorBoard here."),
@@ -39,6 +39,9 @@ def graph(
         raise ValueFault(
             "E0907", f"--format {form}: no such form", help=f"one of {', '.join(FORMS)}"
         )
+    if form == "ir":
+        output.write(_program(job))
+        return
     mode.annotate = True
     value, outcome = job.run()
     mode.annotate = False
@@ -58,6 +61,23 @@ def graph(
     else:
         text = graphs.to_dot(made) if form == "dot" else graphs.to_text(made)
         output.write(text if text.endswith("\n") else text + "\n")
+
+
+def _program(job: Job) -> str:
+    """The value and its gradient as generated code has them: a line for each operator."""
+    from gradcli.cli import runner
+
+    of = "gradient" if job.wanted and not job.value().shape else "value"
+    names = job.wanted if of == "gradient" else list(job.leaves)
+    compiled = runner.generated(job, names, of)
+    if compiled is None:
+        raise RuntimeFault(
+            "E0404", "no program of operators: the text branches on values, prints or draws",
+            help="gradcli graph without --format ir shows what ran",
+        )  # fmt: skip
+    named = ", ".join(f"x{i} = {name}" for i, name in enumerate(names))
+    given = [job.leaves[name].detach() for name in names]
+    return f"# {named}\n{compiled.ir(*given, of=of)}\n"
 
 
 def _write(made: Any, folder: str) -> None:

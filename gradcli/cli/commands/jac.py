@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.cli import inputs, options
+from gradcli.cli import inputs, options, runner
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor
 from gradcli.transforms import hessian, jacobian
@@ -18,10 +18,20 @@ def jac(job: Job, wrt: options.Wrt = None) -> None:
 
 
 @options.command(*options.EVERYTHING)
-def hess(job: Job, wrt: options.Wrt = None) -> None:
+def hess(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
     """Example: gradcli hess "dot(x,x)**2" --x 1,2"""
     inputs.need_scalar(job.value(), job.program)
-    _tables("hess", hessian, job, "hessians", "d2/d{}2")
+    runner.checked(run_by)
+
+    def transform(function: Callable[..., Tensor], leaf: Tensor) -> Tensor:
+        if run_by == "generated" or (run_by == "auto" and leaf.array.size >= runner.MANY):
+            name = next(n for n, v in job.leaves.items() if v is leaf)
+            compiled = runner.generated(job, [name], "hessian")
+            if compiled is not None:
+                return compiled.hessian(leaf.detach())
+        return hessian(function, leaf)
+
+    _tables("hess", transform, job, "hessians", "d2/d{}2")
 
 
 def _tables(

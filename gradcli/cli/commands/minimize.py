@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gradcli.cli import inputs, options, output
+from gradcli.cli import inputs, options, output, runner
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.ops.errors import Fault, ValueFault
@@ -43,11 +43,13 @@ def minimize(
     steps: Steps = None,
     tolerance: Tolerance = 1e-8,
     trace: Trace = False,
+    run_by: runner.Runner = "auto",
 ) -> None:
     """Example: gradcli minimize "(1-x)^2 + 100*(y-x^2)^2" --x -1.2 --y 1"""
     if method not in METHODS:
         raise no_choice("--method", method, tuple(METHODS))
     _check(lr, steps, tolerance)
+    runner.checked(run_by)
     if not job.wanted:
         raise ValueFault(
             "E0910", "there is no variable to move", help='gradcli minimize "(x-1)^2" --x 0'
@@ -59,8 +61,8 @@ def minimize(
     moved = [job.leaves[name] for name in job.wanted]
     try:
         found = search(
-            job.value, moved, method, lr=lr, steps=steps, tolerance=tolerance,
-            each=_tracer() if trace else None,
+            runner.value_of(job, job.wanted, run_by), moved, method, lr=lr, steps=steps,
+            tolerance=tolerance, each=_tracer() if trace else None,
         )  # fmt: skip
     except Fault as fault:
         if fault.code == "E0501":

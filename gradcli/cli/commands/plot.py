@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from gradcli.cli import inputs, options, output, watchdog
+from gradcli.cli import inputs, options, output, runner, watchdog
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
 from gradcli.display.plot import save_curves, show_curves
@@ -27,11 +27,14 @@ MOST = 1_000_000
 
 
 @options.command(options.TEXT, options.VALUES, options.SHOWN, options.LIMITS)
-def plot(job: Job, over: Over = None, out: Out = None, ascii: Ascii = False) -> None:
+def plot(
+    job: Job, over: Over = None, out: Out = None, ascii: Ascii = False,
+    run_by: runner.Runner = "auto",
+) -> None:  # fmt: skip
     """Example: gradcli plot "sin(x)" --x 0:10:0.1"""
     name = _axis(job, over)
     points = job.leaves[name].detach().cpu().array
-    values, slopes = _sampled(job, name, points)
+    values, slopes = _sampled(job, name, points, runner.checked(run_by))
     watchdog.stop()
     form = output.form_of(job.json, job.format)
     text = _shortened(job.program.source.text)
@@ -65,12 +68,19 @@ def _axis(job: Job, over: str | None) -> str:
     return name
 
 
-def _sampled(job: Job, name: str, points: Any) -> tuple[Any, Any]:
+def _sampled(job: Job, name: str, points: Any, run_by: str) -> tuple[Any, Any]:
     """The value and its derivative at every point, each point a run of its own."""
     job.fix([name])
     dtype = job.leaves[name].dtype
     values, slopes = np.empty(points.size), np.empty(points.size)
+    compiled: Any = None
+    first = {"auto": runner.WARM, "generated": 1}.get(run_by)
     for i, point in enumerate(points):
+        if i == first:
+            compiled = runner.generated(job, [name], inputs=[wrap(point, dtype)])
+        if compiled is not None:
+            values[i], (slopes[i],) = compiled.value_and_grad(point)
+            continue
         x = wrap(point, dtype).requires_grad_()
         value = job.result({name: x})
         if value.array.size != 1 or value.dtype.is_complex:

@@ -82,7 +82,13 @@ def _backward(
     Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
     graph).
     """
-    backward([self], [gradient], retain_graph, create_graph, inputs)
+    edge = self.edge
+    if create_graph or inputs is not None or edge is None:
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+        return
+    # The usual call, in as few steps as may be.
+    g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
+    run((edge,), (g,), bool(retain_graph), False, None)
 
 
 _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
@@ -187,8 +193,11 @@ def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
             exchange_grad(meta, lambda have: g if have is None else have + g)
 
 
+_ONE = (Tensor, GradientEdge)
+
+
 def _listed(values: Any) -> list:
-    return [values] if isinstance(values, Tensor | GradientEdge) else list(values)
+    return [values] if isinstance(values, _ONE) else list(values)
 
 
 def _weights(given: Any, tensors: list) -> list:
@@ -278,14 +287,17 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     return np.ones_like(array)
 
 
+_NO_COTANGENTS = (str, dict, set)
+
+
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
-    if isinstance(g, str | dict | set):
+    if isinstance(g, _NO_COTANGENTS):
         raise TypeFault(
             "E0303", f"gradients can be either Tensors or None, but got {type(g).__name__}"
         )
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
-    if shape != tuple(edge.shape):
+    if shape != edge.shape:
         raise RuntimeFault(
             "E0301",
             f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "

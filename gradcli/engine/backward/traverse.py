@@ -54,6 +54,7 @@ def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node
     return [node for node in order if node in runs or node in wanted], runs
 
 
+@np.errstate(all="ignore")  # as a decorator in half the time
 def run(
     roots: Sequence[Node],
     cotangents: Sequence[Any],
@@ -68,29 +69,30 @@ def run(
         have = arrived.get(root)
         arrived[root] = g if have is None else have + g
     gone = None if keep else Freed()  # what is put in the place of saved values
-    with np.errstate(all="ignore"):
-        careful = mode.branches and any(node.masks for node in order)
-        before = current()
-        if recorded or mode.watching or before.inspect is not None:
-            restore(before.recording(recorded, before.inference))
-            try:
-                _walk(order, roots, arrived, gone, recorded, wanted, careful)
-            finally:
-                restore(before)
-        elif wanted is None:
-            _walk_plain(order, arrived, gone, careful)
-        else:
-            _walk_towards(wanted, order, arrived, gone, careful)
+    before = current()
+    if recorded or mode.watching or before.inspect is not None:
+        restore(before.recording(recorded, before.inference))
+        try:
+            _walk(order, roots, arrived, gone, recorded, wanted)
+        finally:
+            restore(before)
+    elif wanted is None:
+        _walk_plain(order, arrived, gone)
+    else:
+        _walk_towards(wanted, order, arrived, gone)
 
 
-def _walk_plain(
-    order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
-) -> None:
+# Each walk is ``careful`` of slopes of branches that were not taken from the first node on that
+# chose between branches: nodes after it may lie behind it.
+
+
+def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None) -> None:
     """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
 
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
+    branches, careful = mode.branches, False
     node = None
     try:
         for node in order:
@@ -104,6 +106,8 @@ def _walk_plain(
                 accumulate(node, g, False)
             else:
                 _step(node, g, arrived, gone, careful)
+            if branches and node.masks:
+                careful = True
     except Fault:
         _accumulate_whole(order[order.index(node) :], order, arrived)
         raise
@@ -118,9 +122,10 @@ def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, A
 
 
 def _walk_towards(
-    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
+    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None
 ) -> None:
     """The plain pass that brings gradients to wanted places alone."""
+    branches, careful = mode.branches, False
     order, runs = _only_towards(wanted, order)
     for node in order:
         g = arrived.pop(node, None)
@@ -134,6 +139,8 @@ def _walk_towards(
                 step(node, g, arrived, gone)
             else:
                 _step(node, g, arrived, gone, careful)
+            if branches and node.masks:
+                careful = True
 
 
 def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
@@ -196,13 +203,13 @@ def _walk(
     gone: Freed | None,
     recorded: bool,
     wanted: dict | None,
-    careful: bool,
 ) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
     runs = None
     if wanted is not None:
         order, runs = _only_towards(wanted, order)
     waits = _waits(order, roots, wanted)
+    branches, careful = mode.branches, False
     mode.passing = frozenset(order) if wanted is None else frozenset((*runs, *wanted))
     for root in roots:
         if root in waits:
@@ -216,6 +223,8 @@ def _walk(
             charge(RECORDED)
         g = arrived.pop(node, None)
         pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
+        if branches and node.masks:
+            careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
                 continue

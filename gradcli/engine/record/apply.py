@@ -1,7 +1,7 @@
 """Applying an operator to Tensors: promote, charge, compute, record.
 
 This is the general way, which every operator can take; the commonest have a shorter one, see
-``short_ways``.
+``fast_path``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _budget = memory_budget.budget
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
 """The classes of plain Python numbers."""
+MISFITS = (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError)
+"""What NumPy raises of operands that do not fit."""
 
 
 def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -53,8 +55,15 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         array = op.compute(*raw, **params)
     except Fault:
         raise
-    except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as fault:
+    except MISFITS as fault:
         raise explained(op, raw, fault) from None
+    return finish(op, inputs, params, array, raw)
+
+
+def finish(
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], array: Any, raw: Sequence[Any]
+) -> Tensor:
+    """The Tensor of what ``op`` computed from ``raw``, recorded where an input needs a gradient."""
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
@@ -166,7 +175,11 @@ def _promoted(op: Operator, inputs: list) -> list:
 
 
 def record(
-    op: Operator, inputs: list, params: dict[str, Any], out: Tensor, raw: Sequence[Any] = ()
+    op: Operator,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: Tensor,
+    raw: Sequence[Any] = (),
 ) -> None:
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
@@ -212,7 +225,7 @@ def record(
 
 
 def _save(
-    op: Operator, node: Node, inputs: list, raw: Sequence[Any], wanted: tuple, array: Any
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple, array: Any
 ) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):

@@ -9,12 +9,12 @@ import numpy as np
 from gradcli.engine.creation.factories import ones, zeros
 from gradcli.engine.dtypes import int64
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.activations import log_softmax
 from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 

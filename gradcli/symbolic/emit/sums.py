@@ -36,6 +36,7 @@ from gradcli.symbolic.emit.tree import (
     whole,
 )
 from gradcli.symbolic.expr.base import in_decimals, terminates
+from gradcli.symbolic.unsupported import no_value
 
 __all__ = [
     "Text", "averaged", "binary", "called", "choice", "chosen", "compared", "indexed", "inside",
@@ -143,8 +144,6 @@ def _rounded(c: Fraction) -> float:
     except OverflowError:
         found = 0.0
     if not found:
-        from gradcli.symbolic.unsupported import no_value
-
         raise no_value("a number in it is past the range of float64")
     return found
 

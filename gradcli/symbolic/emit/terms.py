@@ -16,7 +16,7 @@ from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.like_terms import Piece
 from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied
 
 
 def powers_merged(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
+from gradcli.symbolic.unsupported import too_large
 
 MOST = 20_000
 """Operations that an answer may have."""
@@ -22,8 +23,6 @@ class Text:
 
     def __init__(self, node: n.Expr, cost: int) -> None:
         if cost > MOST:
-            from gradcli.symbolic.unsupported import too_large
-
             raise too_large()
         self.node = node
         self.cost = cost

@@ -10,7 +10,10 @@ from gradcli.ops.operator import OPERATORS
 ODD = frozenset(op.name for op in OPERATORS.values() if op.parity == "odd")
 EVEN = frozenset(op.name for op in OPERATORS.values() if op.parity == "even")
 POSITIVE = frozenset(op.name for op in OPERATORS.values() if op.positive)
-PIECEWISE = frozenset(op.name for op in OPERATORS.values() if op.piecewise)
+PIECEWISE = frozenset(
+    op.name for op in OPERATORS.values() if op.breaks and op.parity != "even"
+)  # fmt: skip
+"""Functions of pieces, of which two may be equal on a whole interval; abs alone may not."""
 SQUARES = {op.name: op.square for op in OPERATORS.values() if op.square is not None}
 """f -> (g, a, b) where f**2 is a + b*g**2: sin, cos, sinh and cosh."""
 QUOTIENTS = {op.name: op.quotient for op in OPERATORS.values() if op.quotient is not None}

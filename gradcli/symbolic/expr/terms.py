@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr.base import (
     ONE,
@@ -34,10 +35,10 @@ SMALL = 1000
 """A number below one over this is no fraction to multiply a sum with, but a decimal."""
 
 
-_ALONG_ONE_SIDE = frozenset(
-    ("cholesky", "softmax", "softmax0", "log_softmax", "log_softmax0")
-)  # fmt: skip
-"""What is no symmetric matrix, even of one."""
+def _along_one_side(name: Any) -> bool:
+    """Whether a function of a symmetric matrix is not symmetric: cholesky, softmax in rows."""
+    op = OPERATORS.get(name.removesuffix("0")) if isinstance(name, str) else None
+    return op is not None and (name == "cholesky" or "dim" in op.params)
 
 
 def base(
@@ -47,7 +48,7 @@ def base(
     made = interned(kind, name, args, dims, traits)
     if args and not made.examined:
         made.examined = True
-        if len(dims) == 2 and dims[0] == dims[1] and name not in _ALONG_ONE_SIDE:
+        if len(dims) == 2 and dims[0] == dims[1] and not _along_one_side(name):
             turn = {(dims[0], 0): (dims[0], 1), (dims[0], 1): (dims[0], 0)}
             if all(relabel(a, turn) == add(a) for a in args):
                 made.traits |= {"symmetric"}

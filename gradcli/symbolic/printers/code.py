@@ -16,10 +16,10 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.slices import size_text
 from gradcli.symbolic.expr.sizes import is_plain, solved
+from gradcli.symbolic.printers.formula import FREE, Formula
 from gradcli.symbolic.printers.library_names import has_call, index_text, library_call, value_text
-from gradcli.symbolic.program.formula import FREE, Formula
 from gradcli.symbolic.program.steps import COMPARISON, Step
-from gradcli.symbolic.shapes.inference import Declaration
+from gradcli.symbolic.shapes.declarations import Declaration
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM
 
 TARGETS = {"numpy": ("numpy", "np"), "torch": ("torch", "torch"), "jax": ("jax.numpy", "jnp")}

@@ -18,6 +18,7 @@ LEAST = 2
 """Operations that a name has to save."""
 _LETTERS = ("r", "s", "u", "q", "h", "w", "z", "k")
 _HINTS = {"softmax": "p", "sigmoid": "s", "norm": "d"}
+"""Letters that textbooks use for a probability, a sigmoid, a distance; no fact of the operator."""
 
 
 def chosen(

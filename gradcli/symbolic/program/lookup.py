@@ -61,6 +61,7 @@ def not_imported(checked: Checked, func: n.Node) -> tuple[Fault, bool] | None:
         inner = inner.value
     if inner is func or not isinstance(inner, n.Name) or inner.id not in checked.outer:
         return None
+    # Loaded late: these explain a fault.
     from gradcli.language.diagnostics.foreign_names import ELSEWHERE, IMPORTS, SHORT
 
     if inner.id not in ELSEWHERE and inner.id not in IMPORTS:

@@ -350,8 +350,9 @@ class _Flattening:
     ) -> tuple[str, list[n.Node], dict, Any]:
         """A function that is made of operators: see ``spelled``."""
         function = composed_function(self.checked, node.func, name)
-        if isinstance(function, Operator) and function.sizes:
-            return self.shaped(function.name, node, args)
+        op = getattr(function, "operator", function)
+        if isinstance(op, Operator) and op.sizes:
+            return self.shaped(op.name, node, args)
         if not hasattr(function, "__code__"):
             raise self.refuse(f"`{name}`", node)
         data: list[n.Node] = []
@@ -416,6 +417,10 @@ class _Flattening:
             return -node.operand.value
         if isinstance(node, n.Tuple | n.List):
             return tuple(self.literal(item) for item in node.items)
+        if isinstance(node, n.Binary) and node.op == "/":
+            parts = (self.literal(node.left), self.literal(node.right))
+            if all(type(x) in (int, float) for x in parts) and parts[1]:
+                return parts[0] / parts[1]
         raise self.refuse("a parameter that is not a plain number", node)
 
 

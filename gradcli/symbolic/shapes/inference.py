@@ -1,8 +1,8 @@
-"""Shapes of variables: as declared, and where not, as the expression needs them.
+"""Ranks and shapes of variables: as declared, and where not, as the expression needs them.
 
-A variable that no tensor operator touches is a scalar. ``@``, dot, trace, ``.T``, sum and their kin
-make vectors of lower-case names and matrices of upper-case ones; sizes are unified over the whole
-expression. A contradiction names both places.
+A variable that no tensor operator touches is a scalar. Operators of tensors (``@``, dot, trace,
+``.T``, sum ...) make vectors of lower-case names and matrices of upper-case ones; sizes are unified
+over the whole expression. A contradiction names both places.
 """
 
 from __future__ import annotations
@@ -10,130 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import ValueFault
 from gradcli.ops.shape import normal_dims
 from gradcli.symbolic.expr.sizes import names as names_of
-from gradcli.symbolic.expr.sizes import terms as size_terms
-from gradcli.symbolic.expr.sizes import text as size_text
+from gradcli.symbolic.program.lookup import called_by_name
 from gradcli.symbolic.program.steps import Step
-from gradcli.symbolic.shapes.rules import SHAPES, rank_needed
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.rules import SHAPES, core_of, is_entrywise, rank_needed, reduces
 from gradcli.symbolic.shapes.rules import rank_of as rank_of_part
-from gradcli.symbolic.unsupported import at, no_closed_form
+from gradcli.symbolic.shapes.unify import Unifier
 
-KINDS = {"scalar": 0, "vector": 1, "matrix": 2, "tensor": 3}
-MOST_RANK = 4
-TRAITS = {
-    "symmetric": ("symmetric",), "spd": ("symmetric", "spd"), "positive": ("positive",),
-}  # fmt: skip
-
-
-class Declaration:
-    """A variable's kind, its dimensions by name or size (() where not said), and its traits."""
-
-    __slots__ = ("dims", "rank", "traits")
-
-    def __init__(self, rank: int, dims: tuple[str, ...] = (), traits: tuple[str, ...] = ()) -> None:
-        self.rank = rank
-        self.dims = dims
-        self.traits = frozenset(traits)
-
-    @classmethod
-    def of_shape(cls, shape: Sequence[int]) -> Declaration:
-        """The declaration that a value of this shape makes. Raises a fault (E0701) above rank 4."""
-        if len(shape) > MOST_RANK:
-            raise no_closed_form(f"a tensor of more than {MOST_RANK} dimensions")
-        return cls(len(shape), tuple(str(s) for s in shape))
-
-    def __str__(self) -> str:
-        kind = ("scalar", "vector", "matrix", "tensor", "tensor")[self.rank]
-        words = [t for t in ("spd", "symmetric", "positive") if t in self.traits]
-        if "spd" in words:
-            words.remove("symmetric")
-        return " ".join([kind + (":" + ",".join(self.dims) if self.dims else ""), *words])
-
-
-def parse_declaration(text: str) -> Declaration:
-    """Read ``scalar``, ``vector``, ``vector:n``, ``matrix:n,m``, then symmetric, spd, positive.
-
-    Raises ValueFault (E0901) for anything else.
-
-    Example:
-        >>> str(parse_declaration("matrix:n,n spd"))
-        'matrix:n,n spd'
-    """
-    words = text.split()
-    head, _, sizes = words[0].partition(":") if words else ("", "", "")
-    if head not in KINDS:
-        raise _unreadable(text, f"`{head}` is not a kind of variable")
-    rank = KINDS[head]
-    dims = tuple(d.strip() for d in sizes.split(",")) if sizes else ()
-    try:
-        dims = tuple(size_text(size_terms(d)) for d in dims)
-    except ValueError:
-        raise _unreadable(text, "a size is a name or a whole number above 0") from None
-    if any(d == "0" or "-" in d.rstrip("0123456789")[:-1] or d.startswith("-") for d in dims):
-        raise _unreadable(text, "a size is a name or a whole number above 0")
-    if head == "tensor":
-        if not 2 < len(dims) <= MOST_RANK:
-            raise _unreadable(text, f"a tensor has 3 to {MOST_RANK} sizes: tensor:n,m,p")
-        rank = len(dims)
-    if dims and len(dims) != rank:
-        raise _unreadable(text, f"a {head} has {rank} size{'s' * (rank != 1)}, not {len(dims)}")
-    traits: list[str] = []
-    for word in words[1:]:
-        if word not in TRAITS:
-            raise _unreadable(text, f"`{word}` is not a property")
-        traits += TRAITS[word]
-    if "symmetric" in traits and (rank != 2 or len(set(dims)) > 1):
-        raise _unreadable(text, "only a square matrix is symmetric")
-    return Declaration(rank, dims, tuple(traits))
-
-
-def _unreadable(text: str, why: str) -> ValueFault:
-    return ValueFault(
-        "E0901", f"{text!r} declares no variable: {why}",
-        help="scalar, vector, vector:n, matrix or matrix:n,m, tensor:n,m,p, "
-        "then symmetric, spd or positive",
-    )  # fmt: skip
-
-
-# ---- Inference -----------------------------------------------------------------------------------
-
-REDUCTIONS = frozenset(
-    [
-        "sum",
-        "mean",
-        "norm",
-        "var",
-        "std",
-        "logsumexp",
-        "prod",
-        "amax",
-        "amin",
-        "all",
-        "any",
-        "count_nonzero",
-        "argmax",
-        "argmin",
-    ]
-)
-_TENSOR = frozenset(
-    ["reverse_dims", "mT", "transpose", "permute", "softmax", "log_softmax", "diag", "diagonal"]
-)
-_SAME = _TENSOR - {"diag", "diagonal"}
-_RANK_NEEDED = {
-    "dot": 1, "outer": 1, "trace": 2, "diagonal": 2, "inv": 2, "det": 2, "logdet": 2,
-    "logabsdet": 2, "detsign": 2, "adjugate": 2, "cholesky": 2,
-}  # fmt: skip
 _MADE = ("eye", "ones", "zeros")
-SCALARS = ("det", "logdet", "logabsdet", "detsign")
-"""Operators that make a number of a square matrix."""
-SQUARE = ("inv", "adjugate", "cholesky")
-"""Operators that make a square matrix of one."""
-_MIXED = frozenset(
-    ["matmul", "solve", "contract", "dot", "trace", "norm", "sum", "mean", "var", "std"]
-) | {"logsumexp", *SCALARS}
-"""Operators whose result says nothing of the rank of what they are given."""
 _ANY = 9  # needs a tensor, of whatever rank its names suggest
 
 
@@ -177,8 +64,6 @@ def infer(
             )
     declared = {name: d for name, d in declared.items() if name not in sizes}
     ranks = _ranks(steps, declared, sizes)
-    from gradcli.symbolic.shapes.unify import Unifier
-
     work = Unifier(steps, declared, ranks, source)
     work.printed = printed
     shapes = Shapes()
@@ -231,29 +116,26 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
         first = inner[0] if inner else None
         if s.op == "name":
             rank = known.get(s.value)
-        elif s.op in ("number", "constant", "dot", "trace", *SCALARS):
+        elif s.op in ("number", "constant"):
             rank = 0
-        elif s.op in SQUARE:
-            rank = 2
+        elif (core := core_of(s.op)) is not None:
+            taken, kept = len(core[0][0]), len(core[1])
+            rank = kept + max((taken if first is None else first) - taken, 0)
         elif s.op == "solve":
             rank = inner[1]
         elif s.op == "contract":
             rank = len(s.params["labels"].partition("->")[2])
         elif s.op in _MADE:
             rank = 2 if s.op == "eye" else len(s.value)
-        elif s.op == "outer":
-            rank = 2
         elif s.op == "matmul":
             rank = None if None in inner else _product_rank(*inner)  # type: ignore[arg-type]
         elif s.op == "diag":
             rank = None if first is None else 3 - first
-        elif s.op == "diagonal":
-            rank = 1 if first is None else first - 1
         elif s.op == "composed":
             rank = _composed_rank(s, inner)
         elif s.op in SHAPES:
             rank = rank_of_part(s, inner)
-        elif s.op in REDUCTIONS:
+        elif reduces(s.op):
             dim = s.params.get("dim")
             if dim is None:
                 rank = 0
@@ -261,8 +143,6 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
                 rank = None
             else:
                 rank = first if s.params.get("keepdim") else first - len(normal_dims(dim, first))
-        elif s.op in _SAME:
-            rank = first
         else:
             rank = (
                 None if None in inner and 2 not in inner else max(r for r in inner if r is not None)
@@ -278,9 +158,8 @@ _COMPOSED_RANKS = {
 }  # fmt: skip
 """Ranks of what composed functions give, where their arguments' ranks do not say it."""
 _ENTRYWISE = frozenset(
-    ["add", "sub", "mul", "div", "lerp", "addcdiv", "fmod", "xlogy", "xlog1py", "logit",
-     "copysign", "deg2rad", "rad2deg", "clamp", "clamp_min", "clamp_max", "clip", "float_power",
-     "true_divide", "divide", "rsub", "subtract", "positive", "ldexp", "logaddexp2",
+    ["lerp", "addcdiv", "fmod", "xlogy", "xlog1py", "copysign", "deg2rad", "rad2deg", "clamp_min",
+     "clamp_max", "float_power", "rsub", "positive", "ldexp", "logaddexp2",
      "mvlgamma", "gelu", "silu", "mish", "selu", "celu", "hardsigmoid", "hardswish",
      "hardshrink", "softshrink", "tanhshrink", "relu6", "threshold"]
 )  # fmt: skip
@@ -299,7 +178,9 @@ def _composed_rank(s: Step, inner: Sequence[int | None]) -> int | None:
 def _composed_asks(s: Step, place: int, want: int) -> int:
     """The rank that a composed function asks of one of its values."""
     function = s.params["function"]
-    if s.params["name"] in _ENTRYWISE:
+    name = s.params["name"]
+    op = called_by_name(name)
+    if name in _ENTRYWISE or (op is not None and op.entrywise):
         return want
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     name = names[place] if place < len(names) else ""
@@ -332,15 +213,15 @@ def _backward(
             asked = _ANY
         elif s.op == "composed":
             asked = 0
-        elif s.op in _RANK_NEEDED:
-            asked = _RANK_NEEDED[s.op]
+        elif (core := core_of(s.op)) is not None:
+            asked = len(core[0][0])
         elif s.op == "getitem":
             asked = _ANY if rank_needed(s) < 2 else rank_needed(s)
         elif s.op == "stack":
             asked = max(0, want - 1) if want != _ANY else 0
         elif s.op in ("tril", "triu"):
             asked = 2
-        elif s.op in ("matmul", *_TENSOR, *SHAPES) or s.op in REDUCTIONS:
+        elif not is_entrywise(s.op):
             asked = _ANY
         elif s.op in ("add", "sub") and want == 0:
             asked = max((ranks[j] or 0) for j in s.inputs)
@@ -388,18 +269,16 @@ def _upper(steps: Sequence[Step], known: Mapping[str, int]) -> list[bool]:
         if s.op == "name":
             rank = known.get(s.value)
             found.append(rank == 2 if rank is not None else s.value[0].isupper())
-        elif s.op in _MIXED or s.op in SHAPES or s.op == "composed":
+        elif _is_mixed(s.op):
             found.append(s.op in ("tril", "triu"))
         else:
             found.append(s.op in ("outer", "eye") or any(found[i] for i in s.inputs))
     return found
 
 
-def conflict(
-    message: str, source: Any, node: Any, other: Any = None, said: str = "", help: str | None = None
-) -> RuntimeFault:
-    """A contradiction of shapes (E0301) with its place and the other one."""
-    fault = at(RuntimeFault("E0301", message, help=help), source, node)
-    if other is not None and source is not None:
-        fault.labels.append((other.start, other.end, said, False))
-    return fault
+def _is_mixed(name: str) -> bool:
+    """Whether an operator's result says nothing of the rank of what it is given."""
+    core = core_of(name)
+    if core is not None:
+        return not core[1]
+    return reduces(name) or name in SHAPES or name in ("matmul", "solve", "contract", "composed")

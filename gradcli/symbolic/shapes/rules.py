@@ -6,17 +6,52 @@ for size 1) and gives the shape of the result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 from typing import Any
 
 from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.unsupported import at, no_closed_form
 
 Shape = tuple[Any, ...]
+SHAPES: dict[str, Callable[[Any, Step, list[Shape]], Shape]] = {}
+"""The shape rule of an operator whose declaration does not say it."""
+
+
+def shape_rule(*names: str) -> Callable:
+    """Register the shape rule of the operators of these names."""
+
+    def keep(rule: Callable) -> Callable:
+        SHAPES.update(dict.fromkeys(names, rule))
+        return rule
+
+    return keep
+
+
+def is_entrywise(name: str) -> bool:
+    """Whether an operator works entry by entry, with broadcasting."""
+    return name in OPERATORS and OPERATORS[name].entrywise
+
+
+def reduces(name: str) -> bool:
+    """Whether an operator joins entries along dimensions, all of them where none is said."""
+    op = OPERATORS.get(name)
+    return op is not None and op.params.get("dim", 0) is None and not op.view
+
+
+@cache
+def core_of(name: str) -> tuple[list[str], str] | None:
+    """The core dimensions of an operator: of inv ``(["nn"], "nn")``; None without any."""
+    core = OPERATORS[name].core if name in OPERATORS else ""
+    if not core:
+        return None
+    taken, _, kept = core.replace(",", "").partition("->")
+    return taken[1:-1].split(")("), kept[1:-1]
 
 
 def items(index: Any, rank: int) -> list[Any]:
@@ -47,6 +82,7 @@ def _whole(value: Any) -> int | None:
         return None
 
 
+@shape_rule("getitem")
 def _getitem(u: Any, s: Step, inner: list[Shape]) -> Shape:
     found: list[Any] = []
     left = iter(inner[0])
@@ -101,6 +137,7 @@ def _ends(p: slice) -> tuple[Any, Any, Any]:
     return p.start, p.stop, p.step
 
 
+@shape_rule("put")
 def _put(u: Any, s: Step, inner: list[Shape]) -> Shape:
     place = _getitem(u, s, inner[:1])
     for a, b in zip(place[::-1], inner[1][::-1], strict=False):
@@ -109,6 +146,7 @@ def _put(u: Any, s: Step, inner: list[Shape]) -> Shape:
     return inner[0]
 
 
+@shape_rule("stack")
 def _stack(u: Any, s: Step, inner: list[Shape]) -> Shape:
     first = list(_alike(u, s, inner))
     place = normal_dim(s.params.get("dim", 0), len(first) + 1)
@@ -125,6 +163,7 @@ def _alike(u: Any, s: Step, inner: list[Shape]) -> Shape:
     return inner[0]
 
 
+@shape_rule("cat")
 def _cat(u: Any, s: Step, inner: list[Shape]) -> Shape:
     rank = len(inner[0])
     if not rank:
@@ -137,25 +176,30 @@ def _cat(u: Any, s: Step, inner: list[Shape]) -> Shape:
     return (*inner[0][:axis], u.later(("cat", *parts)), *inner[0][axis + 1 :])
 
 
+@shape_rule("flip", "roll", "tril", "triu")
 def _same(u: Any, s: Step, inner: list[Shape]) -> Shape:
     return inner[0]
 
 
+@shape_rule("cumsum")
 def _cumsum(u: Any, s: Step, inner: list[Shape]) -> Shape:
     normal_dim(s.params.get("dim", 0), len(inner[0]))
     return inner[0]
 
 
+@shape_rule("squeeze")
 def _squeeze(u: Any, s: Step, inner: list[Shape]) -> Shape:
     dims = normal_dims(s.params.get("dim"), len(inner[0]))
     return tuple(d for i, d in enumerate(inner[0]) if d is not None or i not in dims)
 
 
+@shape_rule("unsqueeze")
 def _unsqueeze(u: Any, s: Step, inner: list[Shape]) -> Shape:
     place = normal_dim(s.params.get("dim", 0), len(inner[0]) + 1)
     return (*inner[0][:place], None, *inner[0][place:])
 
 
+@shape_rule("pad")
 def _pad(u: Any, s: Step, inner: list[Shape]) -> Shape:
     shape = list(inner[0])
     for axis, (low, high) in widths(s.params["pad"], len(shape)).items():
@@ -182,6 +226,7 @@ def widths(given: Any, rank: int) -> dict[int, tuple[str, str]]:
     }
 
 
+@shape_rule("expand")
 def _expand(u: Any, s: Step, inner: list[Shape]) -> Shape:
     wanted = s.params["shape"]
     wanted = wanted if isinstance(wanted, tuple | list) else (wanted,)
@@ -249,6 +294,7 @@ def _whole_size(parts: Sequence[Any]) -> str:
     return total
 
 
+@shape_rule("reshape")
 def _reshape(u: Any, s: Step, inner: list[Shape]) -> Shape:
     have = [d for d in inner[0] if d is not None]
     given = (
@@ -323,6 +369,7 @@ def _split_dimension(u: Any, s: Step, left: list, right: list) -> list:
     return right
 
 
+@shape_rule("tile")
 def _tile(u: Any, s: Step, inner: list[Shape]) -> Shape:
     repeats = s.params["repeats"]
     repeats = repeats if isinstance(repeats, tuple | list) else (repeats,)
@@ -337,6 +384,7 @@ def _tile(u: Any, s: Step, inner: list[Shape]) -> Shape:
     return tuple(found)
 
 
+@shape_rule("sum_to")
 def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
     wanted = s.params["shape"]
     kept = inner[0][len(inner[0]) - len(wanted) :]
@@ -344,13 +392,6 @@ def _sum_to(u: Any, s: Step, inner: list[Shape]) -> Shape:
         if d is not None and size != 1:
             u.join(d, u.new(str(size)), s)
     return tuple(None if size == 1 else d for d, size in zip(kept, wanted, strict=True))
-
-
-SHAPES = {
-    "getitem": _getitem, "put": _put, "stack": _stack, "cat": _cat, "flip": _same, "roll": _same,
-    "tril": _same, "triu": _same, "cumsum": _cumsum, "squeeze": _squeeze, "unsqueeze": _unsqueeze,
-    "pad": _pad, "expand": _expand, "sum_to": _sum_to, "reshape": _reshape, "tile": _tile,
-}  # fmt: skip
 
 
 def rank_of(s: Step, inner: list[int | None]) -> int | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic.expr import sizes
+from gradcli.symbolic.program.composed import spell
 from gradcli.symbolic.program.steps import Step
-from gradcli.symbolic.shapes.inference import REDUCTIONS, SCALARS, SQUARE, Declaration, conflict
-from gradcli.symbolic.shapes.rules import SHAPES
+from gradcli.symbolic.shapes.declarations import Declaration, conflict
+from gradcli.symbolic.shapes.rules import SHAPES, core_of, reduces
 from gradcli.symbolic.unsupported import no_closed_form
 
 _LETTERS = ("n", "m", "p", "k", "q", "l", "r", "s")
@@ -184,8 +186,6 @@ class Unifier:
 
     def spelled_out(self, shapes: list[tuple[int | None, ...]]) -> None:
         """Shapes of all steps; composed functions are replaced by what they are made of."""
-        from gradcli.symbolic.program.composed import spell
-
         given, steps = list(self.steps), self.steps
         del steps[:]
         places: list[int] = []
@@ -223,18 +223,9 @@ class Unifier:
             if max(len(left), len(right)) > 2:
                 return self.stacked(s, left, right)
             return (*left[:-1], *(right[1:] if len(right) > 1 else ()))
-        if s.op in ("dot", "outer"):
-            if len(first) != 1 or len(inner[1]) != 1:
-                raise self.wrong(s, f"{s.op} needs two vectors", s.inputs)
-            if s.op == "outer":
-                return (*first, *inner[1])
-            self.meet(first[0], inner[1][0], s)
-            return ()
-        if s.op in (*SQUARE, *SCALARS):
-            if len(first) != 2:
-                raise self.wrong(s, f"{s.op} needs a matrix", s.inputs)
-            self.meet(first[0], first[1], s)
-            return first if s.op in SQUARE else ()
+        core = core_of(s.op)
+        if core is not None:
+            return self.core(s, inner, *core)
         if s.op == "solve":
             right = inner[1]
             if len(first) != 2 or len(right) not in (1, 2):
@@ -246,19 +237,25 @@ class Unifier:
             return self.letters(s, inner)
         if s.op == "permute":
             return tuple(first[d] for d in normal_dims(s.params["dims"], len(first)))
-        if s.op == "diagonal" and len(first) > 2:
-            self.meet(first[-1], first[-2], s)
-            return (*first[:-2], first[-1])
-        if s.op in ("trace", "diagonal") or (s.op == "diag" and len(first) == 2):
-            if len(first) != 2:
-                raise self.wrong(s, f"{s.op} needs a matrix", s.inputs)
+        if s.op == "diag" and len(first) == 2:
             self.meet(first[0], first[1], s)
-            return () if s.op == "trace" else (first[0],)
+            return (first[0],)
         if s.op == "diag":
             if len(first) != 1:
                 raise self.wrong(s, "diag needs a vector or a matrix", s.inputs)
             return (first[0], first[0])
         return self.rest(s, inner)
+
+    def core(self, s: Step, inner: list[tuple], taken: list[str], kept: str) -> tuple:
+        """The shape of what a declaration has core dimensions for; of stacks, that of diagonal."""
+        lead: tuple = ()
+        if s.op == "diagonal":
+            lead, inner = inner[0][:-2], [inner[0][-2:]]
+        if any(len(x) != len(letters) for x, letters in zip(inner, taken, strict=True)):
+            needed = "two vectors" if len(taken) > 1 else "a matrix"
+            raise self.wrong(s, f"{s.op} needs {needed}", s.inputs)
+        known = self.lettered(s, taken, inner)
+        return (*lead, *(known[c] for c in kept))
 
     def stacked(self, s: Step, left: tuple, right: tuple) -> tuple:
         """The shape of products of stacks of matrices."""
@@ -283,17 +280,15 @@ class Unifier:
             if not first:
                 raise self.wrong(s, f"{s.op} needs a vector or a matrix", s.inputs)
             return first
-        if "keepdim" in s.params or s.op in REDUCTIONS:
+        if reduces(s.op):
             dims = normal_dims(s.params.get("dim"), len(first))
             if s.params.get("keepdim"):
                 return tuple(None if i in dims else d for i, d in enumerate(first))
             return tuple(d for i, d in enumerate(first) if i not in dims)
         if s.op in SHAPES:
             return SHAPES[s.op](self, s, inner)
-        from gradcli.ops.operator import OPERATORS
-
         op = OPERATORS.get(s.op)
-        if op is None or (op.kind not in ("elementwise", "constant") and s.op not in _LINEAR):
+        if op is None or not (op.entrywise or op.kind == "constant"):
             raise no_closed_form(f"`{s.op}`", self.source, s.node)
         return self.broadcast(s, inner)
 
@@ -312,18 +307,25 @@ class Unifier:
     def letters(self, s: Step, inner: list[tuple]) -> tuple:
         """One step of an einsum: dimensions with one letter are one."""
         left, _, out = s.params["labels"].partition("->")
-        known: dict[str, Any] = {}
-        for part, shape in zip(left.split(","), inner, strict=True):
+        parts = left.split(",")
+        for part, shape in zip(parts, inner, strict=True):
             if len(part) != len(shape):
                 raise self.wrong(
                     s, f"einsum: {part!r} stands for a tensor of {len(part)} dimensions", s.inputs
                 )
+        known = self.lettered(s, parts, inner)
+        return tuple(known[c] for c in out)
+
+    def lettered(self, s: Step, parts: Sequence[str], shapes: Sequence[tuple]) -> dict[str, Any]:
+        """The dimension of each letter; dimensions of one letter are made one size."""
+        known: dict[str, Any] = {}
+        for part, shape in zip(parts, shapes, strict=True):
             for letter, d in zip(part, shape, strict=True):
                 if letter in known:
                     self.meet(known[letter], d, s)
                 else:
                     known[letter] = d
-        return tuple(known[c] for c in out)
+        return known
 
     def meet(self, a: Any, b: Any, s: Step) -> None:
         """Make two axes one size; None is an axis of size 1. Raises a fault (E0301) as ``join``."""
@@ -398,6 +400,3 @@ class Unifier:
                 tuple(traits),
             )
         return found
-
-
-_LINEAR = frozenset(("add", "sub", "add_scaled", "mul", "neg", "clone", "conj", "real"))

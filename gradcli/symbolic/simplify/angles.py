@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.expr.identities import ODD, QUOTIENTS, SQUARES
 from gradcli.symbolic.simplify.relations import call, is_call
-from gradcli.symbolic.trace.elementwise import applied
 
 _ONE = Fraction(1)
 

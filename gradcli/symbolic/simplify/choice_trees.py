@@ -19,11 +19,11 @@ from gradcli.ops.errors import Fault
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
 from gradcli.symbolic.expr.base import in_decimals, terminates
-from gradcli.symbolic.simplify.piecewise import Cells, Sign, TooMany, meeting
+from gradcli.symbolic.expr.elementwise import applied, indicator
+from gradcli.symbolic.simplify.coincidence import may_coincide
+from gradcli.symbolic.simplify.piecewise import Cells, Sign, TooMany, has_pieces, meeting
 from gradcli.symbolic.simplify.recognise import is_call_of_condition
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import applied, has_pieces, may_coincide
-from gradcli.symbolic.trace.indicators import indicator
 
 
 @v.remembered

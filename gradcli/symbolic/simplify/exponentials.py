@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.simplify.rule import rewrites
 
 MOST_PAIRS = 6
 """Exponents that are compared in one sum."""
 
 
+@rewrites("exp")
 def exponents_joined(t: v.Tensor) -> v.Tensor:
     """exp(u)*exp(w) as exp(u + w)."""
 

@@ -16,11 +16,10 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.recognise import is_call_of_condition
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import applied
-from gradcli.symbolic.trace.indicators import indicator
 
 MOST_ROUNDS = 12
 """Changes of one term."""

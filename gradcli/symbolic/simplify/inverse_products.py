@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.program.let import parts_of, rebuilt
 
-_SCALAR = frozenset(("det", "trace", "dot", "exp", "logdet"))
+_SCALAR = {op.name for op in OPERATORS.values() if op.core.endswith("->()")} | {"exp"}
+"""Functions whose value is a number; exp stands in factors of numbers only."""
 
 
 def inverses_joined(x: Text, scalars: Collection[str]) -> Text | None:

@@ -14,12 +14,13 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import common, divided, opened
+from gradcli.symbolic.expr.elementwise import applied, indicator
 from gradcli.symbolic.expr.identities import ORDERS
 from gradcli.symbolic.simplify.inequalities import contradict, surely_positive
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import PIECES, applied
-from gradcli.symbolic.trace.indicators import indicator
 
+PIECES = ("maximum", "minimum", "relu", "where", "abs")
+"""The functions that ``Cells`` takes apart; other pieces are written by these."""
 MOST_SIGNS = 6
 """Differences whose signs decide, at most."""
 MOST_CELLS = 40
@@ -397,3 +398,8 @@ def meeting(a: v.Tensor, b: v.Tensor, apart: Any, wrt: str) -> tuple[v.Tensor | 
                 term = v.mul(term, cells.indicator(place, yes))
             whole.append(term)
     return v.place(v.add(*whole), at), any(single for _, (_, single) in found)
+
+
+def has_pieces(tensors: Sequence[v.Tensor]) -> bool:
+    """Whether tensors are made of pieces that ``cells`` can tell apart."""
+    return any(b.kind == "call" and b.name in PIECES for t in tensors for b in v.bases_of(t))

@@ -12,17 +12,19 @@ from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.expr.identities import QUOTIENTS
 from gradcli.symbolic.simplify.relations import call, is_call
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.simplify.rule import rewrites
 
 _ONE = Fraction(1)
 
 
+@rewrites("sign", "abs", "maximum", "relu")
 @v.remembered
 def tidied(t: v.Tensor) -> v.Tensor:
     """What is shorter in every case: u*sign(u) is abs(u), max(u, 0)*[u > 0] is max(u, 0)."""
-    if not any(is_call(b, "sign", "abs", "maximum", "relu") for b in v.bases_of(t)):
+    if not any(is_call(b, *tidied.operators) for b in v.bases_of(t)):
         return t
     return inside_groups(t, lambda u: _by_term(u, _tidy))
 
@@ -65,6 +67,7 @@ def mirrored(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, change)
 
 
+@rewrites("where")
 def ramps(t: v.Tensor) -> v.Tensor:
     """u where u > 0, else 0, as max(u, 0), or as relu(u) where a relu is there; 0, else u: min."""
     ramp = "relu" if any(is_call(b, "relu") for b in v.bases_of(t)) else "maximum"

@@ -15,8 +15,9 @@ from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import common, inside_groups, opened, replaced
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.simplify.relations import is_call
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.simplify.rule import rewrites
 
 MOST_TERMS = 12
 """Terms of a sum in which factors that are summed over are looked for."""
@@ -234,6 +235,7 @@ def _products_joined(t: v.Tensor) -> v.Tensor:
 # ---- Logarithms ----------------------------------------------------------------------------------
 
 
+@rewrites("log")
 def logs_joined(t: v.Tensor) -> v.Tensor:
     """log(u) - log(w) as log(u/w)."""
     return inside_groups(t, _logs_joined)
@@ -257,6 +259,7 @@ def _logs_joined(t: v.Tensor) -> v.Tensor:
 # ---- Logarithms of shares ------------------------------------------------------------------------
 
 
+@rewrites("exp", "log")
 def logs_of_shares(t: v.Tensor) -> v.Tensor:
     """u - log(sum(exp(u))) as log_softmax(u); shares over which is summed are 1."""
     found = inside_groups(replaced(t, _log_apart), _log_share)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import inside_groups, replaced
-from gradcli.symbolic.trace import elementwise
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied
+from gradcli.symbolic.simplify.rule import rewrites
 
 _ONE = Fraction(1)
 
@@ -36,6 +37,7 @@ def call(name: str, like: v.Base, labels: tuple, argument: v.Tensor | None = Non
     return [(b, tuple(at[x] for x in idx), e)]
 
 
+@rewrites("exp")
 def hyperbolic(t: v.Tensor) -> v.Tensor:
     """c*exp(u) + c*exp(-u) as 2*c*cosh(u), with a minus as 2*c*sinh(u)."""
     terms = dict(t.terms)
@@ -54,6 +56,7 @@ def hyperbolic(t: v.Tensor) -> v.Tensor:
     return v.add(v.Tensor(terms), *extra) if extra else t
 
 
+@rewrites("exp")
 def balanced(t: v.Tensor) -> v.Tensor:
     """Groups such as exp(2*u) - 1 as 2*exp(u)*sinh(u), with a plus as 2*exp(u)*cosh(u)."""
 
@@ -78,6 +81,7 @@ def balanced(t: v.Tensor) -> v.Tensor:
     return replaced(t, change)
 
 
+@rewrites("pow")
 def powers_joined(t: v.Tensor) -> v.Tensor:
     """x**a*x**b as x**(a + b)."""
 
@@ -104,6 +108,7 @@ def powers_joined(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, change)
 
 
+@rewrites("exp", "log")
 def powers_named(t: v.Tensor) -> v.Tensor:
     """exp(y*log(x)) as x**y."""
 
@@ -122,6 +127,7 @@ def powers_named(t: v.Tensor) -> v.Tensor:
     return replaced(t, change)
 
 
+@rewrites("exp", "log")
 def logarithms_named(t: v.Tensor) -> v.Tensor:
     """log(1 + exp(u)) as softplus(u), log(exp(u) + exp(w)) as logaddexp(u, w)."""
 

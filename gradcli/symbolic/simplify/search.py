@@ -30,6 +30,7 @@ from gradcli.symbolic.simplify.cross_products import crossed, turns
 from gradcli.symbolic.simplify.exponentials import exponents_joined, exponents_met
 from gradcli.symbolic.simplify.guards import known_sides, unguarded
 from gradcli.symbolic.simplify.inverse_products import inverses_joined
+from gradcli.symbolic.simplify.piecewise import PIECES
 from gradcli.symbolic.simplify.recognise import as_quotients, mirrored, named, ramps, tidied
 from gradcli.symbolic.simplify.regroup import (
     inverses_met,
@@ -47,19 +48,19 @@ from gradcli.symbolic.simplify.relations import (
     powers_joined,
     powers_named,
 )
+from gradcli.symbolic.simplify.rule import Rule
 
 _SQUARES = frozenset(SQUARES)
 _ANGLES = _SQUARES | set(QUOTIENTS)
 _GONE = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
 """Functions whose squares are exchanged in a normal form: none, the odd ones, the even ones."""
-_RAMPS = frozenset(("maximum", "minimum", "relu"))
+_RAMPS = frozenset(PIECES) - {"where", "abs"}
 _NAMED = _SQUARES | {"exp", "sigmoid"}
-_TIDIED = frozenset(("sign", "abs", "maximum", "relu", "where"))
-_SPELLINGS = (
-    ({"exp"}, hyperbolic), ({"exp"}, balanced), ({"exp"}, exponents_joined),
-    ({"exp", "log"}, powers_named), ({"exp", "log"}, logarithms_named), ({"where"}, ramps),
-    ({"pow"}, powers_joined), ({"exp", "log"}, logs_of_shares), ({"log"}, logs_joined),
+_RULES: tuple[Rule, ...] = (
+    hyperbolic, balanced, exponents_joined, powers_named, logarithms_named, ramps, powers_joined,
+    logs_of_shares, logs_joined,
 )  # fmt: skip
+"""Rules that are tried on every arrangement, each where its operators occur."""
 MOST_FORMS = 80
 MOST_WORK = 8000
 """Factors, over all forms that are tried: the search ends there, the same way every time."""
@@ -127,7 +128,7 @@ class _Search:
             t = _tried(roots_named, t) or t
         if self.calls >= {"exp", "log"} and not self.single:
             t = _tried(exponents_met, t) or t
-        if self.calls & _TIDIED:
+        if self.calls & (tidied.operators | {"where"}):
             yield t
             if "where" in self.calls:
                 t = _tried(unguarded, t) or t
@@ -239,10 +240,10 @@ class _Search:
         if self.scalars > 1:
             for start in starts:
                 yield _tried(products_joined, start)
-        for needs, change in _SPELLINGS:
-            if needs <= self.calls:
+        for rule in _RULES:
+            if rule.operators <= self.calls:
                 for start in starts:
-                    other = _tried(change, start)
+                    other = _tried(rule, start)
                     if other is not None and other != start:
                         yield other
                         yield _tried(named, other)

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.trace.elementwise import call
-from gradcli.symbolic.trace.symbol import Symbol, aligned, as_symbol, operation
+from gradcli.symbolic.expr.elementwise import applied, indicator
+from gradcli.symbolic.simplify.coincidence import may_coincide
+from gradcli.symbolic.simplify.piecewise import has_pieces, meeting
+from gradcli.symbolic.trace.symbol import (
+    Symbol,
+    aligned,
+    as_symbol,
+    call,
+    in_a_rule,
+    operation,
+    ties,
+)
 from gradcli.symbolic.unsupported import no_closed_form
-
-
-def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
-    """1 where the condition holds (or where it does not), else 0."""
-    known = condition.number()
-    if known is not None:
-        return v.number(int((known != 0) == holds))
-    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
-        return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
-    labels = tuple(condition.free())
-    b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
-    return v.factor(b, places)
 
 
 @operation("where")
@@ -77,3 +75,39 @@ def remainder(x: Symbol, y: Symbol) -> Symbol:
 def isclose(x: Symbol, y: Symbol, **_params: Any) -> Symbol:
     """Raises a fault (E0701): tolerances have no closed form."""
     raise no_closed_form("`isclose`")
+
+
+@operation("eq")
+def eq(x: Symbol, y: Symbol) -> Symbol:
+    """Whether two values are equal; see ``_equality``."""
+    return _equality("eq", x, y)
+
+
+@operation("ne")
+def ne(x: Symbol, y: Symbol) -> Symbol:
+    """Whether two values differ; see ``_equality``."""
+    return _equality("ne", x, y)
+
+
+def _equality(name: str, x: Symbol, y: Symbol) -> Symbol:
+    """A comparison. In a rule it notes in ``ties`` what the formula does where both are equal.
+
+    There two formulas that are equal at isolated points only count as different, and those made of
+    pieces are equal in some cells: where, as indicators.
+    """
+    (a, b), axes = aligned((x, y))
+    if not in_a_rule():
+        return Symbol(applied(name, (a, b)), axes)
+    if a == b:
+        ties.seen.add("kept")
+    elif a.number() is None or b.number() is None:
+        if not may_coincide(a, b):
+            ties.seen.add("left")
+            return Symbol(v.number(int(name == "ne")), axes)
+        if name == "eq" and has_pieces((a, b)):
+            found, isolated = meeting(a, b, lambda one, two: not may_coincide(one, two), ties.wrt)
+            if found is not None:
+                ties.seen.add("left" if not found.terms else "both" if isolated else "kept")
+                return Symbol(found, axes)
+        ties.seen.add("kept")
+    return Symbol(applied(name, (a, b)), axes)

@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.elementwise import powered
 from gradcli.symbolic.expr.kronecker import Kronecker, kronecker
-from gradcli.symbolic.trace.elementwise import powered
+from gradcli.symbolic.trace.operations import matmul
 from gradcli.symbolic.trace.symbol import Symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form, no_value
 
@@ -193,8 +194,6 @@ def cholesky(x: Symbol) -> Symbol:
 @operation("solve")
 def solve(x: Symbol, y: Symbol) -> Symbol:
     """inv(x) @ y."""
-    from gradcli.symbolic.trace.operations import matmul
-
     return matmul(inv(x), y)
 
 

@@ -11,12 +11,14 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.trace import elementwise
+from gradcli.symbolic.simplify.coincidence import marks_one
 from gradcli.symbolic.trace.symbol import (
     Symbol,
     aligned,
     as_symbol,
+    call,
     dimension_of,
     in_a_rule,
     operation,
@@ -81,7 +83,13 @@ def pow(x: Symbol, y: Symbol) -> Symbol:
             return Symbol(v.power(x.tensor, exponent), x.axes)
         (a, _), axes = aligned((x, y))
         return Symbol(v.power(a, exponent), axes)
-    return elementwise.power(x, y)
+    return _raised(x, y)
+
+
+def _raised(x: Symbol, y: Symbol) -> Symbol:
+    """x**y with a symbol in the exponent; the number in a sum of exponents is split off."""
+    (a, b), axes = aligned((x, y))
+    return Symbol(elementwise.powered(a, b), axes)
 
 
 def _power(exponent: Fraction) -> Any:
@@ -121,7 +129,7 @@ def _apart(x: Symbol) -> Symbol:
 def sum(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     """The labels of the dimensions are summed over: all dimensions where ``dim`` is None."""
     gone, axes = _reduced(x, dim, keepdim)
-    if in_a_rule() and elementwise.marks_one(x.tensor, gone):
+    if in_a_rule() and marks_one(x.tensor, gone):
         ties.seen.add("one")
         return Symbol(v.UNIT, axes)
     return Symbol(v.contract(x.tensor, gone), axes)
@@ -165,7 +173,7 @@ def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbo
         square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
         return _power(Fraction(1, 2))(sum(square, dim, keepdim))
     if p == 1:
-        return sum(elementwise.call("abs", [x]), dim, keepdim)
+        return sum(call("abs", [x]), dim, keepdim)
     pass
 
     return p_norm(x, p, dim, keepdim)
@@ -174,13 +182,13 @@ def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbo
 @operation("logsumexp")
 def logsumexp(x: Symbol, dim: Any = None, keepdim: bool = False) -> Symbol:
     """log(sum(exp(x))), as written: the printers find its name again."""
-    return elementwise.call("log", [sum(elementwise.call("exp", [x]), dim, keepdim)])
+    return call("log", [sum(call("exp", [x]), dim, keepdim)])
 
 
 @operation("softmax")
 def softmax(x: Symbol, dim: Any = -1) -> Symbol:
     """exp(x)/sum(exp(x)), as written: the printers find its name again."""
-    top = elementwise.call("exp", [x])
+    top = call("exp", [x])
     return div(top, sum(top, dim, True))
 
 
@@ -398,7 +406,7 @@ def prod_others(x: Symbol) -> Symbol:
 
 def p_norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
     """The p-norm for p other than 1 and 2."""
-    size = elementwise.call("abs", [x])
+    size = call("abs", [x])
     if p in (float("inf"), float("-inf")):
         return _over("amax" if p > 0 else "amin", size, dim, keepdim)
     if isinstance(p, str) or p == 0:

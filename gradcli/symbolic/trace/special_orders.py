@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.trace.elementwise import applied
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.trace.symbol import Symbol, operation
 
 

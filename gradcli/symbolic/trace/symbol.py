@@ -18,6 +18,7 @@ from typing import Any
 from gradcli.ops.errors import Fault
 from gradcli.ops.infix import put_signs
 from gradcli.symbolic.expr import tensor as v
+from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.unsupported import no_closed_form
 
 Axes = tuple["v.Label | None", ...]
@@ -47,10 +48,10 @@ class Symbol:
                 raise no_closed_form(f"`{op.name}` of these arguments") from None
         if op.formula is not None:
             return op.formula(*symbols, **params)
-        if op.kind in ("elementwise", "constant") and not params:
-            from gradcli.symbolic.trace.elementwise import call
-
-            return call(op.name, symbols)
+        plain = all(type(p) in (int, float) for p in params.values())
+        if op.entrywise and op.kind in ("elementwise", "constant") and plain:
+            # Parameters that are numbers are arguments of the call, as they are written.
+            return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")
 
     @property
@@ -236,6 +237,12 @@ def _in_order(axes: Axes) -> bool:
     """Whether axes have labels of their own, in the order in which those were made."""
     numbers = [x[1] for x in axes if x is not None]
     return numbers == sorted({*numbers})
+
+
+def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
+    """The operator of that name applied entry by entry."""
+    tensors, axes = aligned(symbols)
+    return Symbol(applied(name, tensors), axes)
 
 
 OPERATION: dict[str, Any] = {}

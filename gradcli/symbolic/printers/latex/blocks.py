@@ -11,7 +11,7 @@ from gradcli.symbolic.printers.library_names import index_text
 from gradcli.symbolic.program.steps import Step
 
 if TYPE_CHECKING:
-    from gradcli.symbolic.program.formula import Formula
+    from gradcli.symbolic.printers.formula import Formula
 
 
 class Joined:

@@ -26,7 +26,7 @@ from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM
 
 if TYPE_CHECKING:
-    from gradcli.symbolic.program.formula import Formula
+    from gradcli.symbolic.printers.formula import Formula
 
 SCALAR, COLUMN, AS_ROW, FULL = "scalar", "column", "row", "full"
 _ONE = r"\mathbf{1}"

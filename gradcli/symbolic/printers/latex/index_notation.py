@@ -12,9 +12,9 @@ from typing import Any
 from gradcli.symbolic.printers.latex import notation as t
 from gradcli.symbolic.printers.latex.notation import ATOM, PRODUCT, SUM, Factor, Piece
 
-_TERMS = frozenset(("add", "sub", "neg"))
-_PRODUCTS = frozenset(("contract", "mul", "div", "outer", "neg"))
-_OPENED = _TERMS | _PRODUCTS
+_OPENED = ("add", "sub", "neg", "contract", "mul", "div", "outer")
+"""Operators that this module writes by entries: sums, then products; a sign is of both."""
+_TERMS, _PRODUCTS = _OPENED[:3], _OPENED[2:]
 Key = tuple[int, tuple[str | None, ...]]
 
 

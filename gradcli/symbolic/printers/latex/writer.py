@@ -15,6 +15,7 @@ from gradcli.language.runtime.run import Program
 from gradcli.ops.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
+from gradcli.symbolic.printers.formula import FREE, Formula
 from gradcli.symbolic.printers.latex import notation as t
 from gradcli.symbolic.printers.latex.blocks import Joined
 from gradcli.symbolic.printers.latex.broadcasting import Spread
@@ -31,12 +32,11 @@ from gradcli.symbolic.printers.latex.notation import (
     no_notation,
     parameters,
 )
-from gradcli.symbolic.program.formula import FREE, Formula
 from gradcli.symbolic.program.steps import Step
-from gradcli.symbolic.shapes.inference import Declaration
+from gradcli.symbolic.shapes.declarations import Declaration
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
-"""What is not named: the part below it is, where that is worth it."""
+"""What mathematics marks on a letter or leaves out: not it gets a name, but what it is of."""
 _FEW = 3
 """Factors of a product of entries that reads as well as an entry of its name."""
 _CAPITALS = "RSUQHWZK"

@@ -12,7 +12,8 @@ from gradcli.language.runtime.run import Program, prepare
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.let import chosen, names_for
 from gradcli.symbolic.program.steps import Step, steps_of
-from gradcli.symbolic.shapes.inference import Declaration, infer, sizes_in
+from gradcli.symbolic.shapes.declarations import Declaration
+from gradcli.symbolic.shapes.inference import infer, sizes_in
 
 FREE = frozenset(("name", "number", "constant", "size"))
 

@@ -1,4 +1,4 @@
-"""Elementwise functions of symbols: their values at known numbers, their parity, their inverses.
+"""Calls of elementwise functions: their values at known numbers, their parity, their inverses.
 
 What is folded here holds wherever both sides are defined. Conditions become indicators, 0 or 1:
 ``where(c, x, y)`` is x*[c] + y*[not c].
@@ -9,30 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 from gradcli.ops.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.expr import selectors
 from gradcli.symbolic.expr import tensor as v
-from gradcli.symbolic.expr.identities import EVEN, ODD, PIECEWISE
-from gradcli.symbolic.trace.symbol import Symbol, aligned, in_a_rule, ties
+from gradcli.symbolic.expr.identities import EVEN, ODD
 from gradcli.symbolic.unsupported import no_closed_form
-
-
-def call(name: str, symbols: Sequence[Symbol]) -> Symbol:
-    """The operator of that name applied entry by entry."""
-    tensors, axes = aligned(symbols)
-    return Symbol(applied(name, tensors), axes)
 
 
 def applied(name: str, tensors: Sequence[v.Tensor]) -> v.Tensor:
     """The call of an elementwise operator on tensors that share their labels."""
     numbers = [t.number() for t in tensors]
     if is_comparison(name):
-        found = _compared(name, tensors, numbers)
-        if found is not None:
-            return found if isinstance(found, v.Tensor) else v.number(found)
+        if tensors[0] == tensors[1]:
+            return v.number(int("=" in OPERATORS[name].infix and name != "ne"))
+        if None not in numbers:
+            return v.number(int(OPERATORS[name].compute(*numbers)))
     elif name in ("maximum", "minimum", "fmax", "fmin") and tensors[0] == tensors[1]:
         return tensors[0]
     elif name in ("isnan", "isinf"):
@@ -98,134 +90,6 @@ def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
     return v.factor(*v.settled("call", name, tensors, labels))
 
 
-def _compared(
-    name: str, tensors: Sequence[v.Tensor], numbers: Sequence[Any]
-) -> bool | v.Tensor | None:
-    """Whether a comparison holds, where that is known.
-
-    In a rule two formulas that are made of pieces are equal in some cells: where, as indicators.
-    """
-    a, b = tensors
-    rule = in_a_rule() and name in ("eq", "ne")
-    if a == b:
-        if rule:
-            ties.seen.add("kept")
-        return name in ("eq", "le", "ge")
-    if None not in numbers:
-        return OPERATORS[name].compute(*numbers)
-    if not rule:
-        return None
-    if not may_coincide(a, b):
-        ties.seen.add("left")
-        return name == "ne"
-    found = None
-    if name == "eq" and has_pieces(tensors):
-        from gradcli.symbolic.simplify.piecewise import meeting
-
-        found, isolated = meeting(a, b, lambda one, two: not may_coincide(one, two), ties.wrt)
-        if found is not None:
-            ties.seen.add("left" if not found.terms else "both" if isolated else "kept")
-            return found
-    ties.seen.add("kept")
-    return found
-
-
-_PARTLY = frozenset((*selectors.KINDS, "delta", "reduce"))
-"""Bases that are 0 in places: cumsum(x, 0) and x agree in their first entry."""
-
-
-PIECES = ("maximum", "minimum", "relu", "where", "abs")
-
-
-def has_pieces(tensors: Sequence[v.Tensor]) -> bool:
-    """Whether tensors are made of pieces that ``cells`` can tell apart."""
-    return any(b.kind == "call" and b.name in PIECES for t in tensors for b in v.bases_of(t))
-
-
-def may_coincide(a: v.Tensor, b: v.Tensor) -> bool:
-    """Whether two formulas may be equal on more than isolated points: one is made of pieces."""
-    if any(_apart(u, other) for u, other in ((a, b), (b, a))):
-        return False
-    below = [v.bases_of(t) for t in (a, b)]
-    if any(_extreme(t) for t in (a, b)):
-        return True
-    names = [{x.name for x in found if x.kind == "name"} for found in below]
-    dims = [x[0] for x in {*a.free(), *b.free()}]
-    if len(set(dims)) < len(dims) and names[0] & names[1]:
-        return True  # A and A.T agree on the diagonal
-    entries = bool(a.free() or b.free())  # else all is summed: 0 at isolated points only
-    if not any(
-        (x.kind in _PARTLY and entries) or (x.kind == "call" and x.name in PIECEWISE)
-        or (x.kind == "call" and x.name == "abs" and len(x.dims) == len(dims))
-        for found in below for x in found
-    ):  # fmt: skip
-        return False
-    return not names[0] or not names[1] or bool(names[0] & names[1])
-
-
-def _extreme(t: v.Tensor) -> v.Base | None:
-    """The base of a tensor that is the largest or smallest entry of something."""
-    if len(t.terms) != 1:
-        return None
-    ((m, c),) = t.terms.items()
-    if len(m) != 1 or c != 1 or m[0][0].kind != "reduce" or m[0][0].name == "prod":
-        return None
-    return m[0][0]
-
-
-def marks_one(t: v.Tensor, gone: Sequence[v.Label]) -> bool:
-    """Whether a tensor has a single 1 over these labels: where an entry is the largest."""
-    if len(t.terms) != 1:
-        return False
-    ((m, c),) = t.terms.items()
-    if len(m) != 1 or c != 1 or m[0][0].kind != "call":
-        return False
-    b, idx, _ = m[0]
-    if b.name == "where":
-        inner = v.place(b.args[0], idx) if b.args[1].number() else v.ZERO
-        return bool(inner.terms) and marks_one(inner, gone)
-    if b.name != "eq" or not gone:
-        return False
-    for side, whole in (b.args, b.args[::-1]):
-        found = _extreme(side)
-        if found is not None and not _ties(whole):
-            kept = {idx[x[1]] for x in side.free()}
-            return set(gone) == set(idx) - kept
-    return False
-
-
-def _ties(t: v.Tensor) -> bool:
-    """Whether entries may be equal on more than isolated points: by symmetry, or some are 0."""
-    for b in v.bases_of(t):
-        if b.kind in _PARTLY or "symmetric" in b.traits:
-            return True
-        if b.kind == "call" and (b.name in PIECEWISE or is_comparison(b.name)):
-            return True  # min(x, 1) is 1 at many entries
-    labels = t.free()
-    if len(labels) != 2 or labels[0][0] != labels[1][0]:
-        return False
-    a, b = labels
-    return v.relabel(t, {a: b, b: a}) == v.add(t)
-
-
-def _apart(a: v.Tensor, b: v.Tensor) -> bool:
-    """Whether a is a length and b is 0, with a variable in what is measured that is added to it.
-
-    norm(relu(x) - y) is 0 at isolated y only.
-    """
-    if b.terms or len(a.terms) != 1:
-        return False
-    ((m, _),) = a.terms.items()
-    if len(m) != 1 or m[0][0].kind != "sum" or len(m[0][0].args[0].terms) != 1:
-        return False
-    ((inner, _),) = m[0][0].args[0].terms.items()
-    if len(inner) != 1 or inner[0][0].kind != "sum" or inner[0][2] != 2:
-        return False
-    terms = inner[0][0].args[0].terms
-    alone = [k[0][0] for k in terms if len(k) == 1 and k[0][0].kind == "name" and k[0][2] == 1]
-    return any(sum(b in v.bases_of(v.Tensor({k: v.ONE})) for k in terms) == 1 for b in alone)
-
-
 def _at_number(name: str, x: Fraction) -> v.Tensor | None:
     if x in OPERATORS[name].values:
         return v.number(OPERATORS[name].values[x])
@@ -235,7 +99,7 @@ def _at_number(name: str, x: Fraction) -> v.Tensor | None:
         return v.number((x > 0) - (x < 0))
     if name == "logical_not":
         return v.number(int(x == 0))
-    if name in ("floor", "ceil", "trunc") and x.denominator == 1:
+    if name in ("floor", "ceil", "trunc", "round") and x.denominator == 1:
         return v.number(x)
     return None
 
@@ -306,12 +170,6 @@ def _log(t: v.Tensor) -> v.Tensor:
     return _made("log", (t,))
 
 
-def power(x: Symbol, y: Symbol) -> Symbol:
-    """x**y with a symbol in the exponent; the number in a sum of exponents is split off."""
-    (a, b), axes = aligned((x, y))
-    return Symbol(powered(a, b), axes)
-
-
 def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
     """a**b for tensors that share their labels."""
     if a.number() == 1:
@@ -328,3 +186,15 @@ def powered(a: v.Tensor, b: v.Tensor) -> v.Tensor:
     sign = -1 if all(c < 0 for c in rest.terms.values()) else 1  # x**-n is 1/x**n
     found = v.power(_made("pow", (a, v.scale(rest, sign))), Fraction(sign))
     return v.mul(found, v.power(a, whole))
+
+
+def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
+    """1 where the condition holds (or where it does not), else 0."""
+    known = condition.number()
+    if known is not None:
+        return v.number(int((known != 0) == holds))
+    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
+        return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
+    labels = tuple(condition.free())
+    b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)
+    return v.factor(b, places)

@@ -1,0 +1,100 @@
+"""``--runner``: whether a command's expression runs on the engine or as generated code.
+
+Generated code (``gradcli.compile``) needs its package loaded and its function traced, so of itself
+a command takes it only where many evaluations follow. What cannot run that way runs on the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from gradcli.cli.arguments import no_choice
+from gradcli.cli.job import Job
+
+Runner = Annotated[
+    str, typer.Option("--runner", metavar="NAME", help="auto (default), eager or generated.")
+]
+RUNNERS = ("auto", "eager", "generated")
+WARM = 50
+"""Evaluations on the engine before ``auto`` turns to generated code."""
+MANY = 16
+"""Entries of a variable from which ``auto`` generates its Hessian."""
+
+
+def checked(runner: str) -> str:
+    """``runner``, one of the names. Raises ValueFault (E0907)."""
+    if runner not in RUNNERS:
+        raise no_choice("--runner", runner, RUNNERS)
+    return runner
+
+
+def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any = None) -> Any:
+    """The expression, a function of ``names``, as generated code; None where it has to be eager.
+
+    ``inputs`` are what it is traced with: the leaves, where nothing else is said.
+    """
+    if any(word in job.program.source.text for word in ("print", "hook")):
+        return None
+    from gradcli.jit import compile
+    from gradcli.jit.ir import NotTraceable
+
+    def function(*values: Any) -> Any:
+        return job.result(dict(zip(names, values, strict=True)))
+
+    compiled = compile(function)
+    try:
+        given = [job.leaves[name].detach() for name in names] if inputs is None else inputs
+        compiled.code(*given, of=of)
+    except NotTraceable:
+        return None
+    return compiled
+
+
+def gradient(job: Job, value: Any, found: list) -> tuple[Any, list]:
+    """The value and the gradients by generated code; those given where there is none."""
+    compiled = generated(job, job.wanted)
+    if compiled is None:
+        return value, found
+    value, grads = compiled.value_and_grad(*(job.leaves[name].detach() for name in job.wanted))
+    return value, list(grads)
+
+
+def value_of(job: Job, names: Sequence[str], runner: str) -> Callable[[], Any]:
+    """The value at the leaves' entries as they are, with a graph to them; for many calls."""
+    if runner == "eager":
+        return job.value
+    calls = 0
+    evaluate: Callable[[], Any] | None = None
+
+    def value() -> Any:
+        nonlocal calls, evaluate
+        calls += 1
+        if calls <= WARM and runner == "auto":
+            return job.value()
+        if evaluate is None:
+            compiled = generated(job, names)
+            evaluate = job.value if compiled is None else _recorded(job, names, compiled)
+        return evaluate()
+
+    return value
+
+
+def _recorded(job: Job, names: Sequence[str], compiled: Any) -> Callable[[], Any]:
+    """The generated value as one node of the graph, which knows its gradients already."""
+    from gradcli.engine.custom_function.function import Function
+
+    class Generated(Function):
+        @staticmethod
+        def forward(ctx: Any, *leaves: Any) -> Any:
+            value, ctx.gradients = compiled.value_and_grad(*(leaf.detach() for leaf in leaves))
+            return value
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return tuple(g * found for found in ctx.gradients)
+
+    moved = [job.leaves[name] for name in names]
+    return lambda: Generated.apply(*moved)
