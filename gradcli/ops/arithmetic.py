@@ -44,6 +44,7 @@ sub = linear(
     example="x - y --x 1 --y 2",
     infix="-",
     refuses=no_difference,
+    node_name=lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
 )
 mul = bilinear(
     "mul",
@@ -95,6 +96,7 @@ div = elementwise(
     domain="y != 0",
     example="x / y --x 1 --y 2",
     infix="/",
+    node_name=lambda node: "MulBackward0" if node.only == 1 else "DivBackward0",
 )
 
 
@@ -164,8 +166,8 @@ floor_divide = step(
     infix="//",
     kink="where {op} of {0} jumps: derivative taken as 0",
     numpy="np.floor_divide",
-    breaks="multiples",
     refuses={"bool complex": "div_floor_cpu"},
+    breaks="multiples",
 )
 remainder = elementwise(
     "remainder",
@@ -180,8 +182,9 @@ remainder = elementwise(
     infix="%",
     kink="where remainder of {0} jumps: derivative of its smooth pieces",
     numpy="np.remainder",
-    breaks="multiples",
     refuses={"bool complex": "remainder_cpu"},
+    breaks="multiples",
+    node_name=lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
 )
 fmod = elementwise(
     "fmod",
@@ -197,6 +200,7 @@ fmod = elementwise(
     numpy="np.fmod",
     breaks="multiples",
     refuses={"bool complex": "fmod_cpu"},
+    node_name=lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
 )
 
 
@@ -279,6 +283,7 @@ pow = elementwise(
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
     example="x**y --x 2 --y 3",
     infix="**",
+    node_name=lambda node: "PowBackward" + {0: "0", None: "1", 1: "2"}[node.only],
 )
 sqrt = elementwise(
     "sqrt",
@@ -338,11 +343,11 @@ floor = step(
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lfloor {x} \right\rfloor",
-    breaks="whole",
     refuses={
         "bool": "floor_vml_cpu",
         "complex": (UnwrittenFault, "floor is not supported for complex inputs"),
     },
+    breaks="whole",
 )
 ceil = step(
     "ceil",
@@ -351,11 +356,11 @@ ceil = step(
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lceil {x} \right\rceil",
-    breaks="whole",
     refuses={
         "bool": "ceil_vml_cpu",
         "complex": (UnwrittenFault, "ceil is not supported for complex inputs"),
     },
+    breaks="whole",
 )
 round = step(
     "round",
@@ -363,8 +368,8 @@ round = step(
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    breaks="half",
     refuses={"bool complex": "round_vml_cpu"},
+    breaks="half",
 )
 trunc = step(
     "trunc",
@@ -373,8 +378,8 @@ trunc = step(
     dtypes="keep",
     aliases=("fix",),
     kink="where {op} of {0} jumps: derivative taken as 0",
-    breaks="whole",
     refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
+    breaks="whole",
 )
 frac = elementwise(
     "frac",
@@ -386,6 +391,6 @@ frac = elementwise(
     kink="where {0} is whole: derivative of frac taken as 1",
     numpy="np.fmod({0}, 1.0)",
     pytorch="torch.frac",
-    breaks="whole",
     refuses={"bool int complex": "frac_cpu"},
+    breaks="whole",
 )

@@ -207,7 +207,6 @@ sign = step(
     parity="odd",
     values={0: 0},
     kink="where {op} of {0} jumps: derivative taken as 0",
-    breaks="0",
     refuses={
         "complex": (
             UnwrittenFault,
@@ -215,6 +214,7 @@ sign = step(
             "torch.sgn instead.",
         )
     },
+    breaks="0",
 )
 heaviside = step(
     "heaviside",
@@ -226,8 +226,8 @@ heaviside = step(
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 everywhere; PyTorch has none",
     kink="where {op} of {0} jumps: derivative taken as 0",
-    breaks="0",
     refuses={"complex": "heaviside is not yet implemented for complex tensors."},
+    breaks="0",
 )
 signbit = constant(
     "signbit",

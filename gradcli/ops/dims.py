@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import appears_twice
 
 Dims = int | Sequence[int] | None
@@ -55,3 +57,15 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     if len(set(dims)) != len(dims):
         raise RuntimeFault("E0305", f"dimension {dim} appears twice", torch=appears_twice(dims))
     return dims if dims and ndim else tuple(range(ndim))
+
+
+def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
+    """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
+    if keepdim or dim is None:
+        return g
+    if dim.__class__ is int and shape:
+        kept = list(shape)
+        kept[dim] = 1
+        return OPERATORS["reshape"](g, tuple(kept))
+    dims = normal_dims(dim, len(shape))
+    return OPERATORS["reshape"](g, tuple(1 if i in dims else n for i, n in enumerate(shape)))

@@ -15,6 +15,7 @@ from gradcli.ops.batching import Batch
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.node_names import of_einsum
 from gradcli.ops.operator import OPERATORS, Operator
 
 
@@ -70,6 +71,7 @@ contract: Operator = bilinear(
     numpy="np.einsum({labels}, {0}, {1})",
     pytorch="torch.einsum({labels}, {0}, {1})",
     batching=contracted,
+    node_name=of_einsum,
 )
 
 

@@ -18,6 +18,7 @@ from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_shape
+from gradcli.ops.node_names import of_index
 from gradcli.ops.operator import Operator
 from gradcli.ops.shape import expand_words, sum_to
 
@@ -169,6 +170,7 @@ getitem = linear(
     example="x[1] * x[2] --x 1,2,3",
     view=True,
     batching=indexed,
+    node_name=of_index,
 )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.ops.dims import unreduce
 from gradcli.ops.operator import OPERATORS, Operator, parameters
 
 
@@ -80,8 +81,6 @@ def reduction(
     taken = ", ".join(("g", *(n for n in (*reads, "shape", *params) if n != "t")))
     taken = ", ".join(dict.fromkeys(taken.split(", ")))
     body = f"slope({given})" if scaled else f"{back.format('g')} * slope({given})"
-    from gradcli.ops.shape import unreduce  # it is itself declared by these kinds
-
     rule = eval(f"lambda {taken}: {body}", {"slope": slope, "unreduce": unreduce})
     return Operator("reduction", name, compute, (rule,), slope=slope, **info)
 

@@ -46,6 +46,8 @@ class Operator:
         one_dtype   two Tensors have to have one element type
         refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
                     name of its kernel, or a sentence; or a function of the element types
+        node_name   PyTorch's name for a node, where it depends on the call: see ``node_names``
+        masks       chooses between branches: what is not taken gets a cotangent of 0
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -95,7 +97,9 @@ class Operator:
         "kind",
         "kink",
         "latex",
+        "masks",
         "name",
+        "node_name",
         "numpy",
         "one_dtype",
         "params",
@@ -137,6 +141,8 @@ class Operator:
         one_dtype: bool = False,
         refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
+        node_name: Callable[[Any], str] | None = None,
+        masks: bool = False,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
         doc: str = "",
@@ -183,6 +189,8 @@ class Operator:
         self.one_dtype = one_dtype
         self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
+        self.node_name = node_name
+        self.masks = masks
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES
         self.doc = doc

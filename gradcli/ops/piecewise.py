@@ -46,6 +46,7 @@ where: Operator = elementwise(
     kink="where {0} changes: derivative of the side that is taken",
     numpy="np.where",
     breaks="condition",
+    masks=True,
 )
 
 
@@ -68,8 +69,8 @@ abs = elementwise(
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
-    breaks="0",
     refuses={"bool": "abs_cpu"},
+    breaks="0",
 )
 
 
@@ -90,8 +91,9 @@ maximum = elementwise(
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
     numpy="np.maximum",
     latex=r"\max",
-    breaks="ties",
     refuses={"complex": "maximum not implemented for complex tensors."},
+    breaks="ties",
+    masks=True,
 )
 minimum = elementwise(
     "minimum",
@@ -105,8 +107,9 @@ minimum = elementwise(
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad splits them in half)",
     numpy="np.minimum",
     latex=r"\min",
-    breaks="ties",
     refuses={"complex": "minimum not implemented for complex tensors."},
+    breaks="ties",
+    masks=True,
 )
 fmax = elementwise(
     "fmax",
@@ -120,6 +123,7 @@ fmax = elementwise(
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
     latex=r"\max",
     breaks="ties",
+    masks=True,
 )
 fmin = elementwise(
     "fmin",
@@ -133,6 +137,7 @@ fmin = elementwise(
     kink="where {0} = {1}: the formula leaves ties of {op} out (gradcli grad takes the first)",
     latex=r"\min",
     breaks="ties",
+    masks=True,
 )
 
 
@@ -171,6 +176,7 @@ clamp = elementwise(
     numpy="np.clip({0}, {min}, {max})",
     pytorch="torch.clamp({0}, min={min}, max={max})",
     refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
+    masks=True,
 )
 relu = elementwise(
     "relu",
@@ -183,11 +189,12 @@ relu = elementwise(
     kink="at {0} = 0: derivative of {op} taken as 0",
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
-    breaks="0",
     refuses={
         "bool": "Boolean inputs not supported for relu",
         "complex": (UnwrittenFault, "clamp is not supported for complex types"),
     },
+    breaks="0",
+    masks=True,
 )
 leaky_relu = composite(
     "leaky_relu",
@@ -201,8 +208,8 @@ leaky_relu = composite(
     return np.where(x > 0, x, slope * x)""",
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
-    breaks="0",
     refuses={"bool int complex": "leaky_relu_cpu"},
+    breaks="0",
 )
 elu = composite(
     "elu",
@@ -215,8 +222,8 @@ elu = composite(
     return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))""",
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
-    breaks="0",
     refuses={"bool int complex": "elu_cpu"},
+    breaks="0",
 )
 hardtanh = composite(
     "hardtanh",

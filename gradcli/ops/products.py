@@ -12,6 +12,7 @@ from gradcli.ops.batching import Batch
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
+from gradcli.ops.node_names import of_product
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.shape import diagonal, expand, mT, reshape, squeeze, undiagonal, unsqueeze
 
@@ -190,6 +191,7 @@ matmul = bilinear(
     infix="@",
     batching=multiplied,
     one_dtype=True,
+    node_name=of_product,
 )
 
 

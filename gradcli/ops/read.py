@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gradcli.ops.dims import unreduce
 from gradcli.ops.operator import OPERATORS, Operator, is_complex, parameters
-from gradcli.ops.shape import unreduce
 
 
 def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:

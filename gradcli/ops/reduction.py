@@ -11,12 +11,13 @@ import numpy as np
 
 from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
-from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
+from gradcli.ops.node_names import by_dim
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unreduce, unsqueeze
+from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -45,6 +46,7 @@ sum = linear(
     dtypes="keep",
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
+    node_name=by_dim("SumBackward0", "SumBackward1"),
 )
 
 
@@ -68,6 +70,7 @@ mean = linear(
     dtypes="inexact",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
+    node_name=by_dim("MeanBackward0", "MeanBackward1"),
 )
 
 
@@ -144,6 +147,7 @@ prod = reduction(
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     batching=along,
+    node_name=by_dim("ProdBackward0", "ProdBackward1"),
 )
 
 

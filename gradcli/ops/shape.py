@@ -18,6 +18,7 @@ from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.node_names import by_dim
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import SCALARS
 
@@ -32,18 +33,6 @@ def count(shape: Sequence[int], dim: Dims) -> Any:
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
     return total
-
-
-def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
-    """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
-    if keepdim or dim is None:
-        return g
-    if dim.__class__ is int and -len(shape) <= dim < len(shape):
-        kept = list(shape)
-        kept[dim] = 1
-        return reshape(g, tuple(kept))
-    dims = normal_dims(dim, len(shape))
-    return reshape(g, tuple(1 if i in dims else n for i, n in enumerate(shape)))
 
 
 def _reshape(x: Any, shape: Any) -> Any:
@@ -408,6 +397,7 @@ squeeze = linear(
     view=True,
     numpy="np.squeeze({0}, {dim})",
     batching=squeezed,
+    node_name=by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
 )
 unsqueeze = linear(
     "unsqueeze",

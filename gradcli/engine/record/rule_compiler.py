@@ -28,7 +28,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
     key = (op.name, numbers, is_complex)
     found = _classes.get(key)
     if found is None:
-        masks = op.name in _MASKS
+        masks = op.masks
         if masks:  # before anyone can have a node of the class
             mode.branches = True
         if op.variadic:
@@ -54,9 +54,6 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
         )
         found = _classes.setdefault(key, found)  # of two threads' classes the first one stays
     return found
-
-
-_MASKS = frozenset(("where", "maximum", "minimum", "fmax", "fmin", "relu", "clamp"))
 
 
 def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple:

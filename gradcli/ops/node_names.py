@@ -1,0 +1,61 @@
+"""What PyTorch calls a node of an operator for which it has several names: ``Operator.node_name``.
+
+A node says how the operator was called: ``shape`` of the result, ``edges``, ``extra.params``, and
+``only``, the one input that is a Tensor where the other is a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def _params(node: Any) -> dict[str, Any]:
+    return node.extra.params if node.extra is not None else {}
+
+
+def by_dim(plain: str, along: str, several: str | None = None) -> Callable[[Any], str]:
+    def name(node: Any) -> str:
+        dim = _params(node).get("dim")
+        if dim is None:
+            return plain
+        return several if several is not None and isinstance(dim, tuple | list) else along
+
+    return name
+
+
+def of_product(node: Any) -> str:
+    if not node.shape:
+        return "DotBackward0"
+    if len(node.shape) == 2:
+        return "MmBackward0"
+    if len(node.shape) > 2:
+        return "UnsafeViewBackward0"  # PyTorch folds the stack, multiplies and unfolds it
+    left, right = node.edges
+    by_matrix = len(left.shape) == 2 if left is not None else right is None or len(right.shape) == 1
+    return "MvBackward0" if by_matrix else "SqueezeBackward4"
+
+
+def of_index(node: Any) -> str:
+    index = _params(node).get("index", ())
+    if isinstance(index, slice):
+        return "SliceBackward0"
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(hasattr(p, "dtype") for p in parts):
+        return "IndexBackward0"
+    # Each part is an operation of its own in PyTorch; the last one that does something names the
+    # result.
+    for part in reversed(parts):
+        if isinstance(part, int):
+            return "SelectBackward0"
+        if isinstance(part, slice) and part != slice(None):
+            return "SliceBackward0"
+        if part is None:
+            return "UnsqueezeBackward0"
+    return "AliasBackward0"
+
+
+def of_einsum(node: Any) -> str:
+    """PyTorch's einsum ends in a view of a matrix product, or in a product of entries."""
+    left, _, out = _params(node).get("labels", "").partition("->")
+    return "MulBackward0" if set(left) - {","} <= set(out) else "ViewBackward0"
