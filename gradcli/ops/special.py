@@ -202,6 +202,7 @@ lgamma = elementwise(
     lambda x: digamma(x),
     aliases=("gammaln",),
     doc="The logarithm of abs(gamma(x)).",
+    numpy="special.gammaln",
     domain="x > 0",
     example="lgamma(x) --x 4.5",
     values={1: 0, 2: 0},
