@@ -19,7 +19,7 @@ ALLOWED = {
     for name in (
         "cli.commands.doctor", "cli.job", "cli.options",
         "language.values.arrays", "language.values.files", "language.values.flags",
-        "ops.kinds", "ops.shape",
+        "ops.formula", "ops.kinds", "ops.read", "ops.shape",
         "symbolic.shapes.inference", "symbolic.shapes.unify",
         "symbolic.simplify.inequalities", "symbolic.simplify.piecewise",
         "symbolic.simplify.relations", "symbolic.trace.elementwise", "symbolic.trace.indicators",

@@ -14,7 +14,7 @@ def shown_name(node: Any) -> str:
     """PyTorch's name of a node, for example ``"SumBackward1"`` for a sum along a dimension."""
     extra = node.extra
     if extra is not None and "called" in extra.params:  # composed of several operators
-        return extra.params["called"]
+        return str(extra.params["called"])
     op = getattr(node, "op", None)  # a leaf's AccumulateGrad has none
     special = None if op is None else _SPECIAL.get(op.name)
     return type(node).__name__ if special is None else special(node)
@@ -41,7 +41,7 @@ def dressed(node: Any) -> Any:
     return node
 
 
-def shown_edges(node: Any) -> tuple:
+def shown_edges(node: Any) -> Any:
     """A node's edges as PyTorch shows them: what its own node has no place for is left out."""
     edges = node.edges
     op = getattr(node, "op", None)
@@ -65,7 +65,7 @@ _ONE_TENSOR = frozenset(("sub", "pow", "remainder"))
 _COMMUTES = frozenset(("add", "mul"))
 
 
-def _params(node: Any) -> dict:
+def _params(node: Any) -> Any:
     return node.extra.params if node.extra is not None else {}
 
 
