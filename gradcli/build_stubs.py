@@ -131,14 +131,21 @@ def _function(name: str, value: Any, method: bool = False) -> str:
         return f"def {name}(self, other: Any) -> Tensor: ...  # type: ignore[override]"
     if name.startswith("__") and "*params" in " ".join(parts) and name != "__abs__":
         parts = ["self", "other: Any"]
-    if not method and getattr(value, "__wrapped__", None) is not None:
+    if not method and (hasattr(value, "__wrapped__") or "more" in _names(function)):
         if not any(p.startswith("*") for p in parts):
             parts.append("*")
         parts = [p for p in parts if not p.startswith("**")] + ["out: Any = ..."]
     return f"def {name}({', '.join(parts)}) -> {_result(name, function, method)}: ..."
 
 
+def _names(function: Any) -> Any:
+    return inspect.signature(function).parameters if isinstance(function, FunctionType) else ()
+
+
 def _parameters(function: Any, method: bool) -> Iterator[str]:
+    op = getattr(function, "operator", None)
+    if op is not None and "more" in _names(function):
+        function = op  # which binds what the function leaves to it
     if isinstance(function, Operator):
         if function.variadic:
             yield f"*{function.inputs[0]}: Any"

@@ -8,18 +8,18 @@ with fwAD.dual_level():
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault
-from gradcli.transforms.forward import Dual, is_dual
-from gradcli.transforms.tracer import levels
+from gradcli.transforms.dual import Dual, is_dual
+from gradcli.transforms.levels import next_level, running
+from gradcli.transforms.memory import demote
+from gradcli.transforms.reverse import lifted
+from gradcli.transforms.tracer import Operand
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "unpack_dual"]  # fmt: skip
-
-_open: ContextVar[tuple[int, ...]] = ContextVar("dual levels", default=())
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -31,28 +31,28 @@ class UnpackedDualTensor(NamedTuple):
 
 def enter_dual_level() -> int:
     """Begin forward mode; returns the level. ``dual_level`` also ends it."""
-    if _open.get():
+    if running.dual:
         raise RuntimeFault(
             "E0414", "Nested forward mode AD is not supported at the moment",
             help="func.jvp nests: jvp(lambda x: jvp(f, (x,), (v,))[1], ...)",
         )  # fmt: skip
-    _open.set((*_open.get(), levels()))
-    return len(_open.get()) - 1
+    running.dual.append(next_level())
+    return len(running.dual) - 1
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """End forward mode: tangents are forgotten. Raises RuntimeFault (E0414) where none began."""
-    opened = _open.get()
-    if not opened or level not in (None, len(opened) - 1):
+    if not running.dual or level not in (None, len(running.dual) - 1):
         raise RuntimeFault(
             "E0414", "Trying to exit a forward AD level but no level was entered or an inner one is"
         )
-    _open.set(opened[:-1])
+    demote(running.dual.pop())
 
 
 def leave() -> None:
     """End forward mode if it is on."""
-    _open.set(())
+    while running.dual:
+        demote(running.dual.pop())
 
 
 class dual_level:
@@ -78,7 +78,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
 
     TypeFault (E0303) for what is no tensor.
     """
-    if not _open.get():
+    if not running.dual:
         raise RuntimeFault(
             "E0414",
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to "
@@ -86,7 +86,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             help="put it inside `with forward_ad.dual_level():`",
         )
     for value in (tensor, tangent):
-        if not isinstance(value, Tensor | Dual):
+        if not isinstance(value, Tensor | Operand):
             raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeFault(
@@ -94,12 +94,11 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Expected tensor and tangent to have the same shape, got {tuple(tensor.shape)} and "
             f"{tuple(tangent.shape)}",
         )
-    return Dual(tensor, tangent, _open.get()[-1])
+    return Dual(tensor, lifted(tangent, running.vmaps), running.dual[-1])
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     """The value and the tangent; the tangent is None outside the level and for a plain tensor."""
-    opened = _open.get()
-    if opened and is_dual(tensor, opened[-1]):
+    if running.dual and is_dual(tensor, running.dual[-1]):
         return UnpackedDualTensor(tensor.primal, tensor.tangent)
     return UnpackedDualTensor(tensor.primal if isinstance(tensor, Dual) else tensor, None)

@@ -73,7 +73,7 @@ def examine(
     given = {}
     for name, leaf in leaves.items():
         if isinstance(leaf, Tensor) and leaf.dtype.differentiable:
-            leaf = leaf.detach().clone()
+            leaf = leaf.detach().clone()  # type: ignore[attr-defined]
             if not _finite(leaf.array):
                 return [_given(name, leaf.array, program)]
             leaf.requires_grad_()

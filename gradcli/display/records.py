@@ -9,6 +9,7 @@ for a formula gets an apostrophe in front.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def _nested(array: np.ndarray) -> object:
     """Nested lists of what JSON can hold."""
     kind = array.dtype.kind
     if kind == "c":
-        flat = [
+        flat: list[Any] = [
             {"re": re, "im": im}
             for re, im in zip(_finite_list(array.real), _finite_list(array.imag), strict=True)
         ]
@@ -101,18 +102,20 @@ def _jsonable(value: object) -> object:
 
 def _plain(obj: object) -> object:
     """A copy without floats that are not finite. Iterative: depth is the data's business."""
-    root: list = [obj]
-    work: list[tuple[dict | list, object, object]] = [(root, 0, obj)]
+    root: list[Any] = [obj]
+    work: list[tuple[Any, Any, object]] = [(root, 0, obj)]
     while work:
         holder, place, value = work.pop()
         if isinstance(value, float):
             if value - value != 0:
                 holder[place] = _NOT_FINITE[str(float(value))]
         elif isinstance(value, dict):
-            holder[place] = copy = dict(value)
+            copy: Any = dict(value)
+            holder[place] = copy
             work.extend((copy, key, item) for key, item in value.items())
         elif isinstance(value, (list, tuple)):
-            holder[place] = copy = list(value)
+            copy = list(value)
+            holder[place] = copy
             work.extend((copy, index, item) for index, item in enumerate(value))
     return root[0]
 
@@ -144,7 +147,7 @@ def csv_text(data: object) -> str:
         )
     write = _complex_text if array.dtype.kind == "c" else repr
     if array.ndim < 2:
-        lines = map(write, array.reshape(-1).tolist())
+        lines: Iterable[str] = map(write, array.reshape(-1).tolist())
     else:
         lines = (",".join(map(write, row)) for row in array.tolist())
     text = "\n".join(lines)

@@ -12,6 +12,7 @@ needed to read the same number back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def _shortened(parts: list[str]) -> list[str]:
     return [*parts[:EDGE], "...", *parts[-EDGE:]]
 
 
-def _writer(dtype: np.dtype, precision: Precision) -> Callable[[object], str]:
+def _writer(dtype: np.dtype, precision: Precision) -> Callable[[Any], str]:
     """What turns one element, as a Python object, into text."""
     digits = DIGITS if precision is None else precision
     if digits != "full" and (isinstance(digits, bool) or not isinstance(digits, int) or digits < 1):
@@ -133,7 +134,7 @@ def _align(cells: list[str], digits: int | str) -> list[str]:
     The zeros put back are digits that were right but not needed: never more than ``digits``
     significant ones, so that ``0.561709`` may become ``0.5617090``; a whole number stays as it is.
     """
-    if digits != "full":
+    if isinstance(digits, int):
         plain = {cell: cell.partition(".")[2] for cell in cells if _is_fraction(cell)}
         most = max(map(len, plain.values()), default=0)
         fuller = {

@@ -18,10 +18,13 @@ from gradcli.ops.errors import Fault
 
 _Fault = TypeVar("_Fault", bound=Fault)
 
+import numpy as np
+
 PROGRAM = "<gradcli program>"
 """The file name in frames of a program of the language; its front end translates the lines."""
 
-_OWN = __file__.rpartition("engine")[0]
+_OWN = (__file__.rpartition("engine")[0], np.__file__.rpartition("__init__")[0])
+"""The files of gradcli, and those of NumPy, whose ``errstate`` wraps functions of gradcli."""
 
 
 class Place:

@@ -13,16 +13,15 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, multiple
-from gradcli.engine.record.fast_path import binary_method
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, is_number
+from gradcli.ops.operator import is_number
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
-_add, _sub, _div, _pow = (binary_method(O[name], depth=2) for name in ("add", "sub", "div", "pow"))
+_add, _sub, _div, _pow = O["add"], O["sub"], O["div"], O["pow"]
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:

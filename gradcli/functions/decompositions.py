@@ -12,9 +12,9 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import overloads
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault
 
 __all__ = [

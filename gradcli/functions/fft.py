@@ -14,9 +14,9 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, is_batch
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import sizes_differ
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
 
 def _along(input: Any, dim: int, part: Any) -> Any:
@@ -75,6 +73,8 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
 
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries along a dimension that ``index`` names."""
+    if is_batch(index):
+        return index.each_of(index_select, (input, dim, index), {})
     index = _whole(index, "index_select()")
     size = input.shape[normal_dim(dim, input.ndim)] if input.ndim else 1
     if index.size and (index.min() < 0 or index.max() >= size):
@@ -124,6 +124,8 @@ def _meet(first: Any, second: Any) -> None:
 
 def take(input: Any, index: Any) -> Any:
     """The entries of the flattened tensor that ``index`` names."""
+    if is_batch(index):
+        return index.each_of(take, (input, index), {})
     index, size = _whole(index), input.numel()
     if index.size and (index.min() < -size or index.max() >= size):
         wrong = index[(index < -size) | (index >= size)].flat[0]
@@ -136,6 +138,8 @@ def take(input: Any, index: Any) -> Any:
 
 def gather(input: Any, dim: int, index: Any) -> Any:
     """Along a dimension, the entries that whole numbers name, place by place."""
+    if is_batch(index):
+        return index.each_of(gather, (input, dim, index), {})
     if getattr(getattr(index, "dtype", None), "kind", 1) != 1:
         raise RuntimeFault("E0307", "gather(): Expected dtype int32/int64 for index")
     index = _whole(index)
@@ -158,6 +162,8 @@ def gather(input: Any, dim: int, index: Any) -> Any:
 
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """Along a dimension, the entries that whole numbers name; sizes broadcast."""
+    if is_batch(indices):
+        return indices.each_of(take_along_dim, (input, indices, dim), {})
     indices = _whole(indices)
     charge_shape(indices.shape)
     if dim is None:
@@ -167,6 +173,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
 
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with the entries of ``src`` written where ``index`` names along a dimension."""
+    if is_batch(index):
+        return index.each_of(scatter, (input, dim, index, src), {})
     if isinstance(src, Tensor) and src.dtype is not input.dtype:
         raise RuntimeFault(
             "E0309",
@@ -179,6 +187,8 @@ def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with the entries of ``src`` added where ``index`` names along a dimension."""
+    if is_batch(index):
+        return index.each_of(scatter_add, (input, dim, index, src), {})
     places, values = _places(input, dim, index, src)
     added = O["scatter"](values, tuple(input.shape), places)
     return called(input + added, "ScatterAddBackward0", input, src)
@@ -203,6 +213,8 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
 
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
+    if is_batch(index):
+        return index.each_of(index_add, (input, dim, index, source), {"alpha": alpha})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     count = np.size(_whole(index))
     if source.ndim and source.shape[dim] != count:
@@ -219,12 +231,16 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
+    if is_batch(index):
+        return index.each_of(index_copy, (input, dim, index, source), {})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     return called(O["put"](input, source, (*before, _whole(index))), "IndexCopyBackward0")
 
 
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with a value written where ``index`` names along a dimension."""
+    if is_batch(index):
+        return index.each_of(index_fill, (input, dim, index, value), {})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
     return called(O["put"](input, value, (*before, _whole(index))), "IndexFillBackward0")
 

@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import overloads, products
@@ -32,7 +33,6 @@ from gradcli.functions.decompositions import (
 )
 from gradcli.functions.overloads import public_operators
 from gradcli.functions.scatter import vander as _vander
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault
 

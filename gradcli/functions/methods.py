@@ -77,6 +77,9 @@ def _rewritten(function: Callable) -> Callable:
             raise _no_room(self, args) or fault from None
         if result.dtype.kind > self.dtype.kind:
             raise _other_type(self, result.dtype)
+        if result.__class__ is not Tensor:  # what stands for one in a transform
+            set_item(self, Ellipsis, result)
+            return self
         node = result.edge
         set_item(self, Ellipsis, result)
         is_view = self.meta is not None and self.meta.base is not None
@@ -152,6 +155,9 @@ def _turned(function: Callable) -> Callable:
 
 
 def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    if not isinstance(mask, Tensor) and hasattr(mask, "__gradcli_rank__"):
+        set_item(self, Ellipsis, self.masked_fill(mask, value))
+        return self
     set_item(self, plain_index(mask.expand(self.shape)), value)
     is_view = self.meta is not None and self.meta.base is not None
     return self if is_view else called(self, "MaskedFillBackward0")

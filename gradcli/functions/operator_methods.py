@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.engine.backward.node_values import raw
 from gradcli.engine.record.apply import apply
 from gradcli.engine.record.composite import called, runs_once
-from gradcli.engine.record.fast_path import binary_method, has_short_way, standing_for, unary_method
+from gradcli.engine.record.fast_path import FUNCTIONS, method
 from gradcli.engine.record.inplace import rewrite, set_item, write_result
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.overloads import flatten
@@ -112,13 +112,17 @@ def _getitem(self: Tensor, index: Any) -> Any:
         if part is not None:
             return part.pick_from(self, index)
     index = plain_index(index)
-    out = apply(OPERATORS["getitem"], (self,), {"index": index})
+    out = FUNCTIONS["getitem"](self, index)
     if out.edge is None or index.__class__ is int or is_basic(index):
         return out
     return runs_once(out)
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    part = _from_stand_in(index)
+    if part is not None:
+        part.put_at(self, index, value)
+        return
     index = plain_index(index)
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(p, np.ndarray) for p in parts):
@@ -138,13 +142,6 @@ def _everything(x: Tensor, parts: tuple) -> bool:
     sizes = list(x.array.shape)
     reach = sizes[: len(slices) - front] + (sizes[len(sizes) - front :] if front else [])
     return all(s.indices(n) == (0, n, 1) for s, n in zip(slices, reach, strict=False))
-
-
-def _method(op: Operator) -> Callable:
-    def method(self: Tensor, *args: Any, **params: Any) -> Any:
-        return op(self, *args, **params)
-
-    return method
 
 
 def sizes_method(op: Operator) -> Callable:
@@ -229,7 +226,7 @@ def _commuted(op: Operator) -> Callable:
 def _view(self: Tensor, *sizes: Any) -> Tensor:
     if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
         sizes = tuple(sizes[0])
-    out = OPERATORS["reshape"](self, tuple(sizes))
+    out = FUNCTIONS["reshape"](self, tuple(sizes))
     if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
         raise RuntimeFault(
             "E0306",
@@ -256,17 +253,17 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
         raise RuntimeFault(
             "E0306", f"Trying to create tensor with negative dimension {min(shape)}: {shape}"
         )
-    return OPERATORS["tile"](self, tuple(repeats))
+    return FUNCTIONS["tile"](self, tuple(repeats))
 
 
 def _one_more(self: Tensor, dim: int) -> Tensor:
     """A dimension of size 1 put in at ``dim``."""
-    return OPERATORS["unsqueeze"](self, dim)
+    return FUNCTIONS["unsqueeze"](self, dim)
 
 
 def _exchanged(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
-    return OPERATORS["transpose"](self, dim0, dim1)
+    return FUNCTIONS["transpose"](self, dim0, dim1)
 
 
 def _t(self: Tensor) -> Tensor:
@@ -277,12 +274,12 @@ def _t(self: Tensor) -> Tensor:
             help="x.mT exchanges the last two",
         )
     # PyTorch gives a vector a node of its own here too.
-    turned = OPERATORS["mT"](self) if self.array.ndim == 2 else OPERATORS["reverse_dims"](self)
+    turned = FUNCTIONS["mT"](self) if self.array.ndim == 2 else FUNCTIONS["reverse_dims"](self)
     return called(turned, "TBackward0")
 
 
 def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
-    return OPERATORS["where"](condition, self, other)
+    return FUNCTIONS["where"](condition, self, other)
 
 
 def _zero(self: Tensor) -> Tensor:
@@ -315,13 +312,8 @@ def install() -> None:
     for op in OPERATORS.values():
         if op.name in _NO_METHOD or op.variadic:
             continue
-        if has_short_way(op):
-            method = unary_method(op) if op.arity == 1 else binary_method(op)
-        else:
-            method = _method(op)
-        standing_for(op, method)
         for name in (op.name, *op.aliases):
-            setattr(Tensor, name, method)
+            setattr(Tensor, name, FUNCTIONS[op.name])
             if op.dtypes in ("float", "promote") or op.name in (
                 "relu",
                 "abs",
@@ -333,8 +325,8 @@ def install() -> None:
     for name, word in _SYMBOLS.items():
         op = OPERATORS[name]
         steps = op.kind == "constant"
-        forward = getattr(Tensor, name) if steps else binary_method(op, symbol=True)
-        reverse = _commuted(op) if steps else binary_method(op, reverse=True)
+        forward = getattr(Tensor, name) if steps else method(op, symbol=True)
+        reverse = _commuted(op) if steps else method(op, reverse=True)
         setattr(Tensor, f"__{word}__", forward)
         setattr(Tensor, f"__r{word}__", reverse)
         if name != "matmul":
@@ -342,8 +334,8 @@ def install() -> None:
     for name in _COMPARISONS:
         setattr(Tensor, f"__{name}__", _compare(OPERATORS[name]))
     for name, word in _LOGIC.items():
-        setattr(Tensor, f"__{word}__", _method(OPERATORS[name]))
-    Tensor.__invert__ = lambda self: OPERATORS["logical_not"](self)
+        setattr(Tensor, f"__{word}__", FUNCTIONS[name])
+    Tensor.__invert__ = lambda self: FUNCTIONS["logical_not"](self)
     Tensor.__neg__ = Tensor.neg
     Tensor.__pos__ = lambda self: self
     Tensor.__abs__ = Tensor.abs

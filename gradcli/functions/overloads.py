@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
-from gradcli.engine.record.fast_path import has_short_way, short_function
+from gradcli.engine.record.fast_path import FUNCTIONS, function
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.einsum import einsum as by_letters
@@ -42,12 +42,12 @@ def _tensors(name: str, tensors: Any) -> list:
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors joined along a dimension they have."""
-    return OPERATORS["cat"](*_tensors("cat", tensors), dim=dim)
+    return FUNCTIONS["cat"](*_tensors("cat", tensors), dim=dim)
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors of one shape joined along a new dimension."""
-    return OPERATORS["stack"](*_tensors("stack", tensors), dim=dim)
+    return FUNCTIONS["stack"](*_tensors("stack", tensors), dim=dim)
 
 
 def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -55,7 +55,7 @@ def torch_max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     input = as_value(input)
     if dim is not None or isinstance(input, Tensor):
         return input.max(dim, keepdim)
-    return OPERATORS["amax"](input)
+    return FUNCTIONS["amax"](input)
 
 
 def torch_min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -63,7 +63,7 @@ def torch_min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     input = as_value(input)
     if dim is not None or isinstance(input, Tensor):
         return input.min(dim, keepdim)
-    return OPERATORS["amin"](input)
+    return FUNCTIONS["amin"](input)
 
 
 def as_value(x: Any) -> Any:
@@ -76,18 +76,18 @@ def diag(x: Any) -> Any:
     x = as_value(x)
     if len(x.shape) == 1:
         n = x.shape[0]
-        return OPERATORS["undiagonal"](x, (n, n))
+        return FUNCTIONS["undiagonal"](x, (n, n))
     if len(x.shape) != 2:
         raise RuntimeFault(
             "E0301", f"diag needs a vector or a matrix, got {len(x.shape)} dimensions"
         )
-    return OPERATORS["diagonal"](x)
+    return FUNCTIONS["diagonal"](x)
 
 
 def diag_embed(x: Any) -> Any:
     """Matrices with x's last dimension on their diagonals."""
     x = as_value(x)
-    return OPERATORS["undiagonal"](x, (*x.shape, x.shape[-1]))
+    return FUNCTIONS["undiagonal"](x, (*x.shape, x.shape[-1]))
 
 
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
@@ -96,7 +96,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     shape = tuple(input.shape)
     first, last = normal_dim(start_dim, len(shape)), normal_dim(end_dim, len(shape))
     if not shape:
-        return OPERATORS["reshape"](input, (1,))
+        return FUNCTIONS["reshape"](input, (1,))
     if first > last:
         raise RuntimeFault(
             "E0305", "flatten() has invalid args: start_dim cannot come after end_dim"
@@ -104,7 +104,7 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     if first == last:
         return input
     joined = (*shape[:first], -1, *shape[last + 1 :])
-    return reshaped(OPERATORS["reshape"](input, joined), input)
+    return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 
 def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
@@ -132,7 +132,7 @@ def split(x: Any, size: int | Sequence[int], dim: int = 0) -> tuple:
         )
     pieces, start = [], 0
     for s in sizes:
-        pieces.append(OPERATORS["getitem"](x, (slice(None),) * axis + (slice(start, start + s),)))
+        pieces.append(FUNCTIONS["getitem"](x, (slice(None),) * axis + (slice(start, start + s),)))
         start += s
     return tuple(pieces)
 
@@ -161,7 +161,7 @@ def unbind(x: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
     axis, _ = _along("unbind", as_value(x), dim)
     return tuple(
-        OPERATORS["getitem"](x, (slice(None),) * axis + (i,)) for i in range(x.shape[axis])
+        FUNCTIONS["getitem"](x, (slice(None),) * axis + (i,)) for i in range(x.shape[axis])
     )
 
 
@@ -175,8 +175,8 @@ def einsum(equation: str, *operands: Any) -> Any:
 def slogdet(input: Any) -> tuple:
     """The sign of the determinant and the logarithm of its size; the sign is constant."""
     input = as_value(input)
-    size = OPERATORS["logabsdet"](input)
-    return results("slogdet", sign=OPERATORS["detsign"](input), logabsdet=size)
+    size = FUNCTIONS["logabsdet"](input)
+    return results("slogdet", sign=FUNCTIONS["detsign"](input), logabsdet=size)
 
 
 def numel(input: Any) -> int:
@@ -185,8 +185,8 @@ def numel(input: Any) -> int:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether ``obj`` is a Tensor."""
-    return isinstance(obj, Tensor)
+    """Whether ``obj`` is a Tensor, or stands for one inside a transform."""
+    return isinstance(obj, Tensor) or getattr(obj, "__gradcli_rank__", 0) > 1
 
 
 def equal(x: Tensor, y: Tensor) -> bool:
@@ -204,11 +204,11 @@ def public_operators() -> dict[str, Any]:
     names: dict[str, Any] = {}
     for op in OPERATORS.values():
         if op.name not in HIDDEN:
-            function = short_function(op) if has_short_way(op) else op
+            found = op if op.variadic else function(op)
             for name in (op.name, *op.aliases):
-                names[name] = function
-    for function in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind, einsum, slogdet):
-        names[function.__name__] = function
+                names[name] = found
+    for own in (cat, stack, diag, diag_embed, flatten, split, chunk, unbind, einsum, slogdet):
+        names[own.__name__] = own
     names["concat"] = cat
     names["tile"] = names["repeat"] = OPERATORS["tile"]
     return names

@@ -13,13 +13,11 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
 
 def _typed(input: Any, dtype: Any) -> Any:
@@ -83,7 +81,7 @@ def _spread(name: str) -> Any:
         return O[name](input, dim, given, keepdim)
 
     spread.__name__ = name
-    spread.__doc__ = O[name].doc + " ``unbiased=False`` divides by n."
+    spread.__doc__ = O[name].__doc__ + " ``unbiased=False`` divides by n."
     return spread
 
 

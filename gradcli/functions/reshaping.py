@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element, called, reshaped
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import overloads
@@ -38,10 +39,7 @@ from gradcli.functions.indexing import (
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:

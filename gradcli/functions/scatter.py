@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.engine.creation.factories import eye
 from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import overloads
 from gradcli.functions.indexing import scatter, scatter_add
@@ -18,9 +19,7 @@ from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, is_number
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+from gradcli.ops.operator import is_number
 
 
 def _array(index: Any) -> Any:

@@ -13,13 +13,11 @@ import numpy as np
 
 from gradcli.engine.named_tuples import Extremes, Range
 from gradcli.engine.record.composite import by_element, called, of_its_own, of_numbers_too
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.indexing import _along
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault, UnwrittenFault
-from gradcli.ops.operator import OPERATORS
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
 
 
 def _ordered(input: Any, order: Any, dim: int, name: str) -> Any:

@@ -13,14 +13,13 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
+from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import OPERATORS, is_number
-
-O = OPERATORS  # noqa: E741  (it stands for the table of operators in every line below)
+from gradcli.ops.operator import is_number
 
 PIECE = 400
 """Bytes that are charged for one turn of a loop over rows."""

@@ -33,6 +33,7 @@ class Value(Operand):
 
     __slots__ = ("const", "dtype", "example", "shape", "source", "trace")
     __gradcli_rank__ = 1.5  # above Tensors, below the tangents and batches of inner transforms
+    hollow = True
 
     def __init__(
         self, trace: Any, shape: tuple[int, ...], dtype: DType, const: Any = None,
@@ -44,6 +45,10 @@ class Value(Operand):
         self.const = const
         self.example = example
         self.source: Instruction | None = None
+
+    def parts(self) -> tuple:
+        """Nothing: there is no Tensor inside."""
+        return ()
 
     def __gradcli_apply__(self, op: Operator, args: tuple, params: dict) -> Any:
         return self.trace.apply(op, args, params)

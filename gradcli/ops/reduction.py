@@ -11,23 +11,12 @@ import numpy as np
 
 from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
+from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import (
-    Dims,
-    count,
-    expand,
-    flip,
-    normal_dim,
-    normal_dims,
-    permute,
-    reshape,
-    tril,
-    triu,
-    unreduce,
-    unsqueeze,
-)
+from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unreduce, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -39,6 +28,11 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     # The method: np.sum costs as much again on small arrays.
+    if dim is None or dim.__class__ is int:
+        try:
+            return x.sum(axis=dim, keepdims=keepdim)
+        except (np.exceptions.AxisError, AttributeError):
+            pass  # a number, or a wrong dimension
     return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
 
 
@@ -278,6 +272,7 @@ amax = reduction(
     numpy="np.max",
     pytorch="torch.amax",
     latex=r"\max",
+    refuses={"complex": "max_values_cpu"},
 )
 amin = reduction(
     "amin",
@@ -293,6 +288,7 @@ amin = reduction(
     numpy="np.min",
     pytorch="torch.amin",
     latex=r"\min",
+    refuses={"complex": "min_values_cpu"},
 )
 
 
@@ -351,6 +347,7 @@ softmax = general(
     return top / np.sum(top, axis=axis, keepdims=True)""",
     pytorch="torch.softmax({0}, {dim})",
     latex=r"\operatorname{softmax}",
+    refuses={"bool int complex": "softmax_lastdim_kernel_impl"},
 )
 
 
@@ -372,6 +369,7 @@ log_softmax = general(
     return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))""",
     pytorch="torch.log_softmax({0}, {dim})",
     latex=r"\log\operatorname{softmax}",
+    refuses={"bool int complex": "log_softmax_lastdim_kernel_impl"},
 )
 
 
@@ -381,7 +379,7 @@ def _cumsum(x: Any, dim: int) -> Any:
     return np.cumsum(x, axis=axis) + 0 if np.ndim(x) else x.copy()
 
 
-cumsum = linear(
+cumsum: Operator = linear(
     "cumsum",
     lambda x, dim: _cumsum(x, dim),
     lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
@@ -424,6 +422,7 @@ argcummax = constant(
     params={"dim": 0},
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummax_cpu"},
 )
 argcummin = constant(
     "argcummin",
@@ -432,4 +431,5 @@ argcummin = constant(
     params={"dim": 0},
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummin_cpu"},
 )

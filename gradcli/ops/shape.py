@@ -6,6 +6,7 @@ it can, expand, transpose, squeeze ...) share memory with their input.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from gradcli.ops.torch_messages import SCALARS
 
 def count(shape: Sequence[int], dim: Dims) -> Any:
     """How many entries a reduction over ``dim`` joins."""
+    if dim is None:
+        return math.prod(shape)
     total = 1
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
@@ -33,11 +36,20 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:
         return g
+    if dim.__class__ is int and shape:
+        kept = list(shape)
+        kept[dim] = 1
+        return reshape(g, tuple(kept))
     dims = normal_dims(dim, len(shape))
     return reshape(g, tuple(1 if i in dims else n for i, n in enumerate(shape)))
 
 
 def _reshape(x: Any, shape: Any) -> Any:
+    if shape.__class__ is tuple and shape and min(shape) >= -1:
+        try:
+            return x.reshape(shape)
+        except (ValueError, TypeError, AttributeError):
+            pass  # what is wrong with it is found below
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
     if shape and min(shape) < -1:
         wrong = next(i for i, n in enumerate(shape) if n < -1)
@@ -150,7 +162,7 @@ def tiled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     return op(x, (1, *(1,) * -lead, *repeats))
 
 
-reshape = linear(
+reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
@@ -167,7 +179,9 @@ reshape = linear(
 )
 
 
-def expand_words(given: Sequence[int], shape: tuple, dtype: str = "float32") -> str | None:
+def expand_words(
+    given: Sequence[int], shape: tuple[Any, ...], dtype: str = "float32"
+) -> str | None:
     """What PyTorch says of an expansion that cannot be: the last dimension that does not fit."""
     for back in range(1, min(len(given), len(shape)) + 1):
         if given[-back] not in (1, shape[-back]) and shape[-back] != -1:
@@ -185,21 +199,37 @@ def expand_words(given: Sequence[int], shape: tuple, dtype: str = "float32") -> 
     return None
 
 
-def _repeated(number: Any, shape: tuple[int, ...]) -> Any:
-    """One number everywhere, without copying: np.broadcast_to in a seventh of the time."""
-    out = np.ndarray(shape, number.dtype, number, 0, (0,) * len(shape))
+_NUMPY = (np.ndarray, np.generic)
+
+
+def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    """``x`` broadcast to a shape, without copying: np.broadcast_to in a third of the time.
+
+    None where that does not go, or not so.
+    """
+    given, lead = x.shape, len(shape) - x.ndim
+    if lead < 0 or not x.flags.c_contiguous or not x.size:
+        return None
+    strides = [0] * lead
+    for n, wanted, stride in zip(given, shape[lead:], x.strides, strict=True):
+        if n != wanted and n != 1:
+            return None
+        strides.append(stride if n == wanted else 0)
+    out = np.ndarray(shape, x.dtype, x, 0, strides)
     out.flags.writeable = False
     return out
 
 
 def _expand(x: Any, shape: Sequence[int]) -> Any:
-    given = np.shape(x)
     shape = tuple(shape)
+    if isinstance(x, _NUMPY):
+        out = _repeated(x, shape)
+        if out is not None:
+            return out
+    given = np.shape(x)
     lead = len(shape) - len(given)
     full = tuple(given[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
     try:
-        if not given and isinstance(x, np.ndarray | np.generic):
-            return _repeated(x, full)
         return np.broadcast_to(x, full)
     except ValueError:
         raise RuntimeFault(
@@ -238,7 +268,7 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     return np.sum(x, axis=ones, keepdims=True) if ones else x
 
 
-sum_to = linear(
+sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
@@ -259,7 +289,7 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     return np.swapaxes(x, *dims) if n else x
 
 
-transpose = linear(
+transpose: Operator = linear(
     "transpose",
     _transpose,
     lambda g, dim0, dim1: transpose(g, dim0, dim1),
@@ -273,7 +303,7 @@ transpose = linear(
     pytorch="torch.transpose({0}, {dim0}, {dim1})",
     batching=transposed,
 )
-reverse_dims = linear(
+reverse_dims: Operator = linear(
     "reverse_dims",
     np.transpose,
     lambda g: reverse_dims(g),
@@ -286,7 +316,7 @@ reverse_dims = linear(
     pytorch="({0}).mT",
     batching=reversed_dims,
 )
-mT = linear(
+mT: Operator = linear(
     "mT",
     lambda x: np.swapaxes(x, -1, -2),
     lambda g: mT(g),
@@ -302,6 +332,11 @@ mT = linear(
 
 
 def _permute(x: Any, dims: Sequence[int]) -> Any:
+    if dims.__class__ is tuple:
+        try:
+            return x.transpose(dims)
+        except (ValueError, TypeError, AttributeError):
+            pass  # what is wrong with them is found below
     if len(dims) != np.ndim(x):
         raise RuntimeFault(
             "E0305",
@@ -375,7 +410,7 @@ unsqueeze = linear(
     pytorch="torch.unsqueeze({0}, {dim})",
     batching=unsqueezed,
 )
-flip = linear(
+flip: Operator = linear(
     "flip",
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
     lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))).copy(),
@@ -397,7 +432,7 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
 
 
-roll = linear(
+roll: Operator = linear(
     "roll",
     _roll,
     lambda g, shifts, dims: roll(g, _opposite(shifts), dims),
@@ -480,7 +515,7 @@ def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
     return out
 
 
-undiagonal = linear(
+undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
@@ -509,7 +544,7 @@ def _marked(head: str, diagonal: int) -> str:
     return f"{head}_{{{diagonal}}}" if diagonal else head
 
 
-tril = linear(
+tril: Operator = linear(
     "tril",
     lambda x, diagonal: np.tril(_at_least_matrix("tril", x), diagonal),
     lambda g, diagonal: tril(g, diagonal),
@@ -521,7 +556,7 @@ tril = linear(
     latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
     batching=matrices,
 )
-triu = linear(
+triu: Operator = linear(
     "triu",
     lambda x, diagonal: np.triu(_at_least_matrix("triu", x), diagonal),
     lambda g, diagonal: triu(g, diagonal),

@@ -8,7 +8,8 @@ the results are stacked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,11 +25,19 @@ from gradcli.ops.memory_budget import step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batch_rules import rule_of
-from gradcli.transforms.forward import Dual
-from gradcli.transforms.tracer import Operand, as_value
-
-randomness: dict[int, str] = {}
-"""What each running vmap says of random numbers, by level; no two threads share a level."""
+from gradcli.transforms.levels import running
+from gradcli.transforms.memory import movable, moved, note_promoted, primals, zeros_beside
+from gradcli.transforms.reverse import gradients
+from gradcli.transforms.tracer import (
+    Operand,
+    as_value,
+    become,
+    bottom,
+    rank_of,
+    shares,
+    snapshot,
+    store,
+)
 
 
 class VmapInfo(NamedTuple):
@@ -39,13 +48,28 @@ class VmapInfo(NamedTuple):
 
 
 class Batched(Operand):
-    """``size`` values side by side."""
+    """``count`` values side by side."""
 
-    __slots__ = ("__gradcli_rank__", "value")
+    __slots__ = ()
+    batch = True
+    value = Operand.content
 
     def __init__(self, value: Any, level: int) -> None:
         self.value = value
         self.__gradcli_rank__ = level
+        self.kin = None
+
+    def parts(self) -> tuple:
+        """The content alone."""
+        return (self.value,)
+
+    def around(self, content: Any) -> Batched:
+        """A batch of other values at this level."""
+        return Batched(content, self.__gradcli_rank__)
+
+    def over(self, change: Callable[[Any], Any]) -> Batched:
+        """The batch of the changed values."""
+        return Batched(change(self.value), self.__gradcli_rank__)
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
@@ -56,7 +80,7 @@ class Batched(Operand):
             if rule is not None:
                 found = rule(op, _Split(args, level), {**op.params, **params})
                 if found is not NotImplemented:
-                    return Batched(found, level)
+                    return self._noted(Batched(found, level), op, args)
         return self._each(lambda i: op(*pick(args, level, i), **pick(params, level, i)))
 
     def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
@@ -79,7 +103,9 @@ class Batched(Operand):
         own = [is_batched(a, level) for a in args]
         values = [a.value if mine else a for a, mine in zip(args, own, strict=True)]
         dims = tuple(0 if mine else None for mine in own)
-        result, out_dims = definition.vmap(VmapInfo(self.count, randomness[level]), dims, *values)
+        result, out_dims = definition.vmap(
+            VmapInfo(self.count, running.randomness[level]), dims, *values
+        )
         if not isinstance(result, tuple):
             return _placed(result, out_dims, level)
         if not isinstance(out_dims, tuple):
@@ -106,14 +132,77 @@ class Batched(Operand):
             return type(first)(parts, first.name) if isinstance(first, Results) else tuple(parts)
         return _side_by_side(OPERATORS["stack"](*map(as_value, results)), level)
 
-    def become(self, other: Any) -> Batched:
-        """Take over another value's place: what a write in place does."""
+    def _noted(self, out: Batched, op: Any, args: tuple) -> Batched:
+        """A result, noted to share the memory of what it is a view of."""
+        source = args[0]
+        if op.kind == "linear" and source.__class__ is Batched and shares(out, source):
+            source.note_view(out)
+        return out
+
+    def write(self, value: Any) -> None:
+        """Write to all values of the batch, each its own or all the same."""
+        if is_batched(value, self.__gradcli_rank__):
+            value = value.value
+        elif hasattr(value, "shape"):
+            value = OPERATORS["expand"](value, (self.count, *self.shape))
+        store(self.value, value)
+
+    def admit(self, target: Any) -> None:
+        """Make batches of ``target`` and of what shares its memory, in a vmap that nobody wrote.
+
+        In one of the user's, raises RuntimeFault (E0414), as in PyTorch: what is the same for the
+        whole batch cannot hold this one.
+        """
         level = self.__gradcli_rank__
-        if is_batched(other, level):
-            self.value = other.value
-        else:
-            self.value = OPERATORS["expand"](other, (self.count, *other.shape))
-        return self
+        internal = {vmap.level for vmap in running.vmaps if vmap.internal}
+        have = {v.__gradcli_rank__ for v in primals(target)}
+        lacks = {v.__gradcli_rank__ for v in primals(self) if v.batch} - have
+        if lacks <= internal:
+            members = movable(target, self)
+            batches = zeros_beside(members, self)
+            kin: list = []
+            before = moved(members)
+            for was, batch in zip(before, batches, strict=True):
+                if 0 not in bottom(was).array.strides:  # else others hold all that it shows
+                    store(batch, was)
+            for member, was, batch in zip(members, before, batches, strict=True):
+                member.__class__ = Batched
+                member.__init__(batch.content, level)
+                member.kin = kin
+                kin.append(weakref.ref(member))
+                note_promoted(member, was, level)
+            return
+        raise RuntimeFault(
+            "E0414",
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a "
+            "Tensor `other` in extra_args that has more elements than `self`. This happened due to "
+            "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to "
+            "use out-of-place operators instead of inplace arithmetic.",
+            help="make the target of a mapped value: x.new_zeros(3) in the place of zeros(3)",
+        )
+
+    def put_at(self, target: Any, index: Any, value: Any) -> None:
+        """``target[index] = value`` where the index differs along the batch."""
+        level = self.__gradcli_rank__
+        before = snapshot(target)
+
+        def one(i: int) -> Any:
+            where = plain_index(pick(index, level, i))
+            return OPERATORS["put"](pick(before, level, i), pick(value, level, i), where)
+
+        become(target, self._each(one))
+
+    def __gradcli_grad__(self, *asked: Any) -> tuple:
+        return gradients(*asked)
+
+    def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
+        return Batched(create(self.value, *value, **options), self.__gradcli_rank__)
+
+    def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
+        full = (self.count, *size)
+        if isinstance(self.value, Operand):
+            return Batched(self.value._like(make, full, *value, **options), self.__gradcli_rank__)
+        return Batched(super()._like(make, full, *value, **options), self.__gradcli_rank__)
 
     @property
     def count(self) -> int:
@@ -126,19 +215,9 @@ class Batched(Operand):
         return Size(self.value.shape[1:])
 
     @property
-    def dtype(self) -> Any:
-        """The dtype that all values have."""
-        return self.value.dtype
-
-    @property
     def array(self) -> Batched:
         """Itself: as a parameter, such as the indices of gather, it is read element by element."""
         return self
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether the values are recorded for a gradient."""
-        return self.value.requires_grad
 
     def detach(self) -> Any:
         """The same values outside the graph, still a batch."""
@@ -160,11 +239,6 @@ class Batched(Operand):
         found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
-    def __getitem__(self, index: Any) -> Any:
-        if holds(index, self.__gradcli_rank__):
-            return self.pick_from(self, index)
-        return OPERATORS["getitem"](self, plain_index(index))
-
     def pick_from(self, source: Any, index: Any) -> Any:
         """``source[index]`` where the index differs along the batch: at once where it can be."""
         level = self.__gradcli_rank__
@@ -181,6 +255,11 @@ class Batched(Operand):
             rows = np.arange(self.count).reshape((-1,) + (1,) * rank)
             return Batched(OPERATORS["getitem"](source.value, index=(rows, *arrays)), level)
         return Batched(OPERATORS["getitem"](source, index=arrays), level)
+
+    @property
+    def data(self) -> Any:
+        """Raises RuntimeFault (E0414), as in PyTorch."""
+        raise RuntimeFault("E0414", "accessing `data` under vmap transform is not allowed")
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
@@ -207,12 +286,12 @@ def _placed(result: Any, dim: int | None, level: int) -> Any:
     return Batched(result if dim == 0 else moveaxis(result, dim, 0), level)
 
 
-def _side_by_side(stack: Any, level: int) -> Any:
-    """Stacked results as a batch; one inside the tangents that were taken of them."""
-    if stack.__class__ is Dual and stack.__gradcli_rank__ > level:
-        parts = (_side_by_side(part, level) for part in (stack.primal, stack.tangent))
-        return Dual(*parts, stack.__gradcli_rank__)
-    return Batched(stack, level)
+def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
+    """Results stacked along ``dim`` as a batch, inside what higher levels put around them."""
+    if rank_of(stack) > level:
+        deeper = dim + stack.batch  # a batch has its own dimension in front
+        return stack.over(lambda part: _side_by_side(part, level, deeper))
+    return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
 
 
 def _depends(what: str) -> RuntimeFault:
@@ -241,9 +320,8 @@ def pick(tree: Any, level: int, i: int) -> Any:
         return tree.__class__(pick(part, level, i) for part in tree)
     if tree.__class__ is dict:
         return {name: pick(part, level, i) for name, part in tree.items()}
-    if tree.__class__ is Dual and tree.__gradcli_rank__ > level:
-        parts = (pick(part, level, i) for part in (tree.primal, tree.tangent))
-        return Dual(*parts, tree.__gradcli_rank__)
+    if rank_of(tree) > level:
+        return tree.over(lambda part: pick(part, level, i))
     return tree.value[i] if is_batched(tree, level) else tree
 
 

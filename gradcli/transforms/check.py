@@ -1,18 +1,24 @@
-"""gradcheck: the gradient against central differences, entry by entry, and which entry is off."""
+"""gradcheck: the gradient against central differences, entry by entry, and which entry is off.
+
+Everything is compared as real functions of real numbers: a complex result is its real and its
+imaginary part, and the gradient of one by a complex entry is the slope along the real axis plus 1j
+times that along the imaginary one, as backward has it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli import engine
 from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.tensor.tensor import Tensor
-from gradcli.ops.errors import RuntimeFault
-from gradcli.transforms.func import jacfwd
-from gradcli.transforms.reverse import jacobian
+from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.operator import OPERATORS
+from gradcli.transforms.forward import jvp
 
 
 class GradcheckFault(RuntimeFault):
@@ -28,33 +34,136 @@ def numeric_jacobian(
 ) -> np.ndarray:
     """Central differences of every result entry by every entry of input ``which``."""
     arrays = [np.array(as_tensor(t).array) for t in inputs]
-    x = arrays[which]
-    columns = []
+
+    def values() -> list[np.ndarray]:
+        return [np.array(as_tensor(function(*map(as_tensor, arrays))).array)]
+
     with no_grad():
-        for place in np.ndindex(x.shape):
-            here = x[place]
-            values = []
-            for shifted in (here + eps, here - eps):
-                x[place] = shifted
-                values.append(np.array(as_tensor(function(*map(as_tensor, arrays))).array))
-            x[place] = here
-            columns.append((values[0] - values[1]) / (2 * eps))
-    out_shape = columns[0].shape if columns else ()
-    table = np.stack(columns, axis=-1) if columns else np.zeros((*out_shape, 0))
-    return table.reshape((*out_shape, *x.shape))
+        return _differences(values, arrays[which], eps)[0]
 
 
-def _outputs(function: Callable, inputs: Sequence[Any]) -> list[Callable]:
-    """A function for each result that may have a gradient, ``function`` itself for a single one."""
-    with no_grad():
-        found = function(*[as_tensor(t).detach() for t in inputs])
-    if not isinstance(found, tuple | list):
-        return [function]
+def _differences(
+    values: Callable[[], Sequence[np.ndarray]], x: np.ndarray, eps: float
+) -> list[np.ndarray]:
+    """The slope of each of ``values()`` by every entry of ``x``, which is changed in place."""
+    columns: list[list[np.ndarray]] = [[] for _ in values()]
+    steps = (eps, 1j * eps) if np.iscomplexobj(x) else (eps,)
+    for place in np.ndindex(x.shape):
+        here = x[place]
+        slopes = []
+        for step in steps:
+            x[place] = here + step
+            up = [np.array(v) for v in values()]
+            x[place] = here - step
+            down = values()
+            slopes.append([(a - b) / (2 * eps) for a, b in zip(up, down, strict=True)])
+        x[place] = here
+        for column, *parts in zip(columns, *slopes, strict=True):
+            column.append(_complex(parts))
     return [
-        lambda *xs, number=number: function(*xs)[number]
-        for number, value in enumerate(found)
-        if isinstance(value, Tensor) and value.dtype.differentiable
+        _table(column, np.shape(value), x.shape)
+        for column, value in zip(columns, values(), strict=True)
     ]
+
+
+def _complex(slopes: Sequence[np.ndarray]) -> np.ndarray:
+    """The slope along the real axis alone, or with that along the imaginary one."""
+    return slopes[0] if len(slopes) == 1 else slopes[0] + 1j * slopes[1]
+
+
+def _table(columns: list[np.ndarray], out: tuple, shape: tuple) -> np.ndarray:
+    table = np.stack(columns, axis=-1) if columns else np.zeros((*out, 0))
+    return table.reshape((*out, *shape))
+
+
+def _parts(result: Any) -> list[Tensor]:
+    """Results that may have a gradient, as real tensors: of a complex one both parts."""
+    found: list[Tensor] = []
+    for value in result if isinstance(result, tuple | list) else (result,):
+        if isinstance(value, Tensor) and value.dtype.differentiable:
+            found += [value.real, value.imag] if value.dtype.is_complex else [value]
+    return found
+
+
+def _leaves(inputs: Sequence[Any]) -> tuple[list, list[int]]:
+    """The inputs with leaves in the places of those that require a gradient, and which those are.
+
+    A leaf has memory of its own, in which an entry can be moved.
+    """
+    which = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+    full = list(inputs)
+    for i in which:
+        array = inputs[i].array
+        if array.size > 1 and any(
+            s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
+        ):
+            raise RuntimeFault(
+                "E0303",
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs "
+                "that are non-overlapping to be able to compute the numerical gradients correctly. "
+                "You should call .contiguous on the input before passing it to gradcheck.",
+            )
+        full[i] = wrap(np.array(array), inputs[i].dtype).requires_grad_()
+    if not which:
+        raise ValueFault(
+            "E0404",
+            "gradcheck expects at least one input tensor to require gradient, but none of them "
+            "have requires_grad=True.",
+        )
+    return full, which
+
+
+def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
+    """For each part of the result its gradients, a row for each entry."""
+    leaves = [full[i] for i in which]
+    tables = []
+    for part in _parts(func(*full)):
+        flat = OPERATORS["reshape"](part, (-1,))
+        rows: list[list] = [[] for _ in leaves]
+        for k in range(part.numel()):
+            found: Sequence[Any] = [None] * len(leaves)
+            if part.requires_grad:
+                found = engine.grad(flat[k], leaves, retain_graph=True, allow_unused=True)
+            for row, g, leaf in zip(rows, found, leaves, strict=True):
+                row.append(np.zeros(leaf.shape) if g is None else np.asarray(g.array))
+        tables.append([
+            np.reshape(row, (*part.shape, *leaf.shape)) if row
+            else np.zeros((*part.shape, *leaf.shape))
+            for row, leaf in zip(rows, leaves, strict=True)
+        ])  # fmt: skip
+    return tables
+
+
+def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
+    """The same by forward mode, a column for each entry of an input."""
+    columns = [[] for _ in which]
+    at = [full[i].detach() for i in which]
+
+    def result(*values: Any) -> tuple:
+        given = list(full)
+        for i, value in zip(which, values, strict=True):
+            given[i] = value
+        found = func(*given)
+        several = found if isinstance(found, tuple | list) else (found,)
+        return tuple(v for v in several if hasattr(v, "dtype") and v.dtype.differentiable)
+
+    shapes = [part.shape for part in _parts(func(*full))]
+    for column, x in zip(columns, at, strict=True):
+        for place in np.ndindex(x.shape):
+            slopes = []
+            for step in (1, 1j) if x.dtype.is_complex else (1,):
+                direction = np.zeros(x.shape, x.dtype.numpy)
+                direction[place] = step
+                along = [wrap(direction, x.dtype) if v is x else OPERATORS["zeros_like"](v)
+                         for v in at]  # fmt: skip
+                pushed = _parts(jvp(result, tuple(at), tuple(along))[1])
+                slopes.append([np.asarray(t.detach().array) for t in pushed])
+            column.append([_complex(parts) for parts in zip(*slopes, strict=True)])
+    return [
+        [_table([c[k] for c in column], tuple(shape), tuple(x.shape))
+         for column, x in zip(columns, at, strict=True)]
+        for k, shape in enumerate(shapes)
+    ]  # fmt: skip
 
 
 def gradcheck(
@@ -71,31 +180,40 @@ def gradcheck(
 ) -> bool:
     """Whether the gradient of ``func`` agrees with central differences at ``inputs``.
 
-    Inputs should be float64; every result is checked, by reverse mode and, where
+    By the inputs that require a gradient, which should be float64 or complex128; whatever else the
+    function takes is passed on. Every result is checked, by reverse mode and, where
     ``check_forward_ad``, by forward mode. PyTorch's other options (``fast_mode``, ``nondet_tol``)
     are accepted: every entry is compared in any case. Raises RuntimeFault (E0410) naming the worst
-    entry and both values, or returns False where ``raise_exception`` is False.
+    entry and both values, or returns False where ``raise_exception`` is False; ValueFault (E0404)
+    where no input requires a gradient.
     """
     _known(others)
-    inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    at = [as_tensor(t).detach() for t in inputs]
-    floats = [i for i, t in enumerate(at) if t.dtype.is_floating_point]
-    for function in _outputs(func, inputs):
-        ways = []
-        if check_backward_ad:
-            ways.append(jacobian(function, tuple(at)))
-        if check_forward_ad:
-            forward = jacfwd(function, tuple(floats))(*at)
-            ways.append(dict(zip(floats, forward, strict=True)))
-        for i in floats:
-            numeric = numeric_jacobian(function, at, i, eps)
-            for found in ways:
-                fault = _compared(np.asarray(found[i].detach().array), numeric, i, atol, rtol)
-                if fault is not None and raise_exception:
-                    raise fault
-                if fault is not None:
-                    return False
+    full, which = _leaves(tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,))
+    for fault in _faults(func, full, which, (eps, atol, rtol), check_backward_ad, check_forward_ad):
+        if raise_exception:
+            raise fault
+        return False
     return True
+
+
+def _faults(
+    func: Callable, full: list, which: list[int], limits: tuple, backward: bool, forward: bool
+) -> Iterator[GradcheckFault]:
+    eps, atol, rtol = limits
+    with enable_grad():
+        ways = [_backward(func, full, which)] if backward else []
+        ways += [_forward(func, full, which)] if forward else []
+
+        def values() -> list[np.ndarray]:
+            return [np.asarray(part.detach().array) for part in _parts(func(*full))]
+
+        for place, i in enumerate(which):
+            numeric = _differences(values, full[i].array, eps)
+            for tables in ways:
+                for table, wanted in zip(tables, numeric, strict=True):
+                    fault = _compared(table[place], wanted, i, atol, rtol)
+                    if fault is not None:
+                        yield fault
 
 
 def _known(options: dict[str, Any]) -> None:
@@ -123,36 +241,37 @@ def _compared(
 
 
 def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, **options: Any) -> bool:
-    """``gradcheck`` of the gradient itself (second order), weighted by ``grad_outputs`` or by fixed
-    numbers."""
-    from gradcli import engine
-    from gradcli.engine.grad_mode import enable_grad
-    from gradcli.ops.operator import OPERATORS
+    """``gradcheck`` of the gradient itself (second order), by the inputs and by its weights.
 
+    ``grad_outputs`` weight the results; without them fixed numbers do.
+    """
     options.pop("gen_non_contig_grad_outputs", None)
     inputs = tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)
-    given = grad_outputs if isinstance(grad_outputs, tuple | list) else [grad_outputs]
-    pieces = _outputs(func, inputs)
-    given = list(given) + [None] * (len(pieces) - len(given))
-    for function, weight in zip(pieces, given, strict=True):
 
-        def first(*xs: Any, function: Callable = function, weight: Any = weight) -> Any:
-            leaves = [x if x.edge is not None else x.detach().requires_grad_() for x in xs]
-            with enable_grad():
-                out = function(*leaves)
-                found = engine.grad(
-                    out, leaves, _weights(out) if weight is None else weight.detach(),
-                    create_graph=True, allow_unused=True, materialize_grads=True,
-                )  # fmt: skip
-                return OPERATORS["cat"](*(g.reshape(-1) for g in found))
+    def results(values: Sequence[Any]) -> list[Tensor]:
+        found = func(*values)
+        several = found if isinstance(found, tuple | list) else (found,)
+        return [v for v in several if isinstance(v, Tensor) and v.dtype.differentiable]
 
-        if not gradcheck(first, inputs, **options):
-            return False
-    return True
+    if grad_outputs is None:
+        weights = [_weights(out) for out in results(inputs)]
+    else:
+        weights = list(grad_outputs) if isinstance(grad_outputs, tuple | list) else [grad_outputs]
+
+    def gradient(*values: Any) -> tuple:
+        given, along = values[: len(inputs)], values[len(inputs) :]
+        leaves = [v for v in given if isinstance(v, Tensor) and v.requires_grad]
+        pairs = [p for p in zip(results(given), along, strict=True) if p[0].requires_grad]
+        found = engine.grad(
+            [out for out, _ in pairs], leaves, [weight for _, weight in pairs],
+            create_graph=True, allow_unused=True, materialize_grads=True,
+        )  # fmt: skip
+        return tuple(found)
+
+    return gradcheck(gradient, (*inputs, *weights), **options)
 
 
 def _weights(out: Tensor) -> Tensor:
-    from gradcli.engine.tensor.tensor import wrap
-
-    numbers = np.cos(np.arange(out.array.size, dtype=np.float64)).reshape(out.array.shape)
-    return wrap(numbers.astype(out.dtype.numpy), out.dtype)
+    angles = np.arange(out.array.size, dtype=np.float64).reshape(out.array.shape)
+    numbers = np.cos(angles) + (1j * np.sin(angles + 1) if out.dtype.is_complex else 0)
+    return wrap(numbers.astype(out.dtype.numpy), out.dtype).requires_grad_()

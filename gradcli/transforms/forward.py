@@ -1,180 +1,19 @@
-"""Forward mode: a value that carries its tangent, and the pushforward of every operator.
-
-A ``Dual`` answers the operators' protocol: the primal is computed by the operator, the tangent by
-the operator's kind (``ops.push_forward``) from the same rule that reverse mode reads. Primals and
-tangents may be Tensors, so that forward mode is itself recorded (forward over reverse), and Duals
-of a lower level, so that it nests; the level keeps the perturbations of nested calls apart.
-"""
+"""Forward mode as transforms of functions: jvp and linearize, by values that carry tangents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.custom_function.context import Context
-from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
-from gradcli.ops.read import push_forward
-from gradcli.transforms.tracer import Operand, as_value, levels
+from gradcli.transforms.dual import Dual, is_dual
+from gradcli.transforms.levels import next_level, running
+from gradcli.transforms.memory import demote
+from gradcli.transforms.reverse import lifted
+from gradcli.transforms.tracer import as_value, operands_of
 from gradcli.transforms.tree import flatten, unflatten
-
-
-class Dual(Operand):
-    """A primal with a tangent (None: zero)."""
-
-    __slots__ = ("__gradcli_rank__", "primal", "tangent")
-
-    def __init__(self, primal: Any, tangent: Any, level: int) -> None:
-        self.primal = primal
-        self.tangent = tangent
-        self.__gradcli_rank__ = level
-
-    def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
-        level = self.__gradcli_rank__
-        primals, tangents = _split(args, level)
-        out = op(*primals, **params)
-        tangent = push_forward(op, primals, tangents, out, params)
-        return _joined(out, tangent, level)
-
-    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
-        """A custom function: its own jvp, or its backward read forwards."""
-        level = self.__gradcli_rank__
-        primals, tangents = _split(args, level)
-        result = call(definition, tuple(primals))
-        several = isinstance(result, tuple)
-        outputs = result if several else (result,)
-        if getattr(definition, "jvp", None) is not None:
-            pushed = _by_jvp(definition, primals, tangents, outputs)
-        else:
-            pushed = _by_backward(definition, primals, tangents)
-        joined = tuple(_joined(o, t, level) for o, t in zip(outputs, pushed, strict=True))
-        return joined if several else joined[0]
-
-    def become(self, other: Any) -> Dual:
-        """Take over another value's place: what a write in place does."""
-        mine = other.__class__ is Dual and other.__gradcli_rank__ == self.__gradcli_rank__
-        self.primal = other.primal if mine else other
-        self.tangent = other.tangent if mine else None
-        return self
-
-    @property
-    def shape(self) -> Any:
-        """The primal's shape, which its tangent has too."""
-        return self.primal.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The primal's dtype."""
-        return self.primal.dtype
-
-    @property
-    def array(self) -> Any:
-        """The numbers, for what is decided by them and has no derivative."""
-        return self.primal.array
-
-    def each_of(self, function: Callable, args: tuple, options: dict) -> Any:
-        """``function``, for each element where there is a batch inside, else NotImplemented."""
-        inner = getattr(self.primal, "each_of", None)
-        return NotImplemented if inner is None else inner(function, args, options)
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether the primal is recorded for a gradient."""
-        return self.primal.requires_grad
-
-    def detach(self) -> Any:
-        """The primal alone, outside the graph."""
-        return self.primal.detach()
-
-    def item(self) -> Any:
-        """The primal's number, without its tangent."""
-        return self.primal.item()
-
-    def tolist(self) -> Any:
-        """The primal's numbers in nested lists, without its tangent."""
-        return self.primal.tolist()
-
-    def __bool__(self) -> bool:
-        return bool(self.primal)
-
-    def __float__(self) -> float:
-        return float(self.primal)
-
-    def __int__(self) -> int:
-        return int(self.primal)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.primal, spec)
-
-    def __repr__(self) -> str:
-        return f"{self.primal!r}"[:-1] + f", tangent={self.tangent!r})"
-
-
-def is_dual(value: Any, level: int) -> bool:
-    """Whether ``value`` carries a tangent of this level."""
-    return value.__class__ is Dual and value.__gradcli_rank__ == level
-
-
-def _split(args: Sequence[Any], level: int) -> tuple[list, list]:
-    own = [is_dual(a, level) for a in args]
-    primals = [a.primal if mine else a for a, mine in zip(args, own, strict=True)]
-    return primals, [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
-
-
-def _joined(out: Any, tangent: Any, level: int) -> Any:
-    if tangent is None:
-        return out
-    if tuple(tangent.shape) != tuple(out.shape):
-        tangent = OPERATORS["expand"](tangent, tuple(out.shape))
-    return Dual(out, tangent, level)
-
-
-def _by_jvp(definition: Any, primals: list, tangents: list, outputs: tuple) -> tuple:
-    ctx = Context()
-    if definition.setup_context is None:
-        definition.forward(ctx, *primals)
-    else:
-        result = outputs if len(outputs) != 1 else outputs[0]
-        definition.setup_context(ctx, tuple(primals), result)
-    pushed = definition.jvp(ctx, *tangents)
-    return pushed if isinstance(pushed, tuple) else (pushed,)
-
-
-def _by_backward(definition: Any, primals: list, tangents: list) -> tuple:
-    """backward(v) is linear in v; its transpose, applied to the tangents, is the pushforward."""
-    from gradcli.transforms.reverse import (
-        leaf_of,
-        pull_back,
-        reaches_further,
-        recording,
-        tensors_of,
-    )
-
-    outer = recording()
-    with enable_grad():
-        moved = [i for i, t in enumerate(tangents) if t is not None]
-        inputs = list(primals)
-        for i in moved:
-            inputs[i] = leaf_of(primals[i])
-        result = call(definition, tuple(inputs))
-        outputs = result if isinstance(result, tuple) else (result,)
-        flows = [i for i, o in enumerate(outputs) if getattr(o, "requires_grad", False)]
-        weights = [leaf_of(OPERATORS["zeros_like"](outputs[i].detach())) for i in flows]
-        found = pull_back([outputs[i] for i in flows], [inputs[i] for i in moved], weights, True)
-        pushed: list = [None] * len(outputs)
-        linked = [k for k, g in enumerate(found) if g.requires_grad]
-        if linked:
-            back_from = [found[k] for k in linked]
-            along = [tangents[moved[k]] for k in linked]
-            own = [*weights, *(inputs[i] for i in moved)]
-            further = reaches_further(back_from, own)
-            further = further or any(t.edge is not None for v in along for t in tensors_of(v))
-            back = pull_back(back_from, weights, along, outer and further)
-            for i, t in zip(flows, back, strict=True):
-                pushed[i] = t
-    return tuple(pushed)
 
 
 def jvp(
@@ -182,13 +21,15 @@ def jvp(
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
+    strict: bool = False,
     has_aux: bool = False,
 ) -> tuple:
     """The value of ``function(*primals)`` and its derivative in the direction ``tangents``.
 
     One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent
     has the result's shape. With ``has_aux`` the function gives ``(value, aux)``, and aux comes
-    third. Raises RuntimeFault (E0301) where shapes differ.
+    third. Raises RuntimeFault (E0301) where shapes differ; with ``strict`` (E0405) where a result
+    does not depend on the primals, which otherwise has a tangent of zeros.
 
     Example:
         >>> import gradcli
@@ -200,18 +41,27 @@ def jvp(
     along, _ = flatten(tuple(tangents))
     if len(at) != len(along):
         raise TypeFault("E0302", f"{len(at)} primals but {len(along)} tangents")
-    level = levels()
-    duals = []
+    level = next_level()
+    at, along = [*map(as_value, at)], [*map(as_value, along)]
     for primal, tangent in zip(at, along, strict=True):
-        primal, tangent = as_value(primal), as_value(tangent)
         if tuple(primal.shape) != tuple(tangent.shape):
             raise RuntimeFault(
                 "E0301",
                 f"a tangent has shape {tuple(tangent.shape)}, its primal {tuple(primal.shape)}",
                 help="a tangent has its primal's shape",
             )
-        duals.append(Dual(primal, tangent, level))
-    result = function(*unflatten(duals, shape))
+    # Tangents that writes could bring together are batches alike.
+    batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
+    around = [vmap for vmap in running.vmaps if vmap.level in batches]
+    duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
+    try:
+        return _pushed(function, unflatten(duals, shape), level, strict, has_aux)
+    finally:
+        demote(level)
+
+
+def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: bool) -> tuple:
+    result = function(*duals)
     aux = None
     if has_aux:
         result, aux = result
@@ -221,9 +71,15 @@ def jvp(
         if is_dual(out, level):
             values.append(out.primal)
             pushed.append(out.tangent)
-        else:
-            values.append(as_value(out))
-            pushed.append(OPERATORS["zeros_like"](values[-1]))
+            continue
+        if strict:
+            raise RuntimeFault(
+                "E0405",
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True.",
+            )
+        values.append(as_value(out))
+        pushed.append(OPERATORS["zeros_like"](values[-1]))
     found = unflatten(values, form), unflatten(pushed, form)
     return (*found, _without(aux, level)) if has_aux else found
 

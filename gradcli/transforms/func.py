@@ -13,12 +13,13 @@ import numpy as np
 
 from gradcli import engine
 from gradcli.engine.grad_mode import enable_grad
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import jvp
 from gradcli.transforms.reverse import (
     detached,
+    finished,
     jacobians_of,
     leaf_of,
     pull_back,
@@ -26,21 +27,46 @@ from gradcli.transforms.reverse import (
     recording,
     scalar_only,
 )
-from gradcli.transforms.tracer import as_value
+from gradcli.transforms.tracer import as_value, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
-from gradcli.transforms.vmap import vmap
+from gradcli.transforms.vmap import over_rows
 
 Argnums = int | tuple[int, ...]
 
 
-class _Run:
-    """One evaluation of a function, ready to be pulled back by some of its arguments."""
+def _chosen(argnums: Argnums, count: int) -> tuple[int, ...]:
+    """The arguments to differentiate by, of so many. Raises RuntimeFault (E0302)."""
+    chosen = []
+    if not isinstance(argnums, int | tuple):
+        raise RuntimeFault("E0302", f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    for number in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not isinstance(number, int):
+            raise RuntimeFault("E0302", f"argnum must be int, got: {type(number)}")
+        if not -count <= number < count:
+            raise RuntimeFault("E0302", f"Got argnum={number}, but only {count} positional inputs")
+        chosen.append(number % count)
+    if not chosen:
+        raise RuntimeFault("E0302", "argnums must be non-empty")
+    if len(set(chosen)) < len(chosen):
+        raise RuntimeFault("E0302", f"argnums elements must be unique, got {argnums}")
+    return tuple(chosen)
 
-    def __init__(self, function: Callable, args: Sequence[Any], argnums: Argnums, has_aux: bool):
-        which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        outer = recording()
+
+class _Run:
+    """One evaluation of a function, ready to be pulled back by some of its arguments.
+
+    ``link`` leaves the arguments in the caller's graph, where they are in one.
+    """
+
+    def __init__(
+        self, function: Callable, args: Sequence[Any], argnums: Argnums, has_aux: bool,
+        link: bool | None = None,
+    ):  # fmt: skip
+        which = _chosen(argnums, len(args))
+        outer = recording() if link is None else link
         found, self.shape = flatten(tuple(args[i] for i in which))
-        self.leaves = [leaf_of(v, outer) for v in found]
+        with enable_grad():
+            self.leaves = [leaf_of(v, outer) for v in found]
         full = list(args)
         for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
             full[i] = chosen
@@ -56,6 +82,17 @@ class _Run:
 
     def pull(self, cotangents: Sequence[Any]) -> list:
         return pull_back(self.outputs, self.leaves, cotangents, self.create)
+
+    def pull_later(self, cotangents: Sequence[Any]) -> list:
+        """The same in a graph of the cotangents too, where they are in one."""
+        tracked = any(t.edge is not None for c in cotangents for t in tensors_of(c))
+        create = recording() and (self.create or tracked)
+        return pull_back(self.outputs, self.leaves, cotangents, create)
+
+    def finish(self) -> None:
+        """Nobody else will differentiate by leaves that this run made for itself."""
+        for leaf in self.leaves:
+            finished(leaf)
 
     def arranged(self, gradients: list) -> Any:
         """Gradients nested as the arguments are."""
@@ -124,19 +161,27 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         >>> pull(gradcli.tensor([1.0, 10.0]))
         (tensor([ 2., 40.]),)
     """
-    run = _Run(function, primals, tuple(range(len(primals))), has_aux)
+    if not primals:
+        function()
+        raise RuntimeFault("E0302", "vjp needs at least one primal")
+    run = _Run(function, primals, tuple(range(len(primals))), has_aux, link=True)
 
     def pull(*cotangents: Any) -> tuple:
         given = cotangents[0] if len(cotangents) == 1 else cotangents
-        return run.arranged(run.pull(flatten(given)[0]))
+        return run.arranged(run.pull_later([as_value(c) for c in flatten(given)[0]]))
 
+    run.finish()
     return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)
 
 
-def jacrev(function: Callable, argnums: Argnums = 0, *, has_aux: bool = False) -> Callable:
+def jacrev(
+    function: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
+    chunk_size: int | None = None,
+) -> Callable:  # fmt: skip
     """The function that gives the Jacobian by reverse mode: one pass for each entry of the result.
 
-    A Jacobian has the result's shape and then the argument's.
+    A Jacobian has the result's shape and then the argument's. ``chunk_size`` is PyTorch's: rows
+    are computed one at a time in any case. Raises ValueFault (E0303) for one below 1.
 
     Example:
         >>> import gradcli
@@ -144,6 +189,9 @@ def jacrev(function: Callable, argnums: Argnums = 0, *, has_aux: bool = False) -
         tensor([[2., 0.],
                 [0., 4.]])
     """
+
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueFault("E0303", "jacrev: `chunk_size` should be greater than 0.")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux)
@@ -161,8 +209,12 @@ def jacrev(function: Callable, argnums: Argnums = 0, *, has_aux: bool = False) -
     return jacobian
 
 
-def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+def jacfwd(
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable:
     """The function that gives the Jacobian by forward mode, all directions in one pass.
+
+    ``randomness`` is about random numbers that the function draws, as in ``vmap``.
 
     Example:
         >>> import gradcli
@@ -172,51 +224,54 @@ def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> C
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))
         leaves = [as_value(v) for v in leaves]
-        aux: list = []
 
-        def along(*tangents: Any) -> Any:
-            def chosen(*values: Any) -> Any:
-                full = list(args)
-                for i, part in zip(which, unflatten(list(values), shape), strict=True):
-                    full[i] = part
-                return function(*full, **kwargs)
+        def chosen(*values: Any) -> Any:
+            full = list(args)
+            for i, part in zip(which, unflatten(list(values), shape), strict=True):
+                full[i] = part
+            return function(*full, **kwargs)
 
-            found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)
-            aux[:] = found[2:]
-            return found[1]
+        def along(*tangents: Any) -> tuple:
+            return jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
 
-        per_leaf = []
-        for k, leaf in enumerate(leaves):
-            size = int(np.prod(tuple(leaf.shape), dtype=np.int64))
-            charge_shape((size, size), leaf.dtype.itemsize)
-            basis = engine.wrap(
-                np.eye(size, dtype=leaf.dtype.numpy).reshape(size, *leaf.shape), leaf.dtype
-            )
-            others = [OPERATORS["zeros_like"](v) for v in leaves]
-
-            def column(t: Any, k: int = k, others: list = others) -> Any:
-                return along(*(t if j == k else z for j, z in enumerate(others)))
-
-            columns = vmap(column, out_dims=-1)(basis)
-            per_leaf.append(over(lambda c, leaf=leaf: _shaped(c, leaf), columns))
-        outputs, out_shape = flatten(per_leaf[0])
-        rows = [flatten(tree)[0] for tree in per_leaf]
+        ends = np.cumsum([v.numel() for v in leaves])
+        total = int(ends[-1]) if len(ends) else 0
+        for v in leaves:
+            charge_shape((total, v.numel()), v.dtype.itemsize)
+        if total:
+            columns, *aux = over_rows(along, _basis(leaves, ends, total), randomness)
+            aux = over(lambda a: a[0], aux)
+        else:  # no directions: only the shapes matter
+            columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
+            columns = over(lambda c: c.reshape((1, *c.shape))[:0], columns)
         found = []
-        for i in range(len(outputs)):
-            tree = unflatten([row[i] for row in rows], shape)
+        outputs, out_shape = flatten(columns)
+        for c in outputs:
+            last = OPERATORS["permute"](c, (*range(1, len(c.shape)), 0))
+            parts = [
+                OPERATORS["reshape"](
+                    last[..., int(end) - v.numel() : int(end)], (*last.shape[:-1], *v.shape)
+                )
+                for v, end in zip(leaves, ends, strict=True)
+            ]
+            tree = unflatten(parts, shape)
             found.append(tree[0] if isinstance(argnums, int) else tree)
         result = unflatten(found, out_shape)
-        return (result, aux[0]) if has_aux else result
+        return (result, *aux) if has_aux else result
 
     return jacobian
 
 
-def _shaped(columns: Any, leaf: Any) -> Any:
-    """The last dimension, that of the directions, in the argument's shape."""
-    return OPERATORS["reshape"](columns, (*columns.shape[:-1], *leaf.shape))
+def _basis(leaves: Sequence[Any], ends: Any, total: int) -> list:
+    """For each leaf its part of every direction: a row has a 1 in one entry of one leaf."""
+    basis = []
+    for v, end in zip(leaves, ends, strict=True):
+        rows = np.eye(total, v.numel(), v.numel() - int(end), dtype=v.dtype.numpy)
+        basis.append(engine.wrap(rows.reshape(total, *v.shape), v.dtype))
+    return basis
 
 
 def hessian(function: Callable, argnums: Argnums = 0) -> Callable:

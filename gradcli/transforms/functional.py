@@ -18,6 +18,8 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
+from gradcli.transforms.func import grad, jacfwd
+from gradcli.transforms.func import vjp as func_vjp
 from gradcli.transforms.functional_checks import (
     as_tuple,
     bent,
@@ -30,16 +32,18 @@ from gradcli.transforms.functional_checks import (
     strict_graph,
 )
 from gradcli.transforms.tracer import as_value
+from gradcli.transforms.vmap import over_rows
 
 
 def _leaves(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
-    """Tensors to differentiate by; with create_graph they stay in the caller's graph."""
-    if create_graph:
-        return tuple(
-            OPERATORS["clone"](v if v.requires_grad else v.detach().requires_grad_())
-            for v in values
-        )
-    return tuple(v.detach().requires_grad_() for v in values)
+    """Tensors to differentiate by; with create_graph they stay in the caller's graph.
+
+    As in PyTorch, views or leaves, so that a function which writes into its argument is refused.
+    """
+    return tuple(
+        v.view(v.shape) if create_graph and v.requires_grad else v.detach().requires_grad_()
+        for v in values
+    )
 
 
 def _done(values: Sequence[Tensor], create_graph: bool, several: bool) -> Any:
@@ -166,11 +170,10 @@ def jacobian(
 
 def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
     """Every row of the Jacobian in one backward pass, under vmap."""
-    from gradcli.transforms.func import vjp as pulled
-    from gradcli.transforms.vmap import vmap
-
-    points = _leaves(given, True) if create_graph else tuple(x.detach() for x in given)
+    points = _leaves(given, create_graph)
     results = func(*points)
+    if not create_graph:
+        points = tuple(x.detach() for x in given)
     many = isinstance(results, tuple)
     if not all(hasattr(r, "__gradcli_rank__") for r in (results if many else (results,))):
         as_tuple(results, "outputs of the user-provided function", "jacobian")
@@ -186,7 +189,7 @@ def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -
         for out, size, end in zip(outputs, sizes, ends, strict=True):
             rows = np.eye(total, size, size - int(end), out.dtype.numpy)
             basis.append(engine.wrap(rows.reshape(total, *out.shape), out.dtype))
-        found = vmap(lambda *weights: pulled(func, *points)[1](*weights))(*basis)
+        found = over_rows(lambda *weights: func_vjp(func, *points)[1](*weights), basis)
     table = []
     for out, size, end in zip(outputs, sizes, ends, strict=True):
         cut = slice(int(end) - size, int(end))
@@ -215,8 +218,6 @@ def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -
 
 
 def _forward(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
-    from gradcli.transforms.func import jacfwd
-
     points = given if create_graph else tuple(x.detach() for x in given)
     found = jacfwd(func, tuple(range(len(points))) if several else 0)(*points)
     return found if create_graph else _detached(found)
@@ -246,8 +247,6 @@ def hessian(
     check_choices("hessian", outer_jacobian_strategy, strict, vectorize)
     one = scalar(func, "hessian", strict)
     if vectorize or outer_jacobian_strategy == "forward-mode":
-        from gradcli.transforms.func import grad
-
         slopes = grad(one, tuple(range(len(given))) if several else 0)
         return jacobian(slopes, inputs, create_graph, False, vectorize, outer_jacobian_strategy)
 

@@ -19,85 +19,68 @@ from gradcli.engine.backward.traverse import collect
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
-from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.record.inplace import ARGUMENT
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.batched import Batched
-from gradcli.transforms.forward import Dual
-from gradcli.transforms.tracer import as_value
-from gradcli.transforms.vmap import active
+from gradcli.transforms.levels import Vmap, running
+from gradcli.transforms.tracer import Operand, as_value, bottom, tensors_of
 
-# ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
-
-
-def bottom(value: Any) -> Tensor:
-    """The Tensor inside tangents and batches."""
-    while value.__class__ is not Tensor:
-        value = value.primal if value.__class__ is Dual else value.value
-    return value
+# ---- What to differentiate by, inside tangents and batches of enclosing transforms ---------------
 
 
 def rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """The same tower around a changed Tensor."""
-    if value.__class__ is Dual:
-        return Dual(rebuilt(value.primal, change), value.tangent, value.__gradcli_rank__)
-    if value.__class__ is Batched:
-        return Batched(rebuilt(value.value, change), value.__gradcli_rank__)
+    if isinstance(value, Operand):
+        return value.around(rebuilt(value.content, change))
     return change(value)
 
 
 def detached(value: Any) -> Any:
     """The tower with every Tensor in it outside the graph."""
-    if value.__class__ is Dual:
-        tangent = None if value.tangent is None else detached(value.tangent)
-        return Dual(detached(value.primal), tangent, value.__gradcli_rank__)
-    if value.__class__ is Batched:
-        return Batched(detached(value.value), value.__gradcli_rank__)
+    if isinstance(value, Operand):
+        return value.over(detached)
     return value.detach() if isinstance(value, Tensor) else value
 
 
-def lifted(value: Any, running: Sequence[tuple[int, int]]) -> Any:
-    """``value`` as a batch at every running vmap: each element has a gradient of its own."""
-    if not running:
+def lifted(value: Any, around: Sequence[Vmap]) -> Any:
+    """``value`` as a batch at every vmap of ``around``: each element has a gradient of its own."""
+    if not around:
         return value
-    level, count = running[-1]
+    inner = around[-1]
     rank = getattr(value, "__gradcli_rank__", 1)
-    if rank > level:
-        if value.__class__ is Dual:
-            return Dual(lifted(value.primal, running), value.tangent, rank)
-        return Batched(lifted(value.value, running), rank)
-    if rank == level:
-        return Batched(lifted(value.value, running[:-1]), level)
-    inner = lifted(value, running[:-1])
-    return Batched(OPERATORS["expand"](inner, (count, *inner.shape)), level)
+    if rank > inner.level:
+        return value.around(lifted(value.content, around))
+    if rank == inner.level:
+        return value.around(lifted(value.content, around[:-1]))
+    value = lifted(value, around[:-1])
+    return inner.batched(OPERATORS["expand"](value, (inner.count, *value.shape)))
 
 
 def leaf_of(value: Any, link: bool = True) -> Any:
-    """A value to differentiate by: in the caller's graph still (``link``), where it was in one."""
+    """A value to differentiate by: in the caller's graph still (``link``), where it was in one.
+
+    As a leaf it cannot be written to in place.
+    """
 
     def leaf(t: Tensor) -> Tensor:
         if not t.dtype.differentiable:
             t = t.to(get_default_dtype())
         if link and t.edge is not None:
-            return OPERATORS["clone"](t)
+            t = OPERATORS["clone"](t)
+            t._meta().made = ARGUMENT
+            return t
         return t.detach().requires_grad_()
 
-    return rebuilt(lifted(as_value(value), active()), leaf)
+    return rebuilt(lifted(as_value(value), running.vmaps), leaf)
 
 
-def tensors_of(value: Any) -> list[Tensor]:
-    """Every Tensor of a tower, tangents included."""
-    found, stack = [], [value]
-    while stack:
-        v = stack.pop()
-        if v.__class__ is Dual:
-            stack += [v.primal] if v.tangent is None else [v.primal, v.tangent]
-        elif v.__class__ is Batched:
-            stack.append(v.value)
-        elif isinstance(v, Tensor):
-            found.append(v)
-    return found
+def finished(leaf: Any) -> None:
+    """Note that only the transform which made this leaf differentiates by it."""
+    edge = bottom(leaf).edge
+    if edge.__class__ is AccumulateGrad:
+        more(edge).params["finished"] = True
 
 
 def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
@@ -106,17 +89,18 @@ def reaches_further(outputs: Sequence[Any], leaves: Sequence[Any]) -> bool:
     if any(edge.__class__ is not AccumulateGrad for edge in own):
         return True
     edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
-    return any(n.__class__ is AccumulateGrad and n not in own for n in collect(edges))
+    ends = [n for n in collect(edges) if n.__class__ is AccumulateGrad and n not in own]
+    return any(n.extra is None or "finished" not in n.extra.params for n in ends)
 
 
-def _batches(leaves: Sequence[Any]) -> set[int]:
-    """The levels of the batches around leaves."""
-    found = set()
+def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
+    """The batches around leaves, by level."""
+    found = {}
     for leaf in leaves[:1]:  # all are lifted to the same levels
-        while leaf.__class__ is not Tensor:
-            if leaf.__class__ is Batched:
-                found.add(leaf.__gradcli_rank__)
-            leaf = leaf.primal if leaf.__class__ is Dual else leaf.value
+        while isinstance(leaf, Operand) and not leaf.hollow:
+            if leaf.batch:
+                found[leaf.__gradcli_rank__] = leaf
+            leaf = leaf.content
     return found
 
 
@@ -130,38 +114,38 @@ def pull_back(
     cotangents held, and that of the primals along the cotangents' own tangents.
     """
     ranks = [getattr(o, "__gradcli_rank__", 0) for o in (*outputs, *cotangents)]
-    around = _batches(leaves) - passed
+    around = {level: v for level, v in _batches(leaves).items() if level not in passed}
     top = max([0, *ranks, *around])
     if top <= 1:
         return _pulled(outputs, leaves, cotangents, create_graph)
     if top in around and top not in ranks:
         # What does not differ along a batch of the leaves does not depend on them.
         found = pull_back([], leaves, [], create_graph, passed | {top})
-        return [Batched(g, top) for g in found]
+        return [around[top].around(g) for g in found]
     at_top = [getattr(o, "__gradcli_rank__", 0) == top for o in outputs]
     sample = next(o for o in (*outputs, *cotangents) if getattr(o, "__gradcli_rank__", 0) == top)
-    if sample.__class__ is Batched and not any(at_top) and top not in around:
-        # Many cotangents of one value that this vmap has not made: its vjp for each.
-        return _for_each(outputs, leaves, cotangents, create_graph, passed, top)
-    if sample.__class__ is Batched:
-        inner = [o.value if mine else o for o, mine in zip(outputs, at_top, strict=True)]
+    if sample.batch and top not in around:
+        # Many cotangents, or outputs, of one value that is not mapped over: the vjp for each.
+        return _for_each(outputs, leaves, cotangents, create_graph, passed, sample)
+    if sample.batch:
+        inner = [o.content if mine else o for o, mine in zip(outputs, at_top, strict=True)]
         weights = []
         for o, c, mine in zip(outputs, cotangents, at_top, strict=True):
             if getattr(c, "__gradcli_rank__", 0) == top:
-                c = c.value
+                c = c.content
             elif mine:
                 c = OPERATORS["ones_like"](o) if c is None else as_value(c)
-                c = c.value if getattr(c, "__gradcli_rank__", 0) == top else OPERATORS["expand"](
+                c = c.content if getattr(c, "__gradcli_rank__", 0) == top else OPERATORS["expand"](
                     c, (sample.count, *c.shape)
                 )  # fmt: skip
             weights.append(c)
         found = pull_back(inner, leaves, weights, create_graph, passed | {top})
-        return [Batched(g, top) for g in found]
+        return [sample.around(g) for g in found]
     primals = [o.primal if mine else o for o, mine in zip(outputs, at_top, strict=True)]
     along = [o.tangent if mine else None for o, mine in zip(outputs, at_top, strict=True)]
     plain, turned = [], []
     for c in cotangents:
-        dual = c.__class__ is Dual and c.__gradcli_rank__ == top
+        dual = getattr(c, "__gradcli_rank__", 0) == top
         plain.append(c.primal if dual else c)
         turned.append(c.tangent if dual else None)
     found = pull_back(primals, leaves, plain, create_graph, passed)
@@ -170,20 +154,23 @@ def pull_back(
     if not moved:
         return found
     pushed = pull_back([o for o, _ in moved], leaves, [c for _, c in moved], create_graph, passed)
-    return [Dual(g, t, top) for g, t in zip(found, pushed, strict=True)]
+    return [sample.__class__(g, t, top) for g, t in zip(found, pushed, strict=True)]
 
 
 def _for_each(
     outputs: Sequence[Any], leaves: Sequence[Any], cotangents: Sequence[Any], create_graph: bool,
-    passed: frozenset[int], level: int,
+    passed: frozenset[int], sample: Any,
 ) -> list:  # fmt: skip
-    own = [getattr(c, "__gradcli_rank__", 0) == level for c in cotangents]
-    count = next(c.count for c, mine in zip(cotangents, own, strict=True) if mine)
-    rows = []
-    for i in range(count):
-        chosen = [c.value[i] if mine else c for c, mine in zip(cotangents, own, strict=True)]
-        rows.append(pull_back(outputs, leaves, chosen, create_graph, passed))
-    return [Batched(OPERATORS["stack"](*column), level) for column in zip(*rows, strict=True)]
+    level = sample.__gradcli_rank__
+
+    def row(values: Sequence[Any], i: int) -> list:
+        return [v.content[i] if getattr(v, "__gradcli_rank__", 0) == level else v for v in values]
+
+    rows = [
+        pull_back(row(outputs, i), leaves, row(cotangents, i), create_graph, passed)
+        for i in range(sample.count)
+    ]
+    return [sample.around(OPERATORS["stack"](*column)) for column in zip(*rows, strict=True)]
 
 
 def _pulled(
@@ -204,6 +191,43 @@ def _pulled(
                 create_graph=create_graph, allow_unused=True, materialize_grads=True,
             )
         )  # fmt: skip
+
+
+def gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], weights: Sequence[Any], create_graph: bool,
+    allow_unused: bool | None, materialize: bool,
+) -> tuple:  # fmt: skip
+    """``autograd.grad`` where tangents or batches of enclosing transforms take part."""
+    ends = [bottom(as_value(t)) for t in inputs]
+    edges = [t.edge for out in outputs for t in tensors_of(out) if t.edge is not None]
+    reached = collect(edges)
+    for i, end in enumerate(ends):
+        if end.edge is None:
+            raise RuntimeFault(
+                "E0404",
+                f"input {i} does not require grad",
+                help="set requires_grad=True before the computation uses it",
+                torch="One of the differentiated Tensors does not require grad",
+            )
+        if end.edge not in reached and not (allow_unused or materialize):
+            raise RuntimeFault(
+                "E0406",
+                f"The differentiated Tensor at index {i} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior.",
+            )
+    for out, weight in zip(outputs, weights, strict=True):
+        if weight is None and out.numel() != 1:
+            raise RuntimeFault(
+                "E0403",
+                "grad can be implicitly created only for scalar outputs; this one has shape "
+                f"{tuple(out.shape)}",
+                torch="grad can be implicitly created only for scalar outputs",
+            )
+    found = pull_back(outputs, inputs, weights, create_graph)
+    return tuple(
+        g if end.edge in reached or materialize else None
+        for g, end in zip(found, ends, strict=True)
+    )
 
 
 # ---- Transforms of functions of tensors, as the command line calls them --------------------------

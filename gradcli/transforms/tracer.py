@@ -2,25 +2,157 @@
 
 A subclass answers the operators' protocol (``__gradcli_rank__`` and ``__gradcli_apply__``); this
 one gives it the ways in which a program reaches them: ``x + y``, ``x.sum(0)``, ``x[1]``.
+
+Writing in place. A value stands on memory: at the bottom of its tower are Tensors, and a view of
+the value has views of them there. So a write goes down the tower and becomes writes to Tensors,
+which whoever shares the memory sees:
+
+    y = Dual(p, t)     v = y[0] = Dual(p[0], t[0])     v.mul_(d)  writes to p[0] and to t[0]
+    y = Batched(b)     v = y[0] = Batched(b[:, 0])     v.mul_(d)  writes to b[:, 0]
+
+What is written may have a level that the target lacks. A target that is no batch cannot hold one:
+that is refused, as in PyTorch. One without a tangent is given zeros for it, and so is whatever
+shares its memory (``Dual.admit``).
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from gradcli.engine import Tensor, dtypes
+from gradcli.engine import Tensor
 from gradcli.engine.creation import factories
 from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.dtypes import Device
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.record.inplace import set_item
+from gradcli.engine.tensor.conversion import Conversions
+from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import methods, scatter
 from gradcli.functions.operator_methods import plain_index, sizes_method
 from gradcli.functions.overloads import flatten
 from gradcli.functions.sorting import extreme_method
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
-levels = itertools.count(2).__next__
-"""Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
+# ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
+
+
+def rank_of(value: Any) -> int:
+    """The level of a value: 1 for a Tensor, more for what stands for one in a transform."""
+    return getattr(value, "__gradcli_rank__", 0)
+
+
+def bottom(value: Any) -> Tensor:
+    """The Tensor inside tangents and batches, or what stands for one without having any."""
+    while isinstance(value, Operand) and not value.hollow:
+        value = value.content
+    return value
+
+
+def operands_of(value: Any) -> Iterator[Operand]:
+    """Every tangent and batch of a tower, those around tangents included."""
+    stack = [value]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, Operand):
+            yield v
+            stack += v.parts()
+
+
+def tensors_of(value: Any) -> list[Tensor]:
+    """Every Tensor of a tower, tangents included."""
+    if isinstance(value, Tensor):
+        return [value]
+    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Tensor)]
+
+
+def memory_of(value: Any) -> Tensor:
+    """The tensor whose memory a value has: itself, or what it is a view of."""
+    tensor = bottom(value)
+    meta = tensor.meta if isinstance(tensor, Tensor) else None
+    return tensor if meta is None or meta.base is None else meta.base
+
+
+def shares(view: Any, source: Any) -> bool:
+    """Whether a result has the memory of the value that it was made of."""
+    return memory_of(view) is memory_of(source)
+
+
+def snapshot(value: Any) -> Any:
+    """``value`` as it is now, in memory of its own: what a recorded write reads."""
+    if isinstance(value, Operand):
+        return value.over(snapshot)
+    if not mode.grad:
+        return value
+    return wrap(value.array.copy(), value.dtype, value.edge)
+
+
+# ---- Writes --------------------------------------------------------------------------------------
+
+
+def become(target: Any, result: Any) -> Any:
+    """``target``, whose entries are now those of ``result``: what an operator in place does.
+
+    Raises RuntimeFault: E0301, E0309 where the result does not fit; E0414 for a batch that is
+    written to what is none; and what a write to a Tensor raises.
+    """
+    result = as_value(result)
+    if tuple(result.shape) != tuple(target.shape):
+        raise RuntimeFault(
+            "E0301",
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}",
+            help="an in-place write cannot grow its target; write x = x + y",
+        )
+    if result.dtype.kind > target.dtype.kind:
+        raise RuntimeFault(
+            "E0309",
+            f"result type {result.dtype.name} can't be cast to the desired output type "
+            f"{target.dtype.name}",
+            help="make the target a float tensor first",
+            torch=f"result type {result.dtype.scalar_name} can't be cast to the desired output "
+            f"type {target.dtype.scalar_name}",
+        )
+    store(target, result.to(target.dtype))
+    return target
+
+
+def assign(target: Any, value: Any) -> Any:
+    """``target``, with ``value`` in all its entries: broadcast, and cast to its dtype."""
+    if hasattr(value, "shape") or isinstance(value, list | tuple):
+        value = as_value(value).to(target.dtype)
+        while len(value.shape) > len(target.shape) and value.shape[0] == 1:
+            value = value[0]
+        if tuple(value.shape) != tuple(target.shape):
+            value = OPERATORS["expand"](value, tuple(target.shape))
+    store(target, value)
+    return target
+
+
+def put(target: Any, index: Any, value: Any) -> None:
+    """``target[index] = value``."""
+    if index is Ellipsis:
+        assign(target, value)
+    elif is_basic(index):
+        assign(OPERATORS["getitem"](target, index), value)
+    else:
+        if hasattr(value, "shape"):
+            value = as_value(value).to(target.dtype)
+        store(target, OPERATORS["put"](snapshot(target), value, index))
+
+
+def store(target: Any, value: Any) -> None:
+    """Write ``value``, of the target's shape and dtype or a number, a level at a time."""
+    if rank_of(value) > max(rank_of(target), 1):
+        value.admit(target)
+    if isinstance(target, Operand):
+        target.write(value)
+    else:
+        set_item(target, Ellipsis, value, not hasattr(value, "shape"))
 
 
 METHODS: dict[str, Callable] = {
@@ -30,11 +162,99 @@ METHODS: dict[str, Callable] = {
 """Methods that are composed of operators: what operators can do, they can."""
 
 
-class Operand:
+class Operand(Slots, Conversions):
     """A value that stands for a Tensor inside a transformed function."""
 
     __slots__ = ()
     __array_priority__ = 2000
+
+    hollow = False  # whether there is no Tensor inside: a value that only notes operators
+    content: Any = Slots.array  # type: ignore[attr-defined]  # of a lower level
+    __gradcli_rank__: Any = Slots.dtype  # type: ignore[attr-defined]
+    # Weak references to the values that share this one's memory, itself among them; None: nobody.
+    kin: Any = Slots.meta  # type: ignore[attr-defined]
+
+    batch: bool  # a batch, else a tangent
+
+    # -- what a subclass answers -----------------------------------------------------------------
+
+    def parts(self) -> tuple:
+        """What it is made of: the content, and the tangent where there is one."""
+        raise NotImplementedError
+
+    def around(self, content: Any) -> Any:
+        """The same level around another content: a batch of it, or it with the same tangent."""
+        raise NotImplementedError
+
+    def over(self, change: Callable[[Any], Any]) -> Any:
+        """The same level around what ``change`` makes of the content."""
+        raise NotImplementedError
+
+    def write(self, value: Any) -> None:
+        """Write a value of this level or lower ones, or a number, into the memory below."""
+        raise NotImplementedError
+
+    def admit(self, target: Any) -> None:
+        """Give a target of lower levels what it needs to hold a value of this one."""
+        raise NotImplementedError
+
+    # -- what shares memory ----------------------------------------------------------------------
+
+    def sharing(self) -> Iterator[Operand]:
+        """This value and those that share its memory."""
+        if self.kin is None:
+            self.kin = [weakref.ref(self)]
+        return (v for v in (reference() for reference in self.kin) if v is not None)
+
+    def note_view(self, view: Operand) -> Any:
+        """``view``, noted to share this value's memory."""
+        if self.kin is None:
+            self.kin = [weakref.ref(self)]
+        kin = self.kin
+        if len(kin) >= 16 and not len(kin) & (len(kin) - 1):
+            kin[:] = [reference for reference in kin if reference() is not None]
+        kin.append(weakref.ref(view))
+        view.kin = kin
+        return view
+
+    def __gradcli_write__(self, target: Any, op: Any, others: tuple, params: dict) -> Any:
+        """A write in place to a Tensor, of an operator that has this value among its operands."""
+        return become(target, op(snapshot(target), *others, **params))
+
+    def __gradcli_put__(self, target: Any, index: Any) -> None:
+        put(target, index, self)
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def edge(self) -> Any:
+        """None of its own: the Tensors inside have places in the graph."""
+        raise AttributeError("edge")
+
+    @property
+    def meta(self) -> Any:
+        """What the Tensor inside has: a graph that saved it looks there for its version."""
+        return bottom(self).meta
+
+    @property
+    def array(self) -> Any:
+        """The numbers, for what is decided by them and has no derivative."""
+        return self.content.array
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.content.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the numbers are."""
+        return bottom(self).device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the value is recorded for a gradient."""
+        return self.content.requires_grad
 
     @property
     def ndim(self) -> int:
@@ -93,27 +313,6 @@ class Operand:
         """Entries of this value where the condition holds, else those of ``other``."""
         return OPERATORS["where"](condition, self, other)
 
-    def to(self, dtype: Any) -> Any:
-        """The value in another dtype; itself where it has that already."""
-        target = dtypes.to_dtype(dtype)
-        return self if target is self.dtype else OPERATORS["cast"](self, target.numpy)
-
-    def type_as(self, other: Any) -> Any:
-        """The value in the dtype of another."""
-        return self.to(other.dtype)
-
-    def float(self) -> Any:
-        """The value as float32."""
-        return self.to(dtypes.float32)
-
-    def double(self) -> Any:
-        """The value as float64."""
-        return self.to(dtypes.float64)
-
-    def long(self) -> Any:
-        """The value as int64."""
-        return self.to(dtypes.int64)
-
     def contiguous(self) -> Any:
         """Itself: how the memory lies is not seen here."""
         return self
@@ -122,21 +321,33 @@ class Operand:
         """Whether the entries are complex numbers."""
         return self.dtype.is_complex
 
-    def new_full(self, size: Any, fill_value: Any) -> Any:
-        """A plain Tensor of this dtype with one number in every place."""
-        return factories.full(size, fill_value, dtype=self.dtype)
+    def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
+        """A new value like this one: a batch where this is one, for nobody knows it the same."""
+        return make(size, *value, **{"dtype": self.dtype, **options})
 
-    def new_zeros(self, *size: Any) -> Any:
-        """A plain Tensor of zeros of this dtype."""
-        return factories.zeros(*size, dtype=self.dtype)
+    def new_full(self, size: Any, fill_value: Any, **options: Any) -> Any:
+        """A value of this dtype with one number in every place."""
+        return self._like(factories.full, tuple(size), fill_value, **options)
 
-    def new_ones(self, *size: Any) -> Any:
-        """A plain Tensor of ones of this dtype."""
-        return factories.ones(*size, dtype=self.dtype)
+    def new_zeros(self, *size: Any, **options: Any) -> Any:
+        """A value of zeros of this dtype."""
+        return self._like(factories.zeros, _size(size), **options)
 
-    def new_tensor(self, data: Any) -> Any:
+    def new_ones(self, *size: Any, **options: Any) -> Any:
+        """A value of ones of this dtype."""
+        return self._like(factories.ones, _size(size), **options)
+
+    def new_empty(self, *size: Any, **options: Any) -> Any:
+        """A value of this dtype to be written to."""
+        return self._like(factories.empty, _size(size), **options)
+
+    def new_tensor(self, data: Any, **options: Any) -> Any:
         """A plain Tensor of this dtype from data."""
-        return factories.tensor(data, dtype=self.dtype)
+        return factories.tensor(data, **{"dtype": self.dtype, **options})
+
+    def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
+        """``zeros_like`` and the like, of this value."""
+        raise NotImplementedError
 
     def unfold(self, dimension: int, size: int, step: int) -> Any:
         """All windows of a size along a dimension, as a last dimension."""
@@ -149,21 +360,54 @@ class Operand:
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
+        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        if rank_of(part) > 1:
+            return part.pick_from(self, index)
         return OPERATORS["getitem"](self, plain_index(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.become(OPERATORS["put"](self, value, plain_index(index)))
+        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        if rank_of(part) > 1:
+            part.put_at(self, index, value)
+        else:
+            put(self, plain_index(index), value)
+
+    def copy_(self, src: Any, non_blocking: bool = False) -> Any:
+        """Write the entries of ``src``."""
+        return assign(self, src)
+
+    def fill_(self, value: Any) -> Any:
+        """Write one number to every entry."""
+        return assign(self, value)
+
+    def zero_(self) -> Any:
+        """Write zeros."""
+        return assign(self, 0)
+
+    def masked_fill_(self, mask: Any, value: Any) -> Any:
+        """Write a number where ``mask`` holds."""
+        return become(self, OPERATORS["where"](mask, value, snapshot(self)))
+
+    def add_(self, other: Any, *, alpha: Any = 1) -> Any:
+        """Add ``alpha * other`` in place."""
+        other = other if alpha == 1 else other * alpha
+        return become(self, OPERATORS["add"](snapshot(self), other))
+
+    def sub_(self, other: Any, *, alpha: Any = 1) -> Any:
+        """Subtract ``alpha * other`` in place."""
+        other = other if alpha == 1 else other * alpha
+        return become(self, OPERATORS["sub"](snapshot(self), other))
 
     def __getattr__(self, name: str) -> Any:
-        """Tensor's methods by name, ``x.sum(0)``; after ``x.add_(y)`` the result is x."""
+        """Tensor's methods by name, ``x.sum(0)``; ``x.mul_(y)`` writes what ``x.mul(y)`` gives."""
         function = METHODS.get(name) or OPERATORS.get(name)
         if function is not None:
             return lambda *args, **params: function(self, *args, **params)
         short = name[:-1] if name.endswith("_") else ""
         function = METHODS.get(short) or OPERATORS.get(short)
-        if function is None:
+        if function is None or short in _NOT_WRITTEN:
             raise AttributeError(name)
-        return lambda *args, **params: self.become(function(self, *args, **params))
+        return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
 
     def __neg__(self) -> Any:
         return OPERATORS["neg"](self)
@@ -189,7 +433,16 @@ def _reflected(op: Operator) -> Callable:
 
 
 def _augmented(op: Operator) -> Callable:
-    return lambda self, other: self.become(op(self, other))
+    return lambda self, other: become(self, op(snapshot(self), other))
+
+
+def _size(sizes: tuple) -> tuple:
+    """``new_zeros(2, 3)`` and ``new_zeros((2, 3))`` alike."""
+    return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+
+
+_NOT_WRITTEN = frozenset(("t", "transpose", "swapaxes", "squeeze", "unsqueeze", "matmul", "sum"))
+"""Functions of which no form writes their result into the first operand's entries."""
 
 
 _WORDS = {
@@ -209,6 +462,8 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Operand, f"__{_name}__", _operator(OPERATORS[_name]))
 for _word, _name in _SIZES.items():
     setattr(Operand, _word, sizes_method(OPERATORS[_name]))
+for _name in ("swapaxes", "swapdims"):
+    setattr(Operand, _name, lambda self, dim0, dim1: OPERATORS["transpose"](self, dim0, dim1))
 Operand.flatten = Operand.ravel = flatten
 Operand.max, Operand.min = extreme_method("max"), extreme_method("min")
 

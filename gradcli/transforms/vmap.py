@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextvars import ContextVar
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine.creation import generator as random
@@ -12,17 +12,11 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
-from gradcli.transforms import batched
 from gradcli.transforms.batched import Batched, is_batched
-from gradcli.transforms.tracer import as_value, levels
+from gradcli.transforms.levels import Vmap, next_level, running
+from gradcli.transforms.memory import demote
+from gradcli.transforms.tracer import as_value
 from gradcli.transforms.tree import flatten, unflatten
-
-_active: ContextVar[tuple[tuple[int, int], ...]] = ContextVar("running vmaps", default=())
-
-
-def active() -> tuple[tuple[int, int], ...]:
-    """Level and size of every vmap that this thread is running, outermost first."""
-    return _active.get()
 
 
 def vmap(
@@ -70,28 +64,47 @@ def vmap(
             leaf if dim is None else as_value(leaf) for leaf, dim in zip(leaves, dims, strict=True)
         ]
         count = _size(values, dims)
-        level = levels()
-        batches = [
-            v if dim is None else Batched(_to_front(v, dim), level)
-            for v, dim in zip(values, dims, strict=True)
-        ]
-        split = len(batches) - len(keyword)
-        running = _active.set((*_active.get(), (level, count)))
-        drawing = random.drawing.set(_drawing(randomness, level, count))
-        batched.randomness[level] = randomness
-        try:
+        with _mapping(count, randomness) as level:
+            batches = [
+                v if dim is None else Batched(_to_front(v, dim), level)
+                for v, dim in zip(values, dims, strict=True)
+            ]
+            split = len(batches) - len(keyword)
             result = func(*unflatten(batches[:split], shape), **unflatten(batches[split:], form))
-        finally:
-            _active.reset(running)
-            random.drawing.reset(drawing)
-            del batched.randomness[level]
-        outputs, out_shape = flatten(result)
-        where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
-        return unflatten(
-            [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)], out_shape
-        )
+            outputs, out_shape = flatten(result)
+            where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
+            found = [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)]
+        return unflatten(found, out_shape)
 
     return mapped
+
+
+def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error") -> Any:
+    """``function`` of every row of ``rows`` at once, results along a first dimension.
+
+    For the directions or cotangents of another transform: the function knows nothing of a batch,
+    so a write of what has become one to what was none is no error.
+    """
+    count = rows[0].shape[0]
+    with _mapping(count, randomness, internal=True) as level:
+        outputs, shape = flatten(function(*(Batched(row, level) for row in rows)))
+        return unflatten([_whole(out, level, count, 0) for out in outputs], shape)
+
+
+@contextlib.contextmanager
+def _mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
+    """A level for values that are ``count`` side by side, until the end of the ``with``."""
+    level = next_level()
+    running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))
+    drawing = random.drawing.set(_drawing(randomness, level, count))
+    running.randomness[level] = randomness
+    try:
+        yield level
+    finally:
+        running.vmaps.pop()
+        random.drawing.reset(drawing)
+        del running.randomness[level]
+        demote(level)
 
 
 def _drawing(randomness: str, level: int, count: int) -> Callable:

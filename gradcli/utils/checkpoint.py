@@ -2,12 +2,15 @@
 
 Forward runs under hooks on what the graph saves: each saved tensor is kept as a number only. The
 first time backward reads one of them, the function runs again, and what it saves then takes the
-numbers' places, in the same order.
+numbers' places, in the same order. The second run stops early, when it has saved as much as is
+asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -16,7 +19,29 @@ from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.record.saved_tensor_hooks import saved_tensors_hooks
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
-__all__ = ["checkpoint", "checkpoint_sequential"]
+__all__ = ["checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop"]
+
+
+class _Local(threading.local):
+    early_stop = True
+
+
+_local = _Local()
+
+
+class _Enough(Exception):
+    """The second run has saved all that is asked for."""
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether checkpoints made inside stop their second run early; they do by themselves."""
+    before = _local.early_stop
+    _local.early_stop = enable
+    try:
+        yield
+    finally:
+        _local.early_stop = before
 
 
 class _Run:
@@ -25,6 +50,8 @@ class _Run:
     def __init__(self, function: Callable, args: tuple, options: dict, keep_random: bool) -> None:
         self.function, self.args, self.options = function, args, options
         self.count = 0
+        self.early_stop = _local.early_stop
+        self.running = True
         self.found: dict[int, Tensor] = {}
         self.keep_random = keep_random
         if keep_random:
@@ -47,6 +74,8 @@ class _Run:
 
         def collect(value: Tensor) -> Tensor:
             found.append(value.detach())
+            if len(found) == self.count and (self.early_stop or self.running):
+                raise _Enough
             return value
 
         before = random.snapshot() if self.keep_random else None
@@ -55,6 +84,8 @@ class _Run:
         try:
             with enable_grad(), saved_tensors_hooks(collect, lambda value: value):
                 self.function(*self.args, **self.options)
+        except _Enough:
+            pass
         finally:
             if self.keep_random:
                 random.restore(before)
@@ -88,8 +119,11 @@ def checkpoint(
     if not mode.grad:
         return function(*args, **kwargs)
     run = _Run(function, args, kwargs, preserve_rng_state)
-    with saved_tensors_hooks(run.pack, run.unpack):
-        return function(*args, **kwargs)
+    try:
+        with saved_tensors_hooks(run.pack, run.unpack):
+            return function(*args, **kwargs)
+    finally:
+        run.running = False
 
 
 def checkpoint_sequential(

@@ -144,7 +144,7 @@ def test_gradcheck_to_second_order(name):
     checked = [(n, place) for n, place in REAL if n == name][:4]
     for _, place in checked:
         function, arrays, wrt = setup(name, place)
-        own = [gradcli.tensor(arrays[i]) for i in wrt]
+        own = [gradcli.tensor(arrays[i], requires_grad=True) for i in wrt]
 
         def free(*values: Any, function=function, arrays=arrays, wrt=wrt) -> Any:
             full = list(arrays)

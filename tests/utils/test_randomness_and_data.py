@@ -7,7 +7,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import forward_ad
-from gradcli.utils.checkpoint import checkpoint
+from gradcli.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 from gradcli.utils.data import DataLoader, Subset, TensorDataset, random_split
 
 
@@ -60,11 +60,44 @@ def test_a_checkpoint_that_does_something_else():
 
     def unsteady(t):
         runs.append(1)
-        return t.exp() if len(runs) == 1 else t.exp().exp()
+        return t.exp() if len(runs) % 2 else t.exp().exp()
 
+    with set_checkpoint_early_stop(False):  # else it saves what is asked for, and stops
+        y = checkpoint(unsteady, torch.ones(2, requires_grad=True))
+    with pytest.raises(RuntimeError, match="A different number of tensors"):
+        y.sum().backward()
+    runs[:] = [1]
     y = checkpoint(unsteady, torch.ones(2, requires_grad=True))
     with pytest.raises(RuntimeError, match="A different number of tensors"):
         y.sum().backward()
+
+
+def test_a_checkpoint_stops_early():
+    late = []
+
+    def function(t):
+        out = t.sin().exp()
+        late.append(1)
+        return out.clone()
+
+    for early, runs in ((True, 1), (False, 2)):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        late.clear()
+        with set_checkpoint_early_stop(early):
+            y = checkpoint(function, x, use_reentrant=False)
+        y.sum().backward()
+        assert len(late) == runs
+        assert torch.allclose(x.grad, (x.sin().exp() * x.cos()).detach())
+
+
+def test_a_checkpoint_around_a_gradient():
+    def penalty(x):
+        (g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        return (g * g).sum()  # 9 x^4
+
+    x = torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True)
+    checkpoint(penalty, x, use_reentrant=False).backward()
+    assert x.grad.tolist() == [36, 288]
 
 
 def test_rows_in_batches():

@@ -82,7 +82,13 @@ def _backward(
     Raises RuntimeFault: E0403 (no cotangent for several entries), E0401 (ran before), E0405 (no
     graph).
     """
-    backward([self], [gradient], retain_graph, create_graph, inputs)
+    edge = self.edge
+    if create_graph or inputs is not None or edge is None:
+        backward([self], [gradient], retain_graph, create_graph, inputs)
+        return
+    # The usual call, in as few steps as may be.
+    g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
+    run((edge,), (g,), bool(retain_graph), False, None)
 
 
 _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
@@ -123,15 +129,11 @@ def grad(
             help="leave allow_unused out",
         )
     grad_outputs = _weights(grad_outputs, outputs)
-    many = next((g for g in grad_outputs if hasattr(g, "each_of")), None)
-    if many is not None:  # weights of vmap: the gradients for each
-
-        def one(*weights: Any) -> tuple:
-            return grad(
-                outputs, inputs, weights, True, create_graph, allow_unused, materialize_grads
+    for value in (*outputs, *inputs, *grad_outputs):
+        if getattr(value, "__gradcli_rank__", 0) > 1:  # a tangent or a batch
+            return value.__gradcli_grad__(
+                outputs, inputs, grad_outputs, create_graph, allow_unused, materialize_grads
             )
-
-        return many.each_of(one, tuple(grad_outputs), {})
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
         return _batched(
@@ -187,8 +189,12 @@ def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
             exchange_grad(meta, lambda have: g if have is None else have + g)
 
 
+_ONE = (Tensor, GradientEdge)
+
+
 def _listed(values: Any) -> list:
-    return [values] if isinstance(values, Tensor | GradientEdge) else list(values)
+    one = isinstance(values, _ONE) or hasattr(values, "__gradcli_rank__")
+    return [values] if one else list(values)
 
 
 def _weights(given: Any, tensors: list) -> list:
@@ -278,14 +284,17 @@ def _implicit(t: Tensor | GradientEdge, edge: Node) -> Any:
     return np.ones_like(array)
 
 
+_NO_COTANGENTS = (str, dict, set)
+
+
 def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
     """A cotangent of the user's, in the shape and the element type of what it weights."""
-    if isinstance(g, str | dict | set):
+    if isinstance(g, _NO_COTANGENTS):
         raise TypeFault(
             "E0303", f"gradients can be either Tensors or None, but got {type(g).__name__}"
         )
     shape = g.array.shape if isinstance(g, Tensor) else np.shape(g)
-    if shape != tuple(edge.shape):
+    if shape != edge.shape:
         raise RuntimeFault(
             "E0301",
             f"Mismatch in shape: grad_output[{place}] has a shape of {Size(shape)} and "

@@ -16,6 +16,7 @@ from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arr
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.grad_mode import current, mode, restore
 from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
+from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
@@ -46,14 +47,20 @@ def collect(roots: Sequence[Node]) -> list[Node]:
 
 
 def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node]]:
-    """The nodes that a wanted input lies behind, and those that must run to reach it."""
+    """The nodes that a wanted input lies behind, and those that must run to reach it.
+
+    What a stale view depends on is not known, so that is reached too, and raises.
+    """
     runs: set[Node] = set()
     for node in reversed(order):
-        if any(e in runs or e in wanted for e in node.edges if e is not None):
+        if node.__class__ is Stale or any(
+            e in runs or e in wanted for e in node.edges if e is not None
+        ):
             runs.add(node)
     return [node for node in order if node in runs or node in wanted], runs
 
 
+@np.errstate(all="ignore")  # as a decorator in half the time
 def run(
     roots: Sequence[Node],
     cotangents: Sequence[Any],
@@ -68,29 +75,30 @@ def run(
         have = arrived.get(root)
         arrived[root] = g if have is None else have + g
     gone = None if keep else Freed()  # what is put in the place of saved values
-    with np.errstate(all="ignore"):
-        careful = mode.branches and any(node.masks for node in order)
-        before = current()
-        if recorded or mode.watching or before.inspect is not None:
-            restore(before.recording(recorded, before.inference))
-            try:
-                _walk(order, roots, arrived, gone, recorded, wanted, careful)
-            finally:
-                restore(before)
-        elif wanted is None:
-            _walk_plain(order, arrived, gone, careful)
-        else:
-            _walk_towards(wanted, order, arrived, gone, careful)
+    before = current()
+    if recorded or mode.watching or before.inspect is not None:
+        restore(before.recording(recorded, before.inference))
+        try:
+            _walk(order, roots, arrived, gone, recorded, wanted)
+        finally:
+            restore(before)
+    elif wanted is None:
+        _walk_plain(order, arrived, gone)
+    else:
+        _walk_towards(wanted, order, arrived, gone)
 
 
-def _walk_plain(
-    order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
-) -> None:
+# Each walk is ``careful`` of slopes of branches that were not taken from the first node on that
+# chose between branches: nodes after it may lie behind it.
+
+
+def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None) -> None:
     """The pass where nobody looks on: no hooks, nothing recorded, all leaves wanted.
 
     The order in which leaves receive their sums cannot be seen then, so they simply come last.
     """
     pop = arrived.pop
+    branches, careful = mode.branches, False
     node = None
     try:
         for node in order:
@@ -104,6 +112,8 @@ def _walk_plain(
                 accumulate(node, g, False)
             else:
                 _step(node, g, arrived, gone, careful)
+            if branches and node.masks:
+                careful = True
     except Fault:
         _accumulate_whole(order[order.index(node) :], order, arrived)
         raise
@@ -118,9 +128,10 @@ def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, A
 
 
 def _walk_towards(
-    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None, careful: bool
+    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None
 ) -> None:
     """The plain pass that brings gradients to wanted places alone."""
+    branches, careful = mode.branches, False
     order, runs = _only_towards(wanted, order)
     for node in order:
         g = arrived.pop(node, None)
@@ -134,6 +145,8 @@ def _walk_towards(
                 step(node, g, arrived, gone)
             else:
                 _step(node, g, arrived, gone, careful)
+            if branches and node.masks:
+                careful = True
 
 
 def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, careful: bool) -> None:
@@ -196,13 +209,13 @@ def _walk(
     gone: Freed | None,
     recorded: bool,
     wanted: dict | None,
-    careful: bool,
 ) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
     runs = None
     if wanted is not None:
         order, runs = _only_towards(wanted, order)
     waits = _waits(order, roots, wanted)
+    branches, careful = mode.branches, False
     mode.passing = frozenset(order) if wanted is None else frozenset((*runs, *wanted))
     for root in roots:
         if root in waits:
@@ -216,6 +229,8 @@ def _walk(
             charge(RECORDED)
         g = arrived.pop(node, None)
         pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
+        if branches and node.masks:
+            careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
             if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
                 continue

@@ -314,6 +314,9 @@ def like(make: Any) -> Any:
         **named: Any,
     ) -> Any:
         if not isinstance(input, Tensor):
+            if getattr(input, "__gradcli_rank__", 0) > 1:
+                named["device"] = device
+                return input.__gradcli_like__(create, *value, dtype=dtype, **named)
             raise words.no_tensor(create.__name__, input)
         kept = input.dtype if dtype is None else dtype
         return make(

@@ -1,7 +1,7 @@
 """Applying an operator to Tensors: promote, charge, compute, record.
 
 This is the general way, which every operator can take; the commonest have a shorter one, see
-``short_ways``.
+``fast_path``.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
-from gradcli.engine.record.dtype_checks import PICKY, refused
+from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.operator import Operator, is_number
-from gradcli.ops.torch_messages import ONE_TYPE, needs_floats, not_a, sizes_differ, types_differ
+from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
 _budget = memory_budget.budget
 _new = object.__new__
 NUMBERS = frozenset((float, int, complex, bool))
 """The classes of plain Python numbers."""
+MISFITS = (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError)
+"""What NumPy raises of operands that do not fit."""
 
 
 def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
@@ -43,6 +45,9 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         for name, value in params.items():
             if isinstance(value, Tensor):
                 params[name] = value.array
+    first = inputs[0] if inputs else None
+    if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:
+        first.own_array()  # what may be a view shares memory, which a number has not
     raw = _promoted(op, inputs)
     if _budget.on:
         if op.entrywise:
@@ -53,8 +58,15 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
         array = op.compute(*raw, **params)
     except Fault:
         raise
-    except (ValueError, TypeError, IndexError, OverflowError, np.exceptions.AxisError) as fault:
+    except MISFITS as fault:
         raise explained(op, raw, fault) from None
+    return finish(op, inputs, params, array, raw)
+
+
+def finish(
+    op: Operator, inputs: Sequence[Any], params: dict[str, Any], array: Any, raw: Sequence[Any]
+) -> Tensor:
+    """The Tensor of what ``op`` computed from ``raw``, recorded where an input needs a gradient."""
     out = wrap(array, dtypes.dtype_of(array))
     if op.kind == "linear" and (array is raw[0] or getattr(array, "base", None) is not None):
         note_view(out, inputs[0])
@@ -116,10 +128,7 @@ def _promoted(op: Operator, inputs: list) -> list:
     first = inputs[0] if inputs else None
     if first.__class__ is Tensor and (
         first.dtype.quick
-        or (
-            (first.dtype.kind > 2 or policy == "keep" or policy == "promote")
-            and op.name not in PICKY
-        )
+        or ((first.dtype.kind > 2 or policy == "keep" or policy == "promote") and not op.refuses)
     ):
         dtype = first.dtype
         raw = [first.array]
@@ -129,8 +138,8 @@ def _promoted(op: Operator, inputs: list) -> list:
             raw.append(a.array)
         else:  # all of one type, which holds for nearly every call
             return raw
-    if op.name in PICKY:
-        fault = refused(op.name, inputs)
+    if op.refuses:
+        fault = refused(op, inputs)
         if fault is not None:
             raise fault
     if policy == "keep" or policy == "inexact":
@@ -144,7 +153,7 @@ def _promoted(op: Operator, inputs: list) -> list:
             )
         return raw
     if (
-        op.name in ONE_TYPE
+        op.one_dtype
         and not current().mixes
         and not (is_number(inputs[0]) or is_number(inputs[1]))
         and inputs[0].dtype is not inputs[1].dtype
@@ -169,7 +178,11 @@ def _promoted(op: Operator, inputs: list) -> list:
 
 
 def record(
-    op: Operator, inputs: list, params: dict[str, Any], out: Tensor, raw: Sequence[Any] = ()
+    op: Operator,
+    inputs: Sequence[Any],
+    params: dict[str, Any],
+    out: Tensor,
+    raw: Sequence[Any] = (),
 ) -> None:
     """Make the node of ``out = op(*inputs, **params)``, where an input needs a gradient.
 
@@ -215,7 +228,7 @@ def record(
 
 
 def _save(
-    op: Operator, node: Node, inputs: list, raw: Sequence[Any], wanted: tuple, array: Any
+    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple, array: Any
 ) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):

@@ -87,6 +87,14 @@ def by_element(function: Any) -> Any:
     return call
 
 
+def is_batch(value: Any) -> bool:
+    """Whether whole numbers are a batch inside ``vmap``, which a function cannot look at at once.
+
+    It then calls itself for each element: ``value.each_of(function, args, options)``.
+    """
+    return value.__class__ is not Tensor and getattr(value, "batch", False)
+
+
 def of_numbers_too(function: Any) -> Any:
     """A function along a dimension, of a 0-d tensor too: that counts as one of a single entry."""
 

@@ -1,266 +1,365 @@
-"""The short ways of the commonest operators: floating tensors of one dtype, or one and a number.
+"""The fast path: each operator's function for floating tensors of one dtype, made of one template.
 
-``unary_method`` and ``binary_method`` build what Tensor's own operators and methods are;
-``short_function`` the free functions. Whatever does not fit falls back to ``record.apply``. What an
-operation costs is decided here: each line is there because measuring said so.
+``method`` builds what Tensor's methods are, ``function`` the free functions with ``out=``. Both are
+written out and compiled when they are first called: the operator's parameters, what its rules save
+and its node class stand in the text itself, so that a call runs no loop and asks nothing that the
+declaration already answers. ``mul`` of two tensors becomes::
+
+    def mul(input, other):
+        ...
+        out = new(Tensor)
+        out.array = compute(x0, x1)
+        ...
+        node.edges = (e0, e1)
+        node.saved = (input if e1 is not None else None, other if e0 is not None else None, None)
+
+Whatever does not fit (another dtype, an array, a tangent, a wrong argument) falls back to
+``record.apply`` or to the operator itself. What an operation costs is decided here: each line is
+there because measuring said so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from sys import _getframe
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.graph.node import EMPTY, next_number
-from gradcli.engine.record.apply import NUMBERS, apply, explained, stamp
+from gradcli.engine.graph.node import EMPTY, Extra, next_number
+from gradcli.engine.record.apply import MISFITS, NUMBERS, apply, explained, finish, note_view, stamp
 from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.storage import InferenceMeta
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops import memory_budget
-from gradcli.ops.operator import Operator
+from gradcli.ops.errors import Fault
+from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
-_budget = memory_budget.budget
-_LARGE = memory_budget.LARGE
-_new = object.__new__
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""Every operator's fast function by the operator's name: what composed functions call."""
+
+_ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
+_NO_OPERANDS = frozenset((str, list, tuple, dict, set))
+_PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.ndarray))
+"""Classes of parameters that go to the computation as they are."""
+_ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
+"""Stands for an input that was not given."""
+_OWN_FILE = __file__.removesuffix(".py")
 
 
-def has_short_way(op: Operator) -> bool:
-    """Whether ``unary_method`` or ``binary_method`` can stand for the operator."""
-    if op.params or op.variadic or op.kind == "constant" or op.arity > 2:
+def method(op: Operator, *, reverse: bool = False, symbol: bool = False) -> Callable[..., Any]:
+    """The operator as a method of Tensor.
+
+    ``reverse`` builds the one for a number on the left (``2 - x``), ``symbol`` Python's own
+    (``x - 2``), which lets the other side try what it cannot take.
+    """
+    return _specialised(op, reverse=reverse, symbol=symbol)
+
+
+def function(op: Operator) -> Callable[..., Any]:
+    """The operator as a free function: ``sin(x)``, with PyTorch's ``out=``."""
+    return _specialised(op, with_out=True)
+
+
+def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable[..., Any]:
+    """A function whose code is written out by the first call; until then it has a stand-in's."""
+    names = (*_input_names(op), *op.params)
+    code = _stand_in(len(names), _is_strict(op, with_out), with_out)
+    if names != code.co_varnames[: len(names)]:
+        code = code.replace(co_varnames=(*names, *code.co_varnames[len(names) :]))
+    scope: dict[str, Any] = {**_NAMES, "op": op, "compute": op.compute}
+    made = FunctionType(code, scope, op.name, _defaults(op, with_out))
+    made.__kwdefaults__ = {"out": None} if with_out else None  # type: ignore[assignment]
+    made.__qualname__ = op.name
+    made.__module__ = __name__
+    made.__doc__ = op.doc
+    made.operator = op  # type: ignore[attr-defined]
+
+    def specialised() -> Callable[..., Any]:
+        text = _text(op, with_out=with_out, **form)
+        scope["__loader__"] = _Source(text)  # tracebacks show the lines
+        exec(compile(text, f"{_OWN_FILE}[{op.name}].py", "exec"), scope)
+        made.__code__ = scope[op.name].__code__
+        return made
+
+    scope["this"], scope["specialised"] = made, specialised
+    return made
+
+
+@functools.cache
+def _stand_in(count: int, strict: bool, with_out: bool) -> CodeType:
+    """The code of a function of so many arguments that has the real one written and calls it."""
+    names = ["input", "other", *(f"argument{i}" for i in range(2, count))][:count]
+    passed = [*names, *([] if strict else ["*more", "**named"]), *(["out=out"] if with_out else [])]
+    scope: dict[str, Any] = {}
+    signature = _signature(names, strict, with_out)
+    text = f"def stand_in({signature}): return specialised()({', '.join(passed)})"
+    exec(compile(text, f"{_OWN_FILE}[stand_in].py", "exec"), scope)
+    return scope["stand_in"].__code__
+
+
+def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:
+    """The arguments; unless ``strict`` the function takes any, and binds as the operator does."""
+    if strict:
+        return ", ".join((*names, "*", "out") if with_out else names)
+    return ", ".join((*names, "*more", *(("out",) if with_out else ()), "**named"))
+
+
+def _defaults(op: Operator, with_out: bool) -> tuple:
+    """The defaults of the function's last arguments."""
+    missing = () if _is_strict(op, with_out) else (_ABSENT,) * (op.arity - 1)
+    return (*missing, *op.params.values())
+
+
+class _Source:
+    """Gives ``linecache`` the text of a written function."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_source(self, name: str) -> str:
+        """The text."""
+        return self.text
+
+
+# -- the template ----------------------------------------------------------------------------------
+
+
+def _is_plain(op: Operator) -> bool:
+    """Whether the operator takes one or two operands and nothing else."""
+    if op.params or op.kind == "constant" or op.arity > 2:
         return False
     alone = op.dtypes == "keep" and op.arity == 1 and op.kind == "elementwise"  # relu, abs
     return alone or op.dtypes == "float" or op.dtypes == "promote"
 
 
-def short_function(op: Operator) -> Callable[..., Any]:
-    """The short way as a free function: ``sin(x)``, with PyTorch's ``out=``."""
+def _is_strict(op: Operator, with_out: bool) -> bool:
+    """Whether the function has no arguments but its operands, which have no other names."""
+    return _is_plain(op) and (op.arity == 1 or not with_out or op.torch[1] == "other")
+
+
+def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: bool = False) -> str:
+    """The text of an operator's function."""
+    plain = _is_plain(op)
+    names = _input_names(op)
+    given = _tuple(reversed(names) if reverse else names)
+    params = _dict(op.params)
+    strict = _is_strict(op, with_out)
+    lines = [f"def {op.name}({_signature((*names, *op.params), strict, with_out)}):"]
+    otherwise = f"return elsewhere(op, {given}, {params})"
+    if with_out:
+        options = params if strict else f"{{**{params}, **named}}"
+        lines.append(f"    if out is not None: return into(out, this, {given}, {options})")
+    if not strict:
+        absent = "".join(f" or {name} is absent" for name in names[1:])
+        lines.append(f"    if more or named{absent}:")
+        lines.append(f"        return rebound(op, {given}, {params}, more, named)")
+    foreign = f"return of_numbers(op, {given})" if plain else otherwise
+    lines.append(f"    if {names[0]}.__class__ is not Tensor and not isinstance({names[0]}, "
+                 f"Tensor): {foreign}")  # fmt: skip
+    unfit = [
+        f"{p}.__class__ is not bool" if value.__class__ is bool else
+        f"{p}.__class__ not in PARAMETERS" for p, value in op.params.items()
+    ]  # fmt: skip
+    if unfit:
+        lines.append(f"    if {' or '.join(unfit)}: {otherwise}")
+    general = f"return apply(op, {given}, {params})"
     if op.arity == 1:
-        unary = unary_method(op, depth=2)
-
-        def function(input: Any, *, out: Any = None) -> Any:
-            return unary(input) if out is None else into(out, function, (input,), {})
-
-    elif op.torch[1] != "other":
-        binary = binary_method(op, depth=2)
-        second = op.torch[1]
-
-        def function(input: Any, other: Any = None, *, out: Any = None, **named: Any) -> Any:
-            if other is None and named.keys() == {second}:
-                other = named.pop(second)
-            if named:
-                name = next(iter(named))
-                raise TypeError(f"{op.name}() got an unexpected keyword argument {name!r}")
-            if other is None:
-                raise TypeError(f"{op.name}() missing 1 required positional argument: {second!r}")
-            return binary(input, other) if out is None else into(out, function, (input, other), {})
-
-    else:
-        binary = binary_method(op, depth=2)
-
-        def function(input: Any, other: Any, *, out: Any = None) -> Any:
-            return binary(input, other) if out is None else into(out, function, (input, other), {})
-
-    return standing_for(op, function)
-
-
-def standing_for(op: Operator, function: Callable) -> Callable:
-    """``function``, which does nothing but ``op``, with the operator's name and ``operator``."""
-    function.__name__ = function.__qualname__ = op.name
-    function.__doc__ = op.doc
-    function.operator = op  # type: ignore[attr-defined]
-    return function
-
-
-def unary_method(op: Operator, depth: int = 1) -> Callable[[Tensor], Tensor]:
-    """The short way for an operator of one floating tensor; ``depth`` as in ``binary_method``."""
-    compute = op.compute
-    cls = None
-    saves = op.saves[0]
-    save_x, save_out = "x" in saves, "out" in saves
-
-    def method(input: Any) -> Any:
-        nonlocal cls
-        if input.__class__ is not Tensor:
-            return _elsewhere(op, input)
-        x = input.array
-        dtype = input.dtype
-        if not dtype.quick or (_budget.on and x.size > _LARGE):
-            return apply(op, (input,), {})
-        array = compute(x)
-        out = _new(Tensor)
-        out.array = array
-        out.dtype = dtype
-        out.meta = None
-        edge = input.edge
-        if edge is None:
-            out.edge = None
-            return _marked(out) if mode.inferring else out
-        if not current().plain:
-            return _in_a_mode(out, op, (input,))
-        if cls is None:
-            cls = node_class(op, (False,))
-        node = _new(cls)
-        node.edges = (edge,)
-        node.seq = next_number()
-        node.shape = array.shape
-        node.dtype = dtype
-        node.extra = None
-        if save_x or save_out:
-            node.saved = (input if save_x else None, array if save_out else None)
-            if save_x and input.meta is not None:
-                stamp(node, (input,))
-            frame = _getframe(depth)
-            code = frame.f_code
-            if code.co_filename not in theirs:
-                frame = outside(frame)
-                code = frame.f_code
-            node.code = code
-            node.lasti = frame.f_lasti
+        lines += _operation(op, names, (False,), reverse, general)
+    elif op.arity == 2:
+        (_, other), of = names, f"    kind = {names[1]}.__class__"
+        lines.append(of)
+        test = "kind is Tensor or (kind is not float and kind is not int and "
+        lines.append(f"    if {test}isinstance({other}, Tensor)):")
+        if reverse:
+            lines.append(f"        {general}")
         else:
-            node.saved = EMPTY
-        out.edge = node
-        return out
+            lines += _indented(_operation(op, names, (False, False), reverse, general))
+        if op.dtypes in ("float", "promote", "compare"):
+            lines.append("    if kind is float or kind is int:")
+            numbers = (True, False) if reverse else (False, True)
+            lines += _indented(_operation(op, names, numbers, reverse, general))
+        if plain:
+            lines.append(f"    if kind in ARRAYS: {general}")
+            lines.append(f"    if getattr({other}, '__gradcli_rank__', 0): return op(*{given})")
+            if symbol or reverse:
+                lines.append("    return NotImplemented")
+            else:
+                lines.append(f"    raise not_a('Tensor', op.name, 'other', 1, {other})")
+        else:
+            lines.append(f"    {otherwise}")
+    else:
+        everyone = " and ".join(f"{n}.__class__ is Tensor" for n in names[1:])
+        lines.append(f"    if {everyone}:")
+        lines += _indented(_operation(op, names, (False,) * op.arity, reverse, general))
+        if op.dtypes == "where":
+            for i in (1, 2):
+                kind = f"{names[i]}.__class__"
+                lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
+                             f"({kind} is float or {kind} is int):")  # fmt: skip
+                numbers = tuple(j == i for j in range(3))
+                lines += _indented(_operation(op, names, numbers, reverse, general))
+        lines.append(f"    {otherwise}")
+    return "\n".join(lines) + "\n"
 
-    return method
+
+def _input_names(op: Operator) -> tuple[str, ...]:
+    """The names that the function has for the operator's inputs."""
+    return ("input", "other")[: op.arity] if op.arity < 3 else op.inputs
 
 
-def binary_method(
-    op: Operator, reverse: bool = False, depth: int = 1, symbol: bool = False
-) -> Callable[[Tensor, Any], Any]:
-    """The short way for an operator of two tensors of one floating dtype, or of one and a number.
+def _operation(
+    op: Operator, names: Sequence[str], numbers: tuple[bool, ...], reverse: bool, general: str
+) -> list[str]:
+    """The lines for inputs of which ``numbers`` are plain numbers: check, compute, record.
 
-    ``reverse`` builds the method for a number on the left (``2 - x``), ``symbol`` Python's own
-    (``x - 2``), which lets the other side try what it cannot take. ``depth`` counts the calls from
-    here to the user's program: 2 where another function of gradcli does the calling.
+    ``numbers`` has an entry per input of the operator; ``names`` are the function's arguments, in
+    the other order where ``reverse``.
     """
-    compute = op.compute
-    entrywise = op.entrywise
-    left, right = op.saves
-    x_for_x, y_for_x, out_for_x = "x" in left, "y" in left, "out" in left
-    x_for_y, y_for_y, out_for_y = "x" in right, "y" in right, "out" in right
-    any_saved = bool(left or right)
-    both = with_number = None
-    # With a number on one side only the tensor's own rule saves.
-    keeps = bool(right if reverse else left)
-    keep_self = y_for_y if reverse else x_for_x
-    keep_out = out_for_y if reverse else out_for_x
+    values = tuple(reversed(names)) if reverse else tuple(names)
+    tensors = [i for i in range(op.arity) if not numbers[i]]
+    judged = [i for i in tensors if i or op.dtypes != "where"]  # that of a condition is any
+    lines = [f"dtype = {values[judged[0]]}.dtype"]
+    lines += [f"x{i} = {values[i]}.array" for i in tensors]
+    unfit = [f"{values[i]}.dtype is not dtype" for i in judged[1:]] + ["not dtype.quick"]
+    if op.entrywise or len(tensors) == 1 or not _is_plain(op):
+        size = " * ".join(f"x{i}.size" for i in tensors)
+        unfit.append(f"(budget.on and {size} > LARGE)")
+    if _may_be_view(op):
+        unfit.append("not x0.ndim")  # a number has no memory that a view could share
+    lines.append(f"if {' or '.join(unfit)}: {general}")
+    raw = [
+        f"x{i}" if i in tensors else
+        f"dtype.numpy.type({values[i]})" if op.dtypes == "where" else values[i]
+        for i in range(op.arity)
+    ]  # fmt: skip
+    call = f"array = compute({', '.join((*raw, *op.params))})"
+    if op.kind == "elementwise" and op.arity == 1 and not op.params:
+        lines.append(call)
+    else:
+        lines += ["try:", f"    {call}", "except Fault: raise"]
+        lines.append(
+            f"except MISFITS as fault: raise explained(op, {_tuple(raw)}, fault) from None"
+        )
+    return ["    " + line for line in (*lines, *_recording(op, values, numbers, tensors))]
 
-    def method(input: Any, other: Any) -> Any:
-        nonlocal both, with_number
-        if input.__class__ is not Tensor:
-            return _elsewhere(op, input, other)
-        dtype = input.dtype
-        kind = other.__class__
-        if kind is Tensor:
-            x = input.array
-            y = other.array
-            if other.dtype is not dtype or not dtype.quick or reverse:
-                return apply(op, (other, input) if reverse else (input, other), {})
-            if entrywise and _budget.on and x.size * y.size > _LARGE:
-                memory_budget.charge_broadcast(x.shape, y.shape)
-            try:
-                array = compute(x, y)
-            except ValueError as fault:
-                raise explained(op, (x, y), fault) from None
-            out = _new(Tensor)
-            out.array = array
-            out.dtype = dtype
-            out.meta = None
-            ex = input.edge
-            ey = other.edge
-            if ex is None and ey is None:
-                out.edge = None
-                return _marked(out) if mode.inferring else out
-            if not current().plain:
-                return _in_a_mode(out, op, (input, other))
-            if both is None:
-                both = node_class(op, (False, False))
-            node = _new(both)
-            node.edges = (ex, ey)
-            node.seq = next_number()
-            node.shape = array.shape
-            node.dtype = dtype
-            node.extra = None
-            if any_saved:
-                node.saved = (
-                    input if (x_for_x and ex is not None) or (x_for_y and ey is not None) else None,
-                    other if (y_for_x and ex is not None) or (y_for_y and ey is not None) else None,
-                    array
-                    if (out_for_x and ex is not None) or (out_for_y and ey is not None)
-                    else None,
-                )
-                if input.meta is not None or other.meta is not None:
-                    stamp(node, (input, other))
-                frame = _getframe(depth)
-                code = frame.f_code
-                if code.co_filename not in theirs:
-                    frame = outside(frame)
-                    code = frame.f_code
-                node.code = code
-                node.lasti = frame.f_lasti
-            else:
-                node.saved = EMPTY
-            out.edge = node
-            return out
-        if kind is float or kind is int:
-            x = input.array
-            if not dtype.quick or (_budget.on and x.size > _LARGE):
-                return apply(op, (other, input) if reverse else (input, other), {})
-            try:
-                array = compute(other, x) if reverse else compute(x, other)
-            except OverflowError as fault:
-                raise explained(op, (x, other), fault) from None
-            out = _new(Tensor)
-            out.array = array
-            out.dtype = dtype
-            out.meta = None
-            edge = input.edge
-            if edge is None:
-                out.edge = None
-                return _marked(out) if mode.inferring else out
-            if not current().plain:
-                return _in_a_mode(out, op, (other, input) if reverse else (input, other))
-            if with_number is None:
-                with_number = node_class(op, (True, False) if reverse else (False, True))
-            node = _new(with_number)
-            node.edges = (None, edge) if reverse else (edge, None)
-            node.seq = next_number()
-            node.shape = array.shape
-            node.dtype = dtype
-            node.extra = None
-            if keeps:
-                kept = input if keep_self else None
-                left_right = (other, kept) if reverse else (kept, other)
-                node.saved = (*left_right, array if keep_out else None)
-                if input.meta is not None:
-                    stamp(node, left_right)
-                if keep_self or keep_out:
-                    frame = _getframe(depth)
-                    code = frame.f_code
-                    if code.co_filename not in theirs:
-                        frame = outside(frame)
-                        code = frame.f_code
-                    node.code = code
-                    node.lasti = frame.f_lasti
-            else:
-                node.saved = EMPTY
-            out.edge = node
-            return out
-        if kind in _ARRAYS or isinstance(other, Tensor):
-            return apply(op, (other, input) if reverse else (input, other), {})
-        if getattr(other, "__gradcli_rank__", 0):
-            return op(other, input) if reverse else op(input, other)
-        if symbol or reverse:
-            return NotImplemented
-        raise not_a("Tensor", op.name, "other", 1, other)
 
-    return method
+def _recording(
+    op: Operator, values: Sequence[str], numbers: tuple[bool, ...], tensors: list[int]
+) -> list[str]:
+    """The lines that wrap ``array`` and, where an input needs a gradient, make its node."""
+    active = [i for i in tensors if op.rules[i] is not None]
+    if not active:
+        return ["return wrap(array, dtype_of(array))"]
+    raw = _tuple(f"x{i}" if i in tensors else values[i] for i in range(op.arity))
+    general = f"op, {_tuple(values)}, {_dict(op.params)}, array, {raw}"
+    edges = _tuple(f"e{i}" if i in active else "None" for i in range(op.arity))
+    kind = "".join("n" if number else "t" for number in numbers)
+    return [
+        # The dtype of what two operands of one dtype give needs no look.
+        *([] if op.kind == "elementwise" or _is_plain(op) else
+          [f"if array.dtype is not dtype.numpy: return finish({general})"]),
+        "out = new(Tensor)",
+        "out.array = array",
+        "out.dtype = dtype",
+        "out.meta = None",
+        *(f"e{i} = {values[i]}.edge" for i in active),
+        *([f"if not current().plain: return finish({general})",
+           "if array is x0 or getattr(array, 'base', None) is not None: "
+           f"note_view(out, {values[0]})",
+           "if e0 is None:",
+           "    out.edge = None",
+           "    return out"] if _may_be_view(op) else
+          [f"if {' and '.join(f'e{i} is None' for i in active)}:",
+           "    out.edge = None",
+           "    return marked(out) if mode.inferring else out",
+           f"if not current().plain: return in_a_mode(out, {general})"]),
+        f"node = new(node_{kind} or class_of(op, {numbers!r}, globals(), 'node_{kind}'))",
+        f"node.edges = {edges}",
+        "node.seq = next_number()",
+        "node.shape = array.shape",
+        "node.dtype = dtype",
+        *(["node.extra = extra = new(Extra)", f"extra.params = {_dict(op.params)}"] if op.params
+          else ["node.extra = None"]),
+        *_saving(op, values, numbers, active),
+        "out.edge = node",
+        "return out",
+    ]  # fmt: skip
+
+
+def _may_be_view(op: Operator) -> bool:
+    """Whether the result may share its input's memory."""
+    return op.kind == "linear" and op.arity == 1 and not op.entrywise
+
+
+def _saving(
+    op: Operator, values: Sequence[str], numbers: tuple[bool, ...], active: list[int]
+) -> list[str]:
+    """The lines that keep what the rules of the ``active`` inputs read."""
+    readers = {n: [i for i in active if n in op.saves[i]] for n in (*op.inputs, "out")}
+    savers = [i for i in active if op.saves[i]]
+    if not savers:
+        return ["node.saved = EMPTY"]
+    entries = [
+        value if number else _kept(value, readers[n], savers)
+        for n, value, number in zip(op.inputs, values, numbers, strict=True)
+    ]
+    lines = [f"node.saved = {_tuple((*entries, _kept('array', readers['out'], savers)))}"]
+    read = [values[i] for i, n in enumerate(op.inputs) if readers[n] and not numbers[i]]
+    if read:
+        written = " or ".join(f"{value}.meta is not None" for value in read)
+        lines.append(f"if {written}: stamp(node, {_tuple(values)})")
+    if read or readers["out"]:
+        lines += [
+            "frame = getframe(1)",
+            "code = frame.f_code",
+            "if code.co_filename not in theirs:",
+            "    frame = outside(frame)",
+            "    code = frame.f_code",
+            "node.code = code",
+            "node.lasti = frame.f_lasti",
+        ]
+    if len(savers) < len(active):
+        some = " or ".join(f"e{i} is not None" for i in savers)
+        return [f"if {some}:", *_indented(lines), "else:", "    node.saved = EMPTY"]
+    return lines
+
+
+def _kept(value: str, readers: list[int], savers: list[int]) -> str:
+    """The text of one saved value: it, None, or which of the two the edges decide."""
+    if readers == savers:
+        return value
+    some = " or ".join(f"e{i} is not None" for i in readers)
+    return f"{value} if {some} else None" if readers else "None"
+
+
+def _tuple(items: Any) -> str:
+    items = list(items)
+    return f"({', '.join(items)}{',' * (len(items) == 1)})"
+
+
+def _dict(names: Any) -> str:
+    return "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+# -- what the written functions call when something does not fit -----------------------------------
+
+
+def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict, name: str) -> type:
+    """The node class, made when the operator is first recorded, and kept under its name."""
+    found = scope[name] = node_class(op, numbers)
+    return found
 
 
 def _marked(out: Tensor) -> Tensor:
@@ -270,30 +369,59 @@ def _marked(out: Tensor) -> Tensor:
     return out
 
 
-def _in_a_mode(out: Tensor, op: Operator, args: tuple) -> Tensor:
+def _in_a_mode(
+    out: Tensor, op: Operator, args: tuple, params: dict[str, Any], array: Any, raw: tuple
+) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
     state = current()
     if state.grad:
-        return apply(op, args, {})
+        return finish(op, args, params, array, raw)
     out.edge = None
     if state.inference:
         out.meta = InferenceMeta()
     return out
 
 
-_ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
-
-
-_NO_OPERANDS = frozenset((str, list, tuple, dict, set))
-
-
-def _elsewhere(op: Operator, *args: Any) -> Any:
+def _of_numbers(op: Operator, args: tuple) -> Any:
     """The operator on values of which the first is no Tensor; numbers give a number."""
     for i, value in enumerate(args):
         if value is None or value.__class__ in _NO_OPERANDS:
-            argument = ("input", "exponent" if op.name == "pow" else "other")[i]
-            raise not_a("Tensor", op.name, argument, i + 1, value)
+            raise not_a("Tensor", op.name, op.torch[i], i + 1, value)
     out = op(*args)
     if all(a.__class__ in NUMBERS for a in args) and isinstance(out, np.generic | np.ndarray):
         return out.item()
     return out
+
+
+def _elsewhere(op: Operator, args: tuple, params: dict[str, Any]) -> Any:
+    """The operator itself, on what the fast path does not take."""
+    return op(*(a for a in args if a is not _ABSENT), **params)
+
+
+def _rebound(
+    op: Operator, args: tuple, params: dict[str, Any], more: tuple, named: dict[str, Any]
+) -> Any:
+    """The operator itself, called with arguments that its signature has no place for."""
+    if more:
+        return op(*args, *params.values(), *more, **named)
+    given = {p: value for p, value in params.items() if value is not op.params[p]}
+    return _elsewhere(op, args, {**given, **named})
+
+
+_NAMES: dict[str, Any] = {
+    "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
+    "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": _ABSENT,
+    "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
+    "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
+    "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "into": into,
+    "marked": _marked, "mode": mode, "new": object.__new__, "next_number": next_number,
+    "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "outside": outside,
+    "rebound": _rebound, "stamp": stamp, "theirs": theirs, "wrap": wrap, "__name__": __name__,
+    # node classes, by what the inputs are: tensors or numbers
+    "node_t": None, "node_tt": None, "node_tn": None, "node_nt": None, "node_ttt": None,
+    "node_ttn": None, "node_tnt": None,
+}  # fmt: skip
+"""What the written functions name besides their operator."""
+
+for _op in OPERATORS.values():
+    FUNCTIONS[_op.name] = _op if _op.variadic else method(_op)  # type: ignore[assignment]

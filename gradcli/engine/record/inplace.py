@@ -26,6 +26,9 @@ from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
 from gradcli.ops.operator import OPERATORS, Operator
 
+ARGUMENT = "argument"
+"""``Meta.made`` of what a transform differentiates by, where that is no leaf of the graph."""
+
 
 def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> Tensor:
     """``target`` becomes ``op(target, *others, **params)``, in its own memory; returns ``target``.
@@ -35,7 +38,10 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     """
     if _written_shortly(target, op, others, params):
         return target
-    _may_write(target, others)
+    for other in others:
+        if getattr(other, "__gradcli_rank__", 0) > 1:
+            return other.__gradcli_write__(target, op, others, params)
+    check_writable(target, others)
     old = _before_write(target)
     params = {**op.params, **params}
     result = apply(op, (old, *others), params)
@@ -123,8 +129,11 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
 
     ``one_number`` tells that every entry gets it: then some may share their memory.
     """
+    if getattr(value, "__gradcli_rank__", 0) > 1:
+        value.__gradcli_put__(target, index)
+        return
     part = index is not Ellipsis and is_basic(index)
-    _may_write(target, (value,), through_view=part)
+    check_writable(target, (value,), through_view=part)
     if part and 0 in target.array.strides and _share_memory(target.array):
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
@@ -146,7 +155,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
 
 def rewrite(target: Tensor) -> Tensor:
     """``target`` written with what it holds: a new node, a new version, the same numbers."""
-    _may_write(target, ())
+    check_writable(target, ())
     meta = target._meta()
     base = target if meta.base is None else meta.base
     if current().grad and base.edge is not None:
@@ -158,7 +167,11 @@ def rewrite(target: Tensor) -> Tensor:
     return target
 
 
-def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> None:
+def check_writable(target: Tensor, others: tuple, through_view: bool = False) -> None:
+    """Raise RuntimeFault (E0408, E0409, E0415) where ``target`` may not be written to.
+
+    ``others`` are the operands of the write.
+    """
     if target.meta is not None and target.meta.inference and not current().inference:
         raise RuntimeFault(
             "E0415",
@@ -168,14 +181,15 @@ def _may_write(target: Tensor, others: tuple, through_view: bool = False) -> Non
     if not current().grad:
         return
     base = target.meta.base if target.meta is not None else None
-    if base is None and target.edge.__class__ is AccumulateGrad:
+    argument = target.meta is not None and target.meta.made == ARGUMENT
+    if argument or (base is None and target.edge.__class__ is AccumulateGrad):
         raise RuntimeFault(
             "E0408",
             "a leaf Variable that requires grad is being used in an in-place operation.",
             help="write x = x + 1, or change it inside no_grad()",
             torch="a view of a leaf Variable that requires grad is being used in an in-place "
             "operation."
-            if through_view
+            if through_view or base is not None
             else None,
         )
     if base is not None and _by_function(target.edge):
@@ -257,7 +271,9 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
 
 def _share_memory(array: Any) -> bool:
     """Whether some entries lie in one place."""
-    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+    return array.size > 1 and any(
+        s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True)
+    )
 
 
 def _after_write(target: Tensor, result: Tensor, before: Any) -> Tensor:
@@ -297,6 +313,8 @@ def _views(base: Tensor) -> list[Tensor]:
 
 def _read_again(view: Tensor, base: Tensor) -> None:
     """A new node for ``view``, which reads its entries from ``base`` as that is now."""
+    if not view.array.size and not base.array.ndim:
+        return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
     view.edge = again.edge
@@ -329,7 +347,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             view --> getitem --> A                    `---> mul --> getitem --> A
             view.mul_(2)                   view --> getitem --> put
     """
-    if base.edge is None and target.edge is None:
+    if (base.edge is None and target.edge is None) or not target.array.size:
         return
     old = wrap(base.array, base.dtype, base.edge)
     if target is not base:

@@ -12,6 +12,17 @@ if TYPE_CHECKING:
     from gradcli.engine.tensor.tensor import Tensor
 
 
+class Slots:
+    """The layout of a Tensor, which the values inside transforms have too, under other names.
+
+    A tensor that is written to with a value that carries a tangent has to carry one from then on,
+    wherever it is referred to: the object becomes one of the other class, for which Python asks
+    that their layouts agree.
+    """
+
+    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+
+
 class Version:
     """Counts writes to one piece of memory; views and detached twins share it."""
 

@@ -28,7 +28,7 @@ from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions, Leaving
-from gradcli.engine.tensor.storage import InferenceMeta, Meta
+from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -41,7 +41,7 @@ _NOT_A_LEAF = (
 )
 
 
-class Tensor(Facts, Conversions, Leaving):
+class Tensor(Slots, Facts, Conversions, Leaving):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -52,7 +52,7 @@ class Tensor(Facts, Conversions, Leaving):
         tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "array", "dtype", "edge", "meta")
+    __slots__ = ()
     __array_priority__ = 1000  # NumPy's operators leave Tensors to ours
     __gradcli_rank__ = 1
 

@@ -8,11 +8,11 @@ from typing import Any
 from gradcli.engine.creation.factories import empty, zeros_like
 from gradcli.engine.creation.sampling import bernoulli, rand, rand_like
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
 from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.functions.overloads import public_operators
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 _names = public_operators()

@@ -8,13 +8,13 @@ import numpy as np
 
 from gradcli.engine.creation.factories import ones, zeros
 from gradcli.engine.dtypes import int64
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, is_batch
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.activations import log_softmax
 from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 
 
@@ -28,6 +28,9 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
+    if is_batch(target):
+        args = (input, target, weight, size_average, ignore_index, reduce, reduction)
+        return target.each_of(nll_loss, args, {})
     reduction = chosen(size_average, reduce, reduction)
     if input.ndim < 1:
         raise RuntimeFault("E0301", "nll_loss takes log-probabilities of shape (C), (N, C), ...")
@@ -95,6 +98,9 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Any:
     """The cross entropy of softmax(x) and a class for each row, or probabilities of classes."""
+    if is_batch(target) and target.dtype.kind == 1:
+        args = (input, target, weight, size_average, ignore_index, reduce, reduction)
+        return target.each_of(cross_entropy, (*args, label_smoothing), {})
     reduction = chosen(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeFault("E0304", "label_smoothing must be between 0.0 and 1.0. Got: "
@@ -165,6 +171,14 @@ def multi_margin_loss(
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """A row for each class number: 1 at its place, else 0."""
+    if is_batch(tensor):
+        if num_classes < 0:
+            raise RuntimeFault(
+                "E0414",
+                "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive "
+                "num_classes argument.",
+            )
+        return tensor.each_of(one_hot, (tensor, num_classes), {})
     if tensor.dtype is not int64:
         raise RuntimeFault(
             "E0309", "one_hot is only applicable to index tensor of type LongTensor.",

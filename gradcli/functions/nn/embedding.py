@@ -8,9 +8,9 @@ import numpy as np
 
 from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.record.composite import called
+from gradcli.engine.record.composite import called, is_batch
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
@@ -24,6 +24,9 @@ def embedding(
     ``max_norm`` first scales those rows of ``weight``, in place, whose ``norm_type``-norm is above
     it. ``scale_grad_by_freq`` divides the gradient of each row by how often it is named.
     """
+    if is_batch(input):
+        args = (input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+        return input.each_of(embedding, args, {})
     if input.dtype.kind != 1:
         raise RuntimeFault(
             "E0309",

@@ -11,10 +11,10 @@ import numpy as np
 from gradcli.engine.dtypes import bool_
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.activations import dropout, softmax
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 

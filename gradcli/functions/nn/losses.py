@@ -10,10 +10,10 @@ import math
 from typing import Any
 
 from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
 

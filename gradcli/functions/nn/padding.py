@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.record.composite import called
-from gradcli.ops import OPERATORS as _O
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.losses import chosen, reduced
-from gradcli.ops import OPERATORS as _O
 
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:

@@ -11,9 +11,9 @@ import numpy as np
 
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.windows import Sizes, each, windows
-from gradcli.ops import OPERATORS as _O
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 

@@ -350,8 +350,9 @@ class _Flattening:
     ) -> tuple[str, list[n.Node], dict, Any]:
         """A function that is made of operators: see ``spelled``."""
         function = composed_function(self.checked, node.func, name)
-        if isinstance(function, Operator) and function.sizes:
-            return self.shaped(function.name, node, args)
+        op = getattr(function, "operator", function)
+        if isinstance(op, Operator) and op.sizes:
+            return self.shaped(op.name, node, args)
         if not hasattr(function, "__code__"):
             raise self.refuse(f"`{name}`", node)
         data: list[n.Node] = []

@@ -29,3 +29,35 @@ def test_a_view_is_made_and_written_to(made, written):
         if got != want:
             differ.append(f"{case}\n  PyTorch {want}\n  here    {got}")
     assert not differ, "\n".join(differ)
+
+
+@pytest.mark.parametrize("view", [
+    lambda x: gradcli.unsqueeze(x, 0), lambda x: gradcli.reshape(x, (1,)), gradcli.flatten,
+    gradcli.squeeze,
+    lambda x: gradcli.broadcast_to(x, (1,)), gradcli.atleast_2d, lambda x: gradcli.permute(x, ()),
+    lambda x: gradcli.movedim(x, 0, 0), lambda x: gradcli.transpose(x, 0, 0), lambda x: x.T,
+    lambda x: x[None], lambda x: x[...], lambda x: x[()], lambda x: x.expand(1),
+    lambda x: x.expand_as(gradcli.zeros(1)), lambda x: x.view(1),
+    lambda x: x.as_strided((1,), (1,)),
+])  # fmt: skip
+@pytest.mark.parametrize("number", [lambda: gradcli.tensor(3.0), lambda: gradcli.ones(3).sum()])
+def test_a_view_of_a_number_shares_its_memory(view, number):
+    x = number()
+    view(x).zero_()
+    assert x.item() == 0
+    leaf = gradcli.tensor(2.0, requires_grad=True)
+    y = leaf * 1
+    view(y).mul_(3)
+    y.backward()
+    assert (y.item(), leaf.grad.item()) == (6, 3)
+
+
+def test_a_write_to_an_empty_view_of_a_number_changes_nothing():
+    x = gradcli.tensor(1.5, requires_grad=True)
+    y = x * x
+    v = y.unsqueeze(0)
+    v[:-1].fill_(3)
+    empty = v[1:]
+    v.mul_(2)
+    (y + v.sum() + empty.sum()).backward()
+    assert (y.item(), x.grad.item()) == (4.5, 12)

@@ -1,0 +1,254 @@
+"""A value that carries its tangent, and the pushforward of every operator: forward mode.
+
+A ``Dual`` answers the operators' protocol: the primal is computed by the operator, the tangent by
+the operator's kind (``ops.push_forward``) from the same rule that reverse mode reads. Primals and
+tangents may be Tensors, so that forward mode is itself recorded (forward over reverse), and Duals
+of a lower level, so that it nests; the level keeps the perturbations of nested calls apart.
+
+A dual that has views, or is written to, has its tangent in memory of its own, laid out like the
+primal's, so that a view of the primal is a view of the tangent. What shares memory with a tensor
+that is written to with a dual becomes a dual too: see ``Dual.admit``.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradcli.engine.custom_function.context import Context
+from gradcli.engine.custom_function.node import call
+from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.tensor.storage import Slots
+from gradcli.ops.operator import OPERATORS
+from gradcli.ops.read import push_forward
+from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
+from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
+from gradcli.transforms.tracer import Operand, shares, snapshot, store, tensors_of
+
+
+class Dual(Operand):
+    """A primal with a tangent of its shape."""
+
+    __slots__ = ()
+    batch = False
+    primal = Operand.content
+    tangent: Any = Slots.edge  # type: ignore[attr-defined]
+
+    def __init__(self, primal: Any, tangent: Any, level: int) -> None:
+        self.primal = primal
+        self.tangent = tangent
+        self.__gradcli_rank__ = level
+        self.kin = None
+
+    def parts(self) -> tuple:
+        """The primal and the tangent."""
+        return self.primal, self.tangent
+
+    def around(self, content: Any) -> Dual:
+        """Another primal with the same tangent; not with memory that may be written to."""
+        tangent = self.tangent if self.kin is None else OPERATORS["clone"](self.tangent)
+        return Dual(content, tangent, self.__gradcli_rank__)
+
+    def over(self, change: Callable[[Any], Any]) -> Dual:
+        """The dual of the changed primal and the changed tangent."""
+        return Dual(change(self.primal), change(self.tangent), self.__gradcli_rank__)
+
+    def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
+        level = self.__gradcli_rank__
+        primals, tangents = _split(args, level)
+        linear = op.kind == "linear" and tangents[0] is not None
+        out = op(*primals, **params)
+        if linear and shares(out, primals[0]):
+            return args[0]._view(op, out, params)
+        for i, arg in enumerate(args):
+            if tangents[i] is not None and arg.kin is not None:
+                # A later write to the tangent is none to what a graph of this product saves.
+                tangents[i] = snapshot(tangents[i])
+        tangent = push_forward(op, primals, tangents, out, params)
+        for arg in args:
+            if tangent is not None and is_dual(arg, level) and arg.kin is not None:
+                # Not the memory of a tangent that may be written to.
+                tangent = OPERATORS["clone"](tangent) if shares(tangent, arg.tangent) else tangent
+        return _joined(out, tangent, level)
+
+    def __gradcli_function__(self, definition: Any, args: tuple) -> Any:
+        """A custom function: its own jvp, or its backward read forwards."""
+        level = self.__gradcli_rank__
+        primals, tangents = _split(args, level)
+        result = call(definition, tuple(primals))
+        several = isinstance(result, tuple)
+        outputs = result if several else (result,)
+        if getattr(definition, "jvp", None) is not None:
+            pushed = _by_jvp(definition, primals, tangents, outputs)
+        else:
+            pushed = _by_backward(definition, primals, tangents)
+        joined = tuple(_joined(o, t, level) for o, t in zip(outputs, pushed, strict=True))
+        return joined if several else joined[0]
+
+    # -- views and writes ------------------------------------------------------------------------
+
+    def own(self) -> None:
+        """Have the tangent in memory of its own, laid out like the primal's."""
+        if self.kin is None:
+            (tangent,) = zeros_beside([self.primal], self.tangent)
+            store(tangent, self.tangent)
+            self.tangent = tangent
+            self.kin = [weakref.ref(self)]
+
+    def _view(self, op: Any, primal: Any, params: dict) -> Any:
+        self.own()
+        tangent = op(self.tangent, **params)
+        return self.note_view(Dual(primal, tangent, self.__gradcli_rank__))
+
+    def write(self, value: Any) -> None:
+        """Write a primal and a tangent; what has none is constant, its tangent zero."""
+        self.own()
+        mine = is_dual(value, self.__gradcli_rank__)
+        store(self.primal, value.primal if mine else value)
+        store(self.tangent, value.tangent if mine else 0)
+
+    def admit(self, target: Any) -> None:
+        """Make a dual of ``target`` and of all that shares its memory, with tangents of zero.
+
+        The objects stay the same, so that every name for one of them has the tangent:
+
+            y = zeros(2); v = y[1:]; v += d     v and y are duals of d's level
+        """
+        members = movable(target, self)
+        level = self.__gradcli_rank__
+        tangents = zeros_beside(members, self.tangent)
+        kin: list = []
+        for member, primal, tangent in zip(members, moved(members), tangents, strict=True):
+            member.__class__ = Dual
+            member.__init__(primal, tangent, level)
+            member.kin = kin
+            kin.append(weakref.ref(member))
+            note_promoted(member, primal, level)
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Any:
+        """The primal's shape, which its tangent has too."""
+        return self.primal.shape
+
+    def each_of(self, function: Callable, args: tuple, options: dict) -> Any:
+        """``function``, for each element where there is a batch inside, else NotImplemented."""
+        inner = getattr(self.primal, "each_of", None)
+        return NotImplemented if inner is None else inner(function, args, options)
+
+    def put_at(self, target: Any, index: Any, value: Any) -> None:
+        """``target[index] = value`` where part of the index is this: its primal is what counts."""
+        level = self.__gradcli_rank__
+        parts = index if isinstance(index, tuple) else (index,)
+        target[tuple(p.primal if is_dual(p, level) else p for p in parts)] = value
+
+    def pick_from(self, source: Any, index: Any) -> Any:
+        """``source[index]`` where part of the index is this: its primal is what counts."""
+        level = self.__gradcli_rank__
+        parts = index if isinstance(index, tuple) else (index,)
+        return source[tuple(p.primal if is_dual(p, level) else p for p in parts)]
+
+    def __gradcli_grad__(self, *asked: Any) -> tuple:
+        return gradients(*asked)
+
+    def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
+        return create(self.primal, *value, **options)
+
+    def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
+        if isinstance(self.primal, Operand):
+            return self.primal._like(make, size, *value, **options)
+        return super()._like(make, size, *value, **options)
+
+    def detach(self) -> Any:
+        """The primal alone, outside the graph."""
+        return self.primal.detach()
+
+    @property
+    def data(self) -> Any:
+        """The primal alone, in the same memory."""
+        return self.primal.data
+
+    def item(self) -> Any:
+        """The primal's number, without its tangent."""
+        return self.primal.item()
+
+    def tolist(self) -> Any:
+        """The primal's numbers in nested lists, without its tangent."""
+        return self.primal.tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.primal)
+
+    def __float__(self) -> float:
+        return float(self.primal)
+
+    def __int__(self) -> int:
+        return int(self.primal)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.primal, spec)
+
+    def __repr__(self) -> str:
+        return f"{self.primal!r}"[:-1] + f", tangent={self.tangent!r})"
+
+
+def is_dual(value: Any, level: int) -> bool:
+    """Whether ``value`` carries a tangent of this level."""
+    return value.__class__ is Dual and value.__gradcli_rank__ == level
+
+
+def _split(args: Sequence[Any], level: int) -> tuple[list, list]:
+    own = [is_dual(a, level) for a in args]
+    primals = [a.primal if mine else a for a, mine in zip(args, own, strict=True)]
+    return primals, [a.tangent if mine else None for a, mine in zip(args, own, strict=True)]
+
+
+def _joined(out: Any, tangent: Any, level: int) -> Any:
+    if tangent is None:
+        return out
+    if tuple(tangent.shape) != tuple(out.shape):
+        tangent = OPERATORS["expand"](tangent, tuple(out.shape))
+    return Dual(out, tangent, level)
+
+
+# ---- Custom functions ----------------------------------------------------------------------------
+
+
+def _by_jvp(definition: Any, primals: list, tangents: list, outputs: tuple) -> tuple:
+    ctx = Context()
+    if definition.setup_context is None:
+        definition.forward(ctx, *primals)
+    else:
+        result = outputs if len(outputs) != 1 else outputs[0]
+        definition.setup_context(ctx, tuple(primals), result)
+    pushed = definition.jvp(ctx, *tangents)
+    return pushed if isinstance(pushed, tuple) else (pushed,)
+
+
+def _by_backward(definition: Any, primals: list, tangents: list) -> tuple:
+    """backward(v) is linear in v; its transpose, applied to the tangents, is the pushforward."""
+    outer = recording()
+    with enable_grad():
+        moved = [i for i, t in enumerate(tangents) if t is not None]
+        inputs = list(primals)
+        for i in moved:
+            inputs[i] = leaf_of(primals[i])
+        result = call(definition, tuple(inputs))
+        outputs = result if isinstance(result, tuple) else (result,)
+        flows = [i for i, o in enumerate(outputs) if getattr(o, "requires_grad", False)]
+        weights = [leaf_of(OPERATORS["zeros_like"](outputs[i].detach())) for i in flows]
+        found = pull_back([outputs[i] for i in flows], [inputs[i] for i in moved], weights, True)
+        pushed: list = [None] * len(outputs)
+        linked = [k for k, g in enumerate(found) if g.requires_grad]
+        if linked:
+            back_from = [found[k] for k in linked]
+            along = [tangents[moved[k]] for k in linked]
+            own = [*weights, *(inputs[i] for i in moved)]
+            further = reaches_further(back_from, own)
+            further = further or any(t.edge is not None for v in along for t in tensors_of(v))
+            back = pull_back(back_from, weights, along, outer and further)
+            for i, t in zip(flows, back, strict=True):
+                pushed[i] = t
+    return tuple(pushed)

@@ -1,0 +1,34 @@
+"""Levels of nested transforms: the numbers that tell them apart, and what runs in this thread."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+next_level = itertools.count(2).__next__
+"""Numbers for nested transforms, above Tensor's rank: the innermost is the highest."""
+
+
+class Vmap(NamedTuple):
+    """One that is running: its level, its size, and how it makes a batch of its level."""
+
+    level: int
+    count: int
+    batched: Callable[[Any], Any]
+    internal: bool  # of directions or rows, inside another transform
+
+
+class _Running(threading.local):
+    """The transforms that are running in one thread."""
+
+    def __init__(self) -> None:
+        self.vmaps: list[Vmap] = []  # outermost first
+        self.randomness: dict[int, str] = {}  # what each vmap says of random numbers
+        self.dual: list[int] = []  # the level that ``forward_ad.dual_level`` opened
+        # What writes made part of a level (weak references), and what it was before.
+        self.promoted: dict[int, list[tuple[Any, Any]]] = {}
+
+
+running = _Running()

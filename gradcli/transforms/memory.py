@@ -1,0 +1,181 @@
+"""Memory that values of one level more need: beside that of the values they are made of.
+
+A value that is written to with one of a higher level (a tangent it lacks, a batch it is not part
+of) becomes one itself, and so does whatever shares its memory. The objects stay the same, so that
+every name for one of them sees the write:
+
+    y = zeros(2); v = y[1:]; v += d        y and v are duals of d's level from here on
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import Tensor
+from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.record.apply import note_view
+from gradcli.engine.record.inplace import check_writable
+from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS
+from gradcli.transforms.levels import running
+from gradcli.transforms.tracer import Operand, bottom, memory_of, operands_of, store
+
+_new = object.__new__
+_SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if name != "__weakref__"]
+
+
+def sharing(value: Any) -> list:
+    """All that shares the memory of ``value``, itself among them; a base before its views."""
+    if isinstance(value, Operand):
+        return list(value.sharing())
+    base = memory_of(value)
+    views = () if base.meta is None else base.meta.views or ()
+    return [base, *(view for view in (reference() for reference in views) if view is not None)]
+
+
+def movable(target: Any, value: Any) -> list:
+    """All that shares the memory of ``target``, about to be written to with ``value``.
+
+    Raises RuntimeFault where it may not be written to, or cannot become what it has to.
+    """
+    if isinstance(target, Tensor):
+        check_writable(target, (value,))
+    members = sharing(target)
+    for member in members:
+        if isinstance(member, Tensor) and member.__class__ is not Tensor:
+            raise RuntimeFault(
+                "E0409",
+                f"a {member.__class__.__name__} is written to with a value of a transform",
+                help="write to a clone() of it",
+            )
+    return members
+
+
+def zeros_beside(members: Sequence[Any], like: Any) -> list:
+    """Zeros for each of ``members``, that share memory with each other as the members do.
+
+    Strides are the members' too, so that what is a view of a member is a view of its zeros. They
+    are batches where the members are, and where ``like`` is: what will be written there.
+    """
+    wanted = {v.__gradcli_rank__: v for v in operands_of(like) if v.batch}
+    paths = [{v.__gradcli_rank__: v for v in primals(member) if v.batch} for member in members]
+    arrays = [bottom(member).own_array() for member in members]
+    if not all(isinstance(array, np.ndarray) for array in arrays):
+        return [OPERATORS["zeros_like"](member) for member in members]
+    bounds = [np.lib.array_utils.byte_bounds(array) for array in arrays]
+    low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+    extent = -(-(high - low) // 16) * 16 or 16
+    laid = []
+    largest = extent
+    for own, array in zip(paths, arrays, strict=True):
+        levels = sorted({**wanted, **own}.items())
+        sizes = [batch.count for _, batch in levels]
+        inner = iter(zip(array.shape, array.strides, strict=True))
+        dims = [next(inner) if level in own else (batch.count, 0) for level, batch in levels]
+        strides, far = [], extent
+        for n, stride in dims:
+            strides.append(stride or far)
+            far *= 1 if stride else n
+        for n, stride in inner:
+            # An expanded primal is the same along a dimension, its tangent need not be; but what is
+            # a view of another member is one there too.
+            spread = not stride and len(members) == 1
+            strides.append(far if spread else stride)
+            far *= n if spread else 1
+        laid.append((sizes, levels, strides))
+        largest = max(largest, far)
+    charge_shape((largest,), 1)
+    memory = np.zeros(largest, np.uint8)
+    found = []
+    kin: dict[int, list] = {}
+    root = None
+    if len(members) > 1 and not isinstance(members[0], Tensor):
+        dtype = bottom(members[0]).dtype  # nobody is sure to be alive of whom all are views
+        root = wrap(memory.view(dtype.numpy), dtype)
+    for member, own, array, (sizes, levels, strides) in zip(
+        members, paths, arrays, laid, strict=True
+    ):
+        start = array.__array_interface__["data"][0] - low
+        shape = (*sizes, *array.shape[len(own) :])
+        zeros = np.ndarray(shape, array.dtype, memory, start, strides)
+        tangent: Any = wrap(zeros, bottom(member).dtype)
+        if root is None:
+            root = tangent
+        else:
+            note_view(tangent, root)
+        for level, batch in levels:
+            tangent = batch.around(tangent)
+            tangent.kin = kin.setdefault(level, [])
+            tangent.kin.append(weakref.ref(tangent))
+        found.append(tangent)
+    return found
+
+
+def primals(value: Any) -> Iterator[Operand]:
+    """The tangents and batches on the way down to the primal Tensor."""
+    while isinstance(value, Operand) and not value.hollow:
+        yield value
+        value = value.content
+
+
+def moved(members: Sequence[Any]) -> list:
+    """New objects in the places of ``members``, which are free to become something else."""
+    new = {id(member): _copied(member, _new(member.__class__)) for member in members}
+    kin = [weakref.ref(value) for value in new.values()]
+    for old, value in zip(members, new.values(), strict=True):
+        if isinstance(old, Operand):
+            value.kin = kin
+        elif value.meta is not None:
+            if value.meta.base is not None:
+                value.meta.base = new[id(value.meta.base)]
+            if value.meta.views:
+                value.meta.views = [weakref.ref(new[id(v)]) for v in members if v is not old]
+    return list(new.values())
+
+
+def _copied(source: Any, target: Any) -> Any:
+    for slot in _SLOTS:
+        try:
+            slot.__set__(target, slot.__get__(source))
+        except AttributeError:  # a batch has no tangent
+            continue
+    return target
+
+
+def note_promoted(value: Any, was: Any, level: int) -> None:
+    """Note what a value was before a write made it one of ``level``: it will be that again."""
+    running.promoted.setdefault(level, []).append((weakref.ref(value), was))
+
+
+def demote(level: int) -> None:
+    """Where a level ends: what a write made part of it, and lives on, is what it was before.
+
+    With the numbers that were written, in the memory that it had: without tangents, and of a batch
+    the first, for only batches whose values are all the same are written to what is none.
+    """
+    alive = []
+    for reference, was in running.promoted.pop(level, ()):
+        value = reference()
+        if isinstance(value, Operand) and value.__gradcli_rank__ == level:
+            alive.append((value, was))
+    back = {id(was): value for value, was in alive}
+    for value, was in alive:
+        if value.batch:
+            with no_grad():
+                store(was, value.content[0])
+        value.__class__ = was.__class__
+        _copied(was, value)
+    for value, _ in alive:
+        if isinstance(value, Tensor) and value.meta is not None:
+            meta = value.meta
+            meta.base = back.get(id(meta.base), meta.base)
+            if meta.views:
+                views = [reference() for reference in meta.views]
+                meta.views = [weakref.ref(back.get(id(v), v)) for v in views if v is not None]

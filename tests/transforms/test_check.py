@@ -1,0 +1,84 @@
+"""gradcheck and gradgradcheck: what they compare, pass on, and find."""
+
+from __future__ import annotations
+
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import Function, gradcheck, gradgradcheck
+
+
+def x():
+    return torch.tensor([1.0, 2.0, 3.0], dtype=torch.double, requires_grad=True)
+
+
+def z():
+    return torch.tensor([1 + 2j, 2 - 1j], dtype=torch.complex128, requires_grad=True)
+
+
+PLAIN = torch.tensor([1.5, 2.5, 3.5], dtype=torch.double)
+
+
+@pytest.mark.parametrize(("function", "inputs"), [
+    (lambda a, b: a * b.detach(), (x(), PLAIN)), (lambda a, b: a * b.round(), (x(), PLAIN)),
+    (lambda a, i: (a**3)[i], (x(), torch.tensor([0, 2]))),
+    (lambda a, m: torch.where(m, a**2, a**3), (x(), torch.tensor([True, False, True]))),
+    (lambda a, k: a**2 * k, (x(), 3)), (lambda a, k: a**2 if k == "s" else a, (x(), "s")),
+    (lambda a, none: a**2, (x(), None)), (lambda a: (a * a * 2, a.sum(), a.argmax()), (x(),)),
+    (lambda a: a.clone().mul_(a), (x(),)), (lambda a: a * a, (torch.zeros(0, requires_grad=True),)),
+    (lambda a: a * a, (z(),)), (lambda a: a.abs(), (z(),)), (lambda a: a.conj() * a * 2j, (z(),)),
+    (lambda a: a.real**2, (z(),)), (lambda a: a * a * (1 + 2j), (x(),)),
+    (lambda a, b: a * b, (z(), torch.tensor([1.0, 2.0], dtype=torch.double, requires_grad=True))),
+])  # fmt: skip
+def test_what_agrees(function, inputs):
+    assert gradcheck(function, inputs)
+    assert gradcheck(function, inputs, check_forward_ad=True, check_backward_ad=False)
+    assert gradgradcheck(function, inputs)
+
+
+class Wrong(Function):
+    """A square whose gradient is 3a, and that of a complex number without its conjugate."""
+
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * a
+
+    @staticmethod
+    def backward(ctx, g):
+        (a,) = ctx.saved_tensors
+        return g * (2 if a.dtype.is_complex else 3) * a
+
+
+@pytest.mark.parametrize(("function", "inputs"), [
+    (Wrong.apply, (x(),)), (Wrong.apply, (z(),)), (lambda a: Wrong.apply(a).real, (z(),)),
+    (lambda a: (a, Wrong.apply(a)), (x(),)), (lambda a: a.detach() * 2, (x(),)),
+])  # fmt: skip
+def test_what_does_not(function, inputs):
+    with pytest.raises(RuntimeError, match="off at entry"):
+        gradcheck(function, inputs)
+    assert not gradcheck(function, inputs, raise_exception=False)
+
+
+def test_a_wrong_second_derivative():
+    class Half(Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a**3
+
+        @staticmethod
+        def backward(ctx, g):
+            (a,) = ctx.saved_tensors
+            return g * 3 * a * a.detach()
+
+    assert gradcheck(Half.apply, (x(),))
+    with pytest.raises(RuntimeError, match="off at entry"):
+        gradgradcheck(Half.apply, (x(),))
+
+
+def test_what_is_refused():
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        gradcheck(lambda a: a * a, (PLAIN,))
+    with pytest.raises(RuntimeError, match="stride 0"):
+        gradcheck(lambda a: a * a, (x().detach()[:1].expand(3).requires_grad_(),))

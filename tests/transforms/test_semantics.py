@@ -1,0 +1,151 @@
+"""torch.func's small print: vjp again, argnums, empty inputs, whole numbers in a batch, strict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+import gradcli.nn.functional as F
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+
+X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.double)
+T = torch.tensor([1.0, 0.5, 0.25], dtype=torch.double)
+
+
+def near(found, want):
+    np.testing.assert_allclose(found.detach().numpy(), want.detach().numpy(), rtol=1e-12)
+
+
+def test_vjp_is_differentiated_by_its_cotangent():
+    _, pull = vjp(torch.sin, X)
+    found = grad(lambda c: pull(c)[0].sum())(T)
+    near(found, X.cos())
+    assert not found.requires_grad
+    near(jvp(lambda c: pull(c)[0], (T,), (X,))[1], X * X.cos())
+    near(vmap(lambda c: pull(c)[0])(torch.stack([T, X])), torch.stack([T, X]) * X.cos())
+    c = T.clone().requires_grad_()
+    pull(c)[0].sum().backward()
+    near(c.grad, X.cos())
+    assert not pull(T)[0].requires_grad
+
+
+def test_vjp_made_where_nothing_is_recorded():
+    x = X.clone().requires_grad_()
+    with torch.no_grad():
+        _, pull = vjp(torch.sin, x)
+    near(torch.autograd.grad(pull(T)[0].sum(), x)[0], -X.sin() * T)
+    with torch.no_grad():
+        _, pull = vjp(torch.sin, X)
+        assert not pull(T)[0].requires_grad
+    near(grad(lambda c: pull(c)[0].sum())(T), X.cos())
+
+
+@pytest.mark.parametrize("transform", [grad, jacrev, jacfwd, hessian])
+@pytest.mark.parametrize(("argnums", "said"), [
+    ((0, 0), "must be unique"), ((0, -2), "must be unique"), (2, "only 2 positional inputs"),
+    ((), "non-empty"), ("a", "argnums must be int"), ([0], "argnums must be int"),
+    ((0, 1.0), "argnum must be int"),
+])  # fmt: skip
+def test_argnums_that_are_refused(transform, argnums, said):
+    with pytest.raises(RuntimeError, match=said):
+        transform(lambda a, b: (a * b).sum(), argnums=argnums)(X, T)
+
+
+def test_argnums_count_back():
+    near(grad(lambda a, b: (a * b * b).sum(), argnums=-1)(X, T), 2 * X * T)
+
+
+@pytest.mark.parametrize("transform", [jacrev, jacfwd])
+def test_empty_inputs(transform):
+    assert tuple(transform(lambda a: a * a)(torch.zeros(0)).shape) == (0, 0)
+    assert tuple(transform(lambda a: a.sum())(torch.zeros(0, 2)).shape) == (0, 2)
+    by_a, by_b = transform(lambda a, b: b * 2, argnums=(0, 1))(torch.zeros(0), X)
+    assert tuple(by_a.shape) == (3, 0)
+    near(by_b, 2 * torch.eye(3, dtype=torch.double))
+
+
+def test_jacfwd_runs_its_function_once():
+    runs = []
+
+    def function(a, b):
+        runs.append(1)
+        return a * b, a.sum()
+
+    (by_a, by_b), (sum_by_a, sum_by_b) = jacfwd(function, argnums=(0, 1))(X, T)
+    assert len(runs) == 1
+    near(by_a, torch.diag(T))
+    near(by_b, torch.diag(X))
+    near(sum_by_a, torch.ones(3))
+    near(sum_by_b, torch.zeros(3))
+
+
+def test_options():
+    near(jacrev(lambda a: a * a, chunk_size=2)(X), torch.diag(2 * X))
+    with pytest.raises(ValueError, match="chunk_size"):
+        jacrev(lambda a: a * a, chunk_size=0)
+    with pytest.raises(RuntimeError, match="randomness"):
+        jacfwd(lambda a: a * torch.rand(3))(X)
+    assert tuple(jacfwd(lambda a: a * torch.rand(3), randomness="same")(X).shape) == (3, 3)
+    with pytest.raises(RuntimeError, match="independent of the inputs"):
+        jvp(lambda a: torch.ones(2), (X,), (T,), strict=True)
+    near(jvp(lambda a: torch.ones(2), (X,), (T,))[1], torch.zeros(2))
+
+
+A = torch.tensor(np.sin(np.arange(12.0)).reshape(4, 3))
+WHERE = torch.tensor([[0, 2], [1, 1], [2, 0], [0, 0]])
+LOGITS = torch.tensor(np.cos(np.arange(24.0)).reshape(4, 2, 3))
+
+
+@pytest.mark.parametrize(("function", "values"), [
+    (lambda x, i: x[i], A), (lambda x, i: x[i[0]], A), (lambda x, i: x.gather(0, i), A),
+    (lambda x, i: x.take(i), A), (lambda x, i: x.index_select(0, i), A),
+    (lambda x, i: torch.take_along_dim(x, i, 0), A), (lambda x, i: x.scatter(0, i, 0.5), A),
+    (lambda x, i: x.scatter_add(0, i, x[:2]), A), (lambda x, i: x.index_add(0, i, x[:2]), A),
+    (lambda x, i: x.index_copy(0, i[:1], x[1:2]), A), (lambda x, i: x.index_fill(0, i, 2.0), A),
+    (lambda x, i: F.cross_entropy(x, i), LOGITS), (lambda x, i: F.nll_loss(x, i), LOGITS),
+    (lambda x, i: F.cross_entropy(x, i, reduction="none", label_smoothing=0.1), LOGITS),
+    (lambda x, i: F.cross_entropy(x, i, weight=torch.tensor([1.0, 2.0, 3.0]).double()), LOGITS),
+    (lambda x, i: F.embedding(i, x.reshape(3, 2)), torch.cat([A, A], 1)),
+    (lambda x, i: F.one_hot(i, 3) * x, A[:, None, :].expand(4, 2, 3)),
+])  # fmt: skip
+def test_whole_numbers_that_differ_along_the_batch(function, values):
+    want = torch.stack([function(x, i) for x, i in zip(values, WHERE, strict=True)])
+    near(vmap(function)(values, WHERE), want)
+    shared = torch.stack([function(values[0], i) for i in WHERE])
+    near(vmap(function, in_dims=(None, 0))(values[0], WHERE), shared)
+
+    def one(x, i):
+        return (function(x, i) ** 2).sum()
+
+    slopes = torch.stack([grad(one)(x, i) for x, i in zip(values, WHERE, strict=True)])
+    near(vmap(grad(one))(values, WHERE), slopes)
+    near(vmap(jacfwd(one))(values, WHERE), slopes)
+    near(grad(lambda v: vmap(one)(v, WHERE).sum())(values), slopes)
+
+
+def test_one_hot_needs_to_know_how_many():
+    with pytest.raises(RuntimeError, match="num_classes"):
+        vmap(F.one_hot)(WHERE)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: torch.zeros_like(x) + x, lambda x: torch.ones_like(x, dtype=torch.float32) * x,
+    lambda x: torch.full_like(x, 3.0) * x, lambda x: torch.empty_like(x).copy_(x),
+    lambda x: x.to(torch.float64) * 2, lambda x: x.to("cpu") * 2,
+    lambda x: x.to("cpu", torch.float64) * 2, lambda x: x.to(device="cpu", dtype=torch.double) * 2,
+    lambda x: torch.ones(3).to(x) * x, lambda x: x.float().type_as(x) * 2,
+    lambda x: x.new_zeros(3) + x, lambda x: x.new_full((3,), 2.0) * x,
+    lambda x: x.new_tensor([1.0, 2.0, 3.0]) * x,
+    lambda x: torch.zeros(3, device=x.device, dtype=x.dtype) + x,
+    lambda x: x * x.size(0) * x.numel() * len(x), lambda x: x * 2 if torch.is_tensor(x) else None,
+    lambda x: x.swapaxes(0, -1) * x.view_as(x), lambda x: x.clone().detach() * x,
+])  # fmt: skip
+def test_tensors_like_the_argument(function):
+    want = torch.autograd.functional.jacobian(function, X)
+    near(jacfwd(function)(X), want)
+    near(jacrev(function)(X), want)
+    near(jvp(function, (X,), (T,))[1], want @ T)
+    near(grad(lambda x: function(x).sum())(X), want.sum(0))
+    near(vmap(function)(torch.stack([X, T])), torch.stack([function(X), function(T)]))
+    near(vmap(jacrev(function))(X[None]), want[None])

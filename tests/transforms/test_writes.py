@@ -1,0 +1,265 @@
+"""Writing in place inside transforms: views share memory, and see writes, as tensors do."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+import gradcli.autograd.forward_ad as fwad
+from gradcli.autograd import functional
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from tests.transforms import random_writes
+
+T = torch.tensor([1.0, 0.5, 0.25])
+
+
+def point():
+    return torch.tensor([1.0, 2.0, 3.0])
+
+
+def same(found, want):
+    np.testing.assert_allclose(found.detach().numpy(), np.array(want), rtol=1e-6)
+
+
+# ---- Random functions ----------------------------------------------------------------------------
+
+
+def compare(seed: int, count: int) -> int:
+    """Hold so many transforms of the function of this number against loops over plain backward."""
+    function = random_writes.random_function(seed)
+    case = random_writes.Case(torch, function, seed)
+    with np.errstate(all="ignore"):
+        if random_writes.plain_fault(case) is not None:
+            return 0
+        table = random_writes.transforms(case)
+        for name in random.Random(seed).sample(list(table), count):
+            run, want = table[name]
+            told = f"function {seed}, {name}:\n{function.source}"
+            if random_writes.refuses(function, name):
+                with pytest.raises(RuntimeError, match="vmap"):
+                    run()
+                continue
+            wanted = want()
+            try:
+                found = run()
+            except Exception as fault:
+                raise AssertionError(f"{told}{type(fault).__name__}: {fault}") from fault
+            assert not random_writes.differs(found, wanted), f"{told}{found}\nnot {wanted}"
+    return 1
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_functions(block):
+    assert sum(compare(seed, 8) for seed in range(block * 30, block * 30 + 30)) >= 15
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(100))
+def test_twenty_thousand_random_functions(block):
+    tried, seed = 0, 10_000 + block * 1_000
+    while tried < 200:
+        tried += compare(seed, 12)
+        seed += 1
+
+
+# ---- Writes to an argument -----------------------------------------------------------------------
+
+
+def into_argument(x):
+    x.mul_(2)
+    return (x * x).sum()
+
+
+def into_part(x):
+    x[0] *= 2
+    return x * x
+
+
+@pytest.mark.parametrize("run", [
+    lambda x: grad(into_argument)(x), lambda x: vjp(into_argument, x),
+    lambda x: jacrev(into_part)(x),
+    lambda x: hessian(into_argument)(x), lambda x: jacfwd(jacrev(into_part))(x),
+    lambda x: grad(lambda a: grad(into_argument)(a).sum())(x),
+    lambda x: vmap(grad(into_argument))(x.reshape(1, 3)),
+    lambda x: grad(lambda a: vmap(lambda b: b.mul_(2))(a).sum())(x),
+    lambda x: functional.jacobian(into_part, x), lambda x: functional.hessian(into_argument, x),
+    lambda x: functional.jacobian(into_part, x, create_graph=True),
+    lambda x: functional.jacobian(into_part, x, vectorize=True),
+    lambda x: functional.hessian(into_argument, x, vectorize=True),
+    lambda x: functional.hessian(
+        into_argument, x, vectorize=True, outer_jacobian_strategy="forward-mode"
+    ),
+    lambda x: functional.vjp(into_part, x, T), lambda x: functional.jvp(into_part, x, T),
+    lambda x: functional.hvp(into_argument, x, T),
+])  # fmt: skip
+def test_what_is_differentiated_by_in_reverse_is_not_written_to(run):
+    x = point()
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used"):
+        run(x)
+    same(x, [1, 2, 3])
+
+
+def test_forward_mode_and_vmap_write_to_the_caller_s_tensor():
+    x = point()
+    value, tangent = jvp(into_part, (x,), (T,))
+    same(value, [4, 4, 9])
+    same(tangent, [8, 2, 1.5])
+    same(x, [2, 2, 3])
+    for transform in (jacfwd(into_part), lambda x: functional.jacobian(
+            into_part, x, vectorize=True, strategy="forward-mode")):  # fmt: skip
+        x = point()
+        same(transform(x), np.diag([8, 4, 6]))
+        same(x, [2, 2, 3])
+    x = point()
+    same(jacfwd(jacfwd(into_argument))(x), np.diag([8, 8, 8]))
+    same(x, [2, 4, 6])
+    same(vmap(lambda a: a.mul_(2))(x), [4, 8, 12])
+    same(x, [4, 8, 12])
+    x = point()
+    same(vmap(into_part)(x.reshape(1, 3)), [[4, 4, 9]])
+    same(x, [2, 2, 3])
+    x = torch.arange(6.0).reshape(2, 3)
+    vmap(lambda column: column.zero_(), in_dims=1)(x[:, 1:])
+    same(x, [[0, 0, 0], [3, 0, 0]])
+
+
+# ---- Values with and without a level on either side ----------------------------------------------
+
+
+def test_a_tensor_takes_tangents_and_so_do_its_views():
+    x = point()
+    with fwad.dual_level():
+        a = fwad.make_dual(x, T)
+        b = torch.zeros(3)
+        v = b[1:]
+        v += a[1:]
+        b[0] = a[0] * 2
+        a.mul_(3)
+        found = [fwad.unpack_dual(value) for value in (b, a, v)]
+    same(found[0].primal, [2, 2, 3])
+    same(found[0].tangent, [2, 0.5, 0.25])
+    same(found[1].primal, [3, 6, 9])
+    same(found[1].tangent, [3, 1.5, 0.75])
+    same(found[2].primal, [2, 3])
+    same(found[2].tangent, [0.5, 0.25])
+    same(x, [3, 6, 9])
+    assert type(b) is type(v) is torch.Tensor  # where the level ends they are tensors again
+    b[1] = 7
+    same(v, [7, 3])
+
+
+@pytest.mark.parametrize("write", [
+    lambda b, d: b.copy_(d), lambda b, d: b.add_(d), lambda b, d: b.__setitem__(slice(None), d),
+    lambda b, d: b.__iadd__(d), lambda b, d: b.fill_(d[0]), lambda b, d: b.sub_(d, alpha=-1),
+    lambda b, d: b.addcmul_(d, torch.ones(3)), lambda b, d: b.lerp_(d, 0.5),
+    lambda b, d: b.masked_fill_(torch.tensor([True, False, True]), d[1]),
+    lambda b, d: b.__setitem__(torch.tensor([2, 0]), d[:2]),
+    lambda b, d: b.index_put_((torch.tensor([2, 0]),), d[:2]),
+    lambda b, d: b.index_add_(0, torch.tensor([0, 0, 1]), d),
+    lambda b, d: b.scatter_(0, torch.tensor([1, 0, 2]), d),
+    lambda b, d: b[1:].copy_(d[1:]), lambda b, d: b.view(3, 1).copy_(d.view(3, 1)),
+    lambda b, d: b.unsqueeze(0).add_(d), lambda b, d: b.pow_(2).add_(d).clamp_(0.5, 2.5),
+])  # fmt: skip
+def test_a_plain_target_of_each_write(write):
+    def f(x):
+        b = torch.ones(3, dtype=torch.float64)
+        write(b, x)
+        return b * x
+
+    x, t = point().double(), T.double()
+    want = functional.jacobian(f, x)
+    same(jacfwd(f)(x), want.numpy())
+    same(jvp(f, (x,), (t,))[1], (want @ t).numpy())
+    same(hessian(lambda x: f(x).sum())(x), functional.hessian(lambda x: f(x).sum(), x).numpy())
+    with pytest.raises(RuntimeError, match="vmap: inplace arithmetic"):
+        vmap(f)(x.reshape(1, 3))
+
+    def made_of_x(x):
+        b = x.new_ones(3)
+        write(b, x)
+        return b * x
+
+    rows = torch.stack([x, x * 0.5])
+    same(vmap(made_of_x)(rows), np.stack([f(row).numpy() for row in rows]))
+
+
+def test_a_captured_tensor_is_what_it_was_but_for_its_numbers():
+    c = torch.ones(3)
+    value, tangent = jvp(lambda x: c.add_(x) * 1, (point(),), (T,))
+    same(value, [2, 3, 4])
+    same(tangent, T.numpy())
+    assert type(c) is torch.Tensor
+    same(c, [2, 3, 4])
+    same(jacfwd(lambda x: c.copy_(x) * 1)(point()), np.eye(3))
+    same(c, [1, 2, 3])
+    same(c + 1, [2, 3, 4])
+
+
+def test_a_leaf_of_the_caller_s_graph_is_not_written_to():
+    c = torch.ones(3, requires_grad=True)
+    for run in (lambda: jvp(lambda x: c.add_(x), (point(),), (T,)), lambda: vmap(c.add_)(point())):
+        with pytest.raises(RuntimeError):
+            run()
+    assert type(c) is torch.Tensor and c.is_leaf
+    same(c, [1, 1, 1])
+
+
+def test_a_write_that_would_grow_or_cast_its_target():
+    for run in (
+        lambda x: torch.zeros(1).add_(x), lambda x: x[:1].add_(x),
+        lambda x: torch.zeros(3, dtype=torch.int64).add_(x), lambda x: x.long().add_(x),
+    ):  # fmt: skip
+        for transform in (lambda f: jvp(f, (point(),), (T,)), lambda f: vmap(f)(point()[None])):
+            with pytest.raises(RuntimeError):
+                transform(run)
+
+
+def test_a_tangent_is_the_callers_and_stays_so():
+    x, t = point(), T.clone()
+    _, tangent = jvp(lambda x: x.clone().mul_(3).add_(x), (x,), (t,))
+    same(tangent, 4 * T.numpy())
+    same(t, T.numpy())
+
+    def kept(x):
+        y = x * 1
+        z = y + 0
+        y[0] = 5
+        w = y + 0
+        y[1] = 6
+        return torch.stack([y, z, w])
+
+    same(jvp(kept, (x,), (t,))[1], [[0, 0, 0.25], T.tolist(), [0, 0.5, 0.25]])
+
+
+def test_indices_that_differ_along_the_batch():
+    x, i = torch.arange(6.0).reshape(2, 3), torch.tensor([0, 2])
+
+    def written(x, i):
+        y = x.clone()
+        y[i] = 9.0
+        return y
+
+    same(vmap(written)(x, i), [[9, 1, 2], [3, 4, 9]])
+    same(vmap(lambda row: row.masked_fill_(row > 3, 0))(x.clone()), [[0, 1, 2], [3, 0, 0]])
+
+
+def test_grad_inside_a_dual_level():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with fwad.dual_level():
+        point = fwad.make_dual(x, torch.tensor([1.0, 0.5]))
+        y = point * 1
+        y[:1] *= point[1:]
+        (g,) = torch.autograd.grad((y * y).sum(), point, create_graph=True)
+        found = fwad.unpack_dual(g)
+        with pytest.raises(RuntimeError):
+            torch.autograd.grad(y, point)
+        other = torch.ones(1, requires_grad=True)
+        with pytest.raises(RuntimeError, match="not have been used"):
+            torch.autograd.grad(y.sum(), other)
+        assert torch.autograd.grad(y.sum(), other, allow_unused=True) == (None,)
+    # y = (ab, b), and the sum of squares a^2 b^2 + b^2
+    same(found.primal, [8, 8])
+    same(found.tangent, [2 * 4 + 4 * 2 * 0.5, 4 * 2 * 1 + (2 + 2) * 0.5])
