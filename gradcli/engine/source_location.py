@@ -14,11 +14,11 @@ from sys import _getframe
 from types import CodeType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from gradcli.ops.errors import Fault
 
 _Fault = TypeVar("_Fault", bound=Fault)
-
-import numpy as np
 
 PROGRAM = "<gradcli program>"
 """The file name in frames of a program of the language; its front end translates the lines."""
