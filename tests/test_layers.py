@@ -17,7 +17,7 @@ PACKAGE = "gradcli"
 ALLOWED = {
     f"{PACKAGE}.{name}"
     for name in (
-        "ops.kinds", "ops.shape",
+        "ops.formula", "ops.kinds", "ops.read", "ops.shape",
         "symbolic.shapes.inference", "symbolic.shapes.unify",
         "symbolic.simplify.inequalities", "symbolic.simplify.piecewise",
         "symbolic.simplify.relations", "symbolic.trace.elementwise", "symbolic.trace.indicators",

@@ -76,7 +76,7 @@ class Device(str):
         return self.partition(":")[0]
 
     @property
-    def index(self) -> int | None:
+    def index(self) -> int | None:  # type: ignore[override]  # PyTorch's name for it
         """The number of the device, where it has one."""
         return int(self.partition(":")[2]) if ":" in self else None
 

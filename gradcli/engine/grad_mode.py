@@ -46,7 +46,7 @@ class State:
     annotate: bool
     inspect: Any
     passing: Any
-    saving: tuple[tuple[Callable, Callable], ...]
+    saving: tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]
     saving_off: str | None
     plain: bool
     # Of a State without hooks and passes: those that differ in ``grad`` and ``inference`` alone.
@@ -178,7 +178,7 @@ class _Switch:
         return super().__new__(cls)
 
     def __init__(self, *given: Any) -> None:
-        self.previous: list = []
+        self.previous: list[Any] = []
         if given:
             raise TypeFault(
                 "E0302",
@@ -197,7 +197,7 @@ class _Switch:
         state = current()  # another one where a mode was changed that goes on
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isgeneratorfunction(function):
             return self._generator(function)
 
@@ -208,7 +208,7 @@ class _Switch:
 
         return wrapped
 
-    def _generator(self, function: Callable) -> Callable:
+    def _generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A generator that runs under the switch and hands over control outside it."""
 
         @functools.wraps(function)
@@ -277,7 +277,7 @@ class set_grad_enabled(_Switch):
         self.value = bool(enabled)
         self._turn()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         # A decorator switches for the calls only.
         if self.previous:
             self.__exit__()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 
-class Results(tuple):
+class Results(tuple[Any, ...]):
     """A tuple whose places have names, made by the function ``name``; its text is PyTorch's."""
 
     fields: tuple[str, ...] = ()
@@ -55,6 +56,6 @@ def results(name: str, **places: Any) -> Results:
     if kind is None:
         body: dict[str, Any] = {"fields": fields}
         for i, field in enumerate(fields):
-            body[field] = property(lambda self, i=i: self[i], doc="A place of the tuple.")
+            body[field] = property(itemgetter(i), doc="A place of the tuple.")
         kind = _made.setdefault(fields, type("Results", (Results,), body))
     return kind(places.values(), name)

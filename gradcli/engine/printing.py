@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
 from gradcli.ops.errors import ValueFault
 
-_PROFILES = {
+_PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
@@ -52,7 +53,7 @@ class PrintOptions:
         self.linewidth = linewidth
         self.sci_mode = sci_mode
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, Any]:
         """The options under the names that ``set_printoptions`` takes."""
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -110,10 +111,10 @@ def set_printoptions(
         if value < 0:
             raise ValueFault("E0303", f"{name} must not be negative, got {value}")
         chosen[name] = value
-    _options.set(PrintOptions(**chosen | {"sci_mode": sci_mode}))  # type: ignore[arg-type]
+    _options.set(PrintOptions(**chosen | {"sci_mode": sci_mode}))
 
 
-def get_printoptions() -> dict[str, object]:
+def get_printoptions() -> dict[str, Any]:
     """The options in force, ready for ``set_printoptions(**options)``."""
     return _options.get().as_dict()
 
@@ -131,7 +132,7 @@ def printoptions(**changes: object) -> Iterator[None]:
         set_printoptions(**changes)  # type: ignore[arg-type]
         yield
     finally:
-        set_printoptions(**before)  # type: ignore[arg-type]
+        set_printoptions(**before)
 
 
 def corners(data: np.ndarray, edge: int) -> tuple[np.ndarray, tuple[bool, ...]]:

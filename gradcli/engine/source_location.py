@@ -11,9 +11,14 @@ from __future__ import annotations
 import itertools
 import warnings
 from sys import _getframe
-from typing import Any
+from types import CodeType
+from typing import Any, TypeVar
 
 import numpy as np
+
+from gradcli.ops.errors import Fault
+
+_Fault = TypeVar("_Fault", bound=Fault)
 
 PROGRAM = "<gradcli program>"
 """The file name in frames of a program of the language; its front end translates the lines."""
@@ -27,7 +32,7 @@ class Place:
 
     __slots__ = ("code", "lasti")
 
-    def __init__(self, code: Any, lasti: int) -> None:
+    def __init__(self, code: CodeType, lasti: int) -> None:
         self.code = code
         self.lasti = lasti
 
@@ -35,7 +40,7 @@ class Place:
     def line(self) -> int:
         """The line in the code's file; in a program, the number of the tree node."""
         positions = itertools.islice(self.code.co_positions(), self.lasti // 2, None)
-        return next(positions, (None,))[0] or self.code.co_firstlineno
+        return next(positions, (None,))[0] or int(self.code.co_firstlineno)
 
     @property
     def in_program(self) -> bool:
@@ -105,9 +110,9 @@ def of(node: Any) -> Place | None:
     return Place(code, node.lasti)
 
 
-def told(fault: Any, **places: Place | None) -> Any:
+def told(fault: _Fault, **places: Place | None) -> _Fault:
     """``fault`` with the places that it is about; those in Python files become notes."""
-    fault.places = places
+    fault.places = places  # type: ignore[attr-defined]  # for the command line
     for role, place in places.items():
         if place is not None and not place.in_program:
             fault.notes = (*fault.notes, f"{role}: {place}")

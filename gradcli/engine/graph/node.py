@@ -20,6 +20,7 @@ import itertools
 import weakref
 from _thread import RLock
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from gradcli.engine.dtypes import DType
@@ -45,7 +46,7 @@ sharing = RLock()
 gradient that is added to, hooks, a Meta or an Extra that is made when first needed."""
 
 
-EMPTY: tuple = ()
+EMPTY: tuple[()] = ()
 """``Node.saved`` of a node whose rules read nothing: such a node can run backward twice."""
 
 
@@ -53,13 +54,13 @@ class Extra:
     """What few nodes have: parameters, hooks, kept gradients, versions, a place in the source."""
 
     # No slots: what nearly all of them lack stands once, on the class.
-    shapes: tuple | None = None
-    hooks: dict[int, Callable] | None = None  # tensor hooks on the output
-    pre_hooks: dict[int, Callable] | None = None
-    post_hooks: dict[int, Callable] | None = None  # of a leaf: after accumulation
-    node_hooks: dict[int, Callable] | None = None  # those of a leaf's AccumulateGrad
+    shapes: tuple[tuple[int, ...], ...] | None = None
+    hooks: dict[int, Callable[..., Any]] | None = None  # tensor hooks on the output
+    pre_hooks: dict[int, Callable[..., Any]] | None = None
+    post_hooks: dict[int, Callable[..., Any]] | None = None  # of a leaf: after accumulation
+    node_hooks: dict[int, Callable[..., Any]] | None = None  # those of a leaf's AccumulateGrad
     kept: Kept | None = None
-    versions: tuple | None = None
+    versions: tuple[int, ...] | None = None
     out_meta: Any = None
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
@@ -87,9 +88,19 @@ class Node:
     __slots__ = (
         "__weakref__", "code", "dtype", "edges", "extra", "lasti", "saved", "seq", "shape",
     )  # fmt: skip
-    op: Operator
-    pull: Callable[[Node, Any], Any]
-    step: Callable[[Node, Any, dict, Any], None] | None = None  # written out for operators
+    code: CodeType
+    lasti: int
+    dtype: DType
+    edges: tuple[Node | None, ...]
+    extra: Extra | None
+    saved: Any  # a tuple, or what stands for it: Freed, Packed, the Store of a custom function
+    seq: int
+    shape: tuple[int, ...]
+    op: Operator | Part
+    pull: Callable[[Any, Any], Any]
+    step: Callable[[Any, Any, dict[Node, Any], Any], None] | None = (
+        None  # written out for operators
+    )
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
@@ -112,20 +123,20 @@ class Node:
         return tuple((None, 0) if e is None else (dressed(e.origin), e.number) for e in edges)
 
     @property
-    def metadata(self) -> dict:
+    def metadata(self) -> Any:
         """Room for the user's own notes on this node."""
         with sharing:
             extra = more(self)
         return extra.params.setdefault("metadata", {})
 
-    def register_hook(self, hook: Callable) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_inputs, grad_outputs)`` after this node ran.
 
         The hook may replace grad_inputs.
         """
         return hooked(self, "post_hooks", hook)
 
-    def register_prehook(self, hook: Callable) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook(grad_outputs)`` before this node runs; it may replace them."""
         return hooked(self, "pre_hooks", hook)
 
@@ -137,8 +148,8 @@ class Part:
     """What stands in an Operator's place on nodes that no operator made: a name, and no rule."""
 
     __slots__ = ("kind", "name", "params")
-    inputs: tuple = ()
-    rules: tuple = ()
+    inputs: tuple[str, ...] = ()
+    rules: tuple[Callable[..., Any] | None, ...] = ()
     variadic = True
     entrywise = False
 
@@ -164,13 +175,13 @@ class AccumulateGrad(Node):
         self.edges = ()
         self.saved = ()
         self.seq = next_number()
-        self.extra: Extra | None = None
+        self.extra = None
 
     def name(self) -> str:
         """PyTorch's name of it, which alone is C++'s."""
         return "torch::autograd::AccumulateGrad"
 
-    def register_hook(self, hook: Callable) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
         """Call ``hook((), grad_outputs)`` after the gradient was added."""
         return hooked(self, "node_hooks", hook)
 
@@ -186,7 +197,7 @@ class Cotangents:
     __slots__ = ("parts",)
     shape = ()  # that of a node with several outputs: the pass sees nothing to fit
 
-    def __init__(self, parts: list) -> None:
+    def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
 
     def __add__(self, other: Cotangents) -> Cotangents:
@@ -201,11 +212,13 @@ class Cotangents:
 class Output(Node):
     """One output of a node that has several; hooks on it are the hooks of that result."""
 
-    __slots__ = ("node", "number")
+    __slots__ = ("count", "node", "number")
     op = Part("output", "output")
     only = 0
 
-    def __init__(self, node: Node, number: int, count: int, shape: tuple, dtype: DType) -> None:
+    def __init__(
+        self, node: Node, number: int, count: int, shape: tuple[int, ...], dtype: DType
+    ) -> None:
         self.node = node
         self.number = number
         self.edges = (node,)
@@ -214,12 +227,12 @@ class Output(Node):
         self.shape = shape
         self.dtype = dtype
         self.extra = None
-        more(self).params = {"count": count}
+        self.count = count
 
     @staticmethod
     def pull(node: Output, g: Any) -> Cotangents:
         """``g`` in its place among the cotangents of all outputs."""
-        parts = [None] * node.extra.params["count"]
+        parts: list[Any] = [None] * node.count
         parts[node.number] = g
         return Cotangents(parts)
 
@@ -239,7 +252,7 @@ class Handle:
     __slots__ = ("hooks", "number")
     _numbers = itertools.count()
 
-    def __init__(self, hooks: dict[int, Callable], hook: Callable) -> None:
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         mode.watching = True
         self.hooks = hooks
         self.number = next(self._numbers)
@@ -256,7 +269,7 @@ class Handle:
         self.remove()
 
 
-def hooked(node: Node, kind: str, hook: Callable) -> Handle:
+def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
     """Register a hook among those of ``kind``, a name in Extra."""
     with sharing:
         extra = more(node)
@@ -276,7 +289,7 @@ def more(node: Node) -> Extra:
     return extra
 
 
-class Lasting(tuple):
+class Lasting(tuple[Any, ...]):
     """``Node.saved`` that no pass lets go of: numbers alone."""
 
     __slots__ = ()
@@ -330,7 +343,10 @@ def verify(node: Node, place: int, value: Any) -> None:
         raise changed(what, node, version, then, (shape, dtype, edge))
 
 
-def changed(what: str, node: Node, version: Any, then: int, tensor: tuple) -> RuntimeFault:
+def changed(
+    what: str, node: Node, version: Any, then: int,
+    tensor: tuple[tuple[int, ...], DType, Node | None],
+) -> RuntimeFault:  # fmt: skip
     """The error of reading a saved value that was written to after version ``then``.
 
     ``tensor`` is what was saved: its shape, element type and place in the graph.
@@ -356,5 +372,5 @@ def changed(what: str, node: Node, version: Any, then: int, tensor: tuple) -> Ru
         f"inplace operation: {known} is at version {version.number}; expected version {then} "
         f"instead. Hint: {hint}",
     )
-    fault.versions = then, version.number
+    fault.versions = then, version.number  # type: ignore[attr-defined]  # for the command line
     return told(fault, saved=of(node), changed=version.place)

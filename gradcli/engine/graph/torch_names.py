@@ -13,7 +13,7 @@ def shown_name(node: Any) -> str:
     """PyTorch's name of a node, for example ``"SumBackward1"`` for a sum along a dimension."""
     extra = node.extra
     if extra is not None and "called" in extra.params:  # composed of several operators
-        return extra.params["called"]
+        return str(extra.params["called"])
     op = getattr(node, "op", None)  # a leaf's AccumulateGrad has none
     special = getattr(op, "node_name", None)  # a Part of several has none
     return type(node).__name__ if special is None else special(node)
@@ -40,7 +40,7 @@ def dressed(node: Any) -> Any:
     return node
 
 
-def shown_edges(node: Any) -> tuple:
+def shown_edges(node: Any) -> Any:
     """A node's edges as PyTorch shows them: what its own node has no place for is left out."""
     edges = node.edges
     op = getattr(node, "op", None)

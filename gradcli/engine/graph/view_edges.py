@@ -32,7 +32,7 @@ class Severed(Node):
         self.extra = None
 
     @staticmethod
-    def pull(node: Node, g: Any) -> tuple:  # type: ignore[override]
+    def pull(node: Node, g: Any) -> tuple[()]:
         """Nothing: the gradient ends here."""
         return ()
 
@@ -58,9 +58,9 @@ class Stale(Severed):
         raise refusal(self.made, "its base or another view of its base has been modified inplace")
 
     @staticmethod
-    def pull(node: Node, g: Any) -> tuple:  # type: ignore[override]
+    def pull(node: Node, g: Any) -> tuple[()]:
         """Raises RuntimeFault (E0409)."""
-        return node.origin  # type: ignore[return-value]
+        return node.origin  # type: ignore[return-value]  # raises
 
 
 def view_name(edge: Any) -> str:

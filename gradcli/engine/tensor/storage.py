@@ -52,7 +52,7 @@ class Meta:
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
         # ``resting``, of a leaf that was turned off: the end of the graph that it was.
-        self.views: list | None = None  # weak references to the tensors that share memory
+        self.views: list[weakref.ref[Tensor]] | None = None  # the tensors that share memory
 
     def add_view(self, view: Tensor) -> None:
         """Note one more tensor that shares this one's memory; those that are gone make room."""
@@ -62,7 +62,7 @@ class Meta:
                 views = self._with_room()
         views.append(weakref.ref(view))
 
-    def _with_room(self) -> list:
+    def _with_room(self) -> list[weakref.ref[Tensor]]:
         views = self.views
         if views is None:
             self.room = 16

@@ -16,7 +16,7 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class Tensor(Slots, Facts, Conversions, Leaving):
     dtype: DType
     edge: Node | None
     meta: Meta | None
+
+    if TYPE_CHECKING:  # the methods that upper floors bind; the stub of gradcli declares them
+
+        def __getattr__(self, name: str) -> Any: ...
 
     # -- what it is ------------------------------------------------------------------------------
 
