@@ -19,7 +19,7 @@ from gradcli.jit.trace import Trace
 from gradcli.ops.operator import OPERATORS, is_number
 from gradcli.ops.read import push_forward
 from gradcli.transforms.batched import Batched
-from gradcli.transforms.tracer import levels
+from gradcli.transforms.levels import next_level
 
 
 def depends_on(tape: Sequence[Instruction], inputs: Sequence[Value]) -> set[Value]:
@@ -162,7 +162,7 @@ def directions(trace: Trace, inputs: Sequence[Value], outputs: Sequence[Any]) ->
         if not size:
             rows.append([None] * len(outputs))
             continue
-        level = levels()
+        level = next_level()
         eye = np.eye(size, dtype=v.dtype.numpy).reshape(size, *v.shape)
         found = push(tape, {v: Batched(trace.constant(eye), level)})
         row = []
