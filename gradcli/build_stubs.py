@@ -119,6 +119,7 @@ def _shown(name: str) -> bool:
 
 def _property(name: str, value: property) -> str:
     given = getattr(value.fget, "__annotations__", {}).get("return", "Any")
+    given = "Tensor" if hasattr(value.fget, "operator") else given
     known = {"Tensor": "Tensor", "bool": "_bool", "int": "_int", "Size": "Size", "DType": "dtype",
              "Tensor | None": "Tensor | None", "Any": "Any", "Node | None": "Any"}  # fmt: skip
     return known.get(given, "Tensor" if name in ("T", "mT", "H", "mH", "real", "imag") else "Any")

@@ -141,8 +141,8 @@ class Evaluator:
         result = _number_of(value)
         if not self.grad:
             return {"value": self._shown(result, [])}
-        by = given if self.wrt is None else self.wrt
-        by = [name for name in by if self.wrt or leaves[name].dtype.differentiable]
+        asked = given if self.wrt is None else self.wrt
+        by = [name for name in asked if self.wrt or leaves[name].dtype.differentiable]
         grads = self._gradients(value, [leaves[name] for name in by])
         shown = self._shown(result, grads)
         return {
@@ -203,7 +203,7 @@ class Evaluator:
             if value.edge is not None:
                 for leaf in leaves:
                     if leaf.edge is not None:
-                        leaf.edge.grad = None  # what the program's own backward() left
+                        leaf.edge.grad = None  # type: ignore[attr-defined]  # what the program's own backward() left
                 backward([value], [self.cotangent])
         found = []
         for leaf in leaves:

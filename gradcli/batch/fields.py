@@ -73,7 +73,7 @@ class Fields:
             set_default_dtype(before)
         return found.detach().numpy() if isinstance(found, Tensor) else found
 
-    def json(self, name: str, value: object) -> object:
+    def json(self, name: str, value: Any) -> object:
         """The value that a JSON field holds. Raises Fault."""
         kind = value.__class__
         if kind is float or kind is int:

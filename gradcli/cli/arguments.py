@@ -52,7 +52,7 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
     except SystemExit:
         # Click's word for a pipe that nobody reads.
         raise BrokenPipeError from None
-    except usage as problem:  # type: ignore[misc]
+    except usage as problem:
         raise ValueFault(
             "E0907", problem.format_message().rstrip("."), help=f"gradcli {name} --help"
         ) from None

@@ -1,4 +1,4 @@
-"""What a command works on: the text, its variables as leaves, and the limits of the run."""
+"""The inputs of a command: the program's text, its variables as leaves, the limits of the run."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def _constant(text: str) -> Any:
 
 def _from_json(file: str, dtype: dtypes.DType) -> dict[str, Any]:
     """Variables from a JSON object of numbers, lists and value texts."""
-    import json
+    import json  # needed by --vars only
 
     try:
         found = json.loads(read_text(file))
@@ -291,7 +291,7 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
     if device.partition(":")[0] != "cuda":
         raise no_choice("--device", device, ("cpu", "cuda"))
     try:
-        import cupy
+        import cupy  # optional, slow to load
     except ImportError:
         raise RuntimeFault(
             "E0905",

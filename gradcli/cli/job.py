@@ -1,4 +1,4 @@
-"""One command's work on one expression: what the commands that compute are functions of."""
+"""Job: the program, variables and options of one command, and its results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The entry point: which command, its arguments, and what a fault means as an exit code.
+"""The entry point: finds the command, runs it, and maps errors to exit codes.
 
-A command's module is imported when the command is asked for, and nothing else is: start-up is most
-of what a one-line gradient costs.
+Imports inside functions keep NumPy and Typer out of ``--help`` and load the module of one command
+only: start-up is most of what a one-line gradient costs.
 """
 
 from __future__ import annotations

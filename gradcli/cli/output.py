@@ -1,4 +1,4 @@
-"""How results and errors leave: text, JSON, CSV or NPY on standard output, diagnostics on error."""
+"""Results on standard output, as text, JSON, CSV or NPY, and errors on standard error."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def emit(
     elif form == "json":
         write(_json(command, parts, extra, warnings) + "\n")
     elif form == "csv":
-        from gradcli.display.records import csv_text, write_csv
+        from gradcli.display.records import csv_text, write_csv  # not needed for text
 
         tables = [p for p in parts if p[0] != "value"] or list(parts)
         if len(tables) == 1:
@@ -80,7 +80,7 @@ def emit(
                 rows_out += _entries(place.rpartition(".")[2], array_of(value))
             write(write_csv(rows_out))
     else:
-        from gradcli.display.records import npy_bytes
+        from gradcli.display.records import npy_bytes  # not needed for text
 
         tables = [p for p in parts if p[0] != "value"] or list(parts)
         if len(tables) != 1:
@@ -109,7 +109,7 @@ def _json(
     command: str, parts: Sequence[tuple[str, str, Any, str]], extra: Mapping[str, Any] | None,
     warnings: Sequence[str],
 ) -> str:  # fmt: skip
-    from gradcli.display.records import dump_json, tensor_record
+    from gradcli.display.records import dump_json, tensor_record  # not needed for text
 
     result: dict[str, Any] = {"schema": 1, "ok": True, "command": command}
     for place, _, value, _ in parts:
@@ -147,12 +147,12 @@ def complain(fault: Fault, as_json: bool, command: str) -> int:
     code = exit_code(fault)
     found = [fault]
     if fault.code[:3] in ("E01", "E02"):
-        from gradcli.language.diagnostics.recovery import further
+        from gradcli.language.diagnostics.recovery import further  # for texts with errors only
 
         found += further(fault)
     # What could not be written to standard output cannot be reported there either.
     if as_json and fault.code != "E0911":
-        from gradcli.display.records import dump_json
+        from gradcli.display.records import dump_json  # not needed for text
 
         errors = [Diagnostic.of(one).to_json() for one in found]
         record = {"schema": 1, "ok": False, "error": errors[0], "errors": errors}

@@ -20,7 +20,7 @@ Runner = Annotated[
 RUNNERS = ("auto", "eager", "generated")
 WARM = 50
 """Evaluations on the engine before ``auto`` turns to generated code."""
-MANY = 16
+MANY = 256
 """Entries of a variable from which ``auto`` generates its Hessian."""
 
 

@@ -74,7 +74,7 @@ def stop() -> None:
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
     if _watch.space is not None:
-        import resource
+        import resource  # not on Windows
 
         resource.setrlimit(resource.RLIMIT_AS, _watch.space)
         _watch.space = None

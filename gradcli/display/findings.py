@@ -32,6 +32,7 @@ from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.operator import OPERATORS
 
 
 class Diagnosis(RuntimeFault):
@@ -73,7 +74,7 @@ def examine(
     given = {}
     for name, leaf in leaves.items():
         if isinstance(leaf, Tensor) and leaf.dtype.differentiable:
-            leaf = leaf.detach().clone()
+            leaf = OPERATORS["clone"](leaf.detach())
             if not _finite(leaf.array):
                 return [_given(name, leaf.array, program)]
             leaf.requires_grad_()
@@ -127,7 +128,7 @@ def record_of(said: Diagnosis) -> dict[str, Any]:
 
 
 class _Statement:
-    """A statement that left a value that is not finite, without a graph that tells more."""
+    """A statement that left a value that is not finite, without a graph that says where."""
 
     def __init__(self, start: int, name: str, array: Any) -> None:
         self.start, self.name, self.array = start, name, array

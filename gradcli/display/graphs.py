@@ -13,7 +13,7 @@ Nothing here recurses: a chain of a million operations is a graph like any other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -137,7 +137,7 @@ def _note(watched: dict, node: Node, g: Tensor) -> None:
     watched[node] = g
 
 
-def _behind(root: Node | None) -> list[Node]:
+def _behind(root: Any) -> list[Any]:
     """The nodes and leaves that ``root`` depends on and itself, oldest first."""
     if root is None:
         return []
@@ -182,6 +182,7 @@ def graph_of(
         if values is not False:
             alone.value = root.array
         return Graph([alone])
+    assert root.edge is not None  # it was recorded
     tensors.setdefault(root.edge, root)
     number = {node: i for i, node in enumerate(order)}
     nodes = []
@@ -207,12 +208,12 @@ def graph_of(
     return Graph(nodes)
 
 
-def _shown_constant(node: Node, place: int, called: Mapping[int, str]) -> Any:
+def _shown_constant(node: Any, place: int, called: Mapping[int, str]) -> Any:
     name = called.get(id(node.saved[place])) if node.saved and place < len(node.saved) else None
     return name or constant(node, place)
 
 
-def _params(node: Node) -> dict[str, Any]:
+def _params(node: Any) -> dict[str, Any]:
     defaults = node.op.params
     found = {}
     for name, value in node.extra.params.items():
@@ -364,5 +365,5 @@ def _json_input(value: Any) -> dict[str, Any]:
 
 
 def _json_argument(value: Any) -> Any:
-    plain: tuple[Callable, ...] = (bool, int, float)
-    return value if value is None or isinstance(value, plain) else _argument(value)
+    plain = value is None or isinstance(value, bool | int | float)
+    return value if plain else _argument(value)

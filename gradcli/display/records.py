@@ -8,7 +8,9 @@ for a formula gets an apostrophe in front.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +43,7 @@ def _nested(array: np.ndarray) -> object:
     """Nested lists of what JSON can hold."""
     kind = array.dtype.kind
     if kind == "c":
-        flat = [
+        flat: list = [
             {"re": re, "im": im}
             for re, im in zip(_finite_list(array.real), _finite_list(array.imag), strict=True)
         ]
@@ -76,7 +78,7 @@ def dump_json(obj: object, *, indent: int | None = None) -> str:
     >>> dump_json({"ok": True, "value": float("inf"), "x": np.arange(3)})
     '{"ok": true, "value": "Infinity", "x": [0, 1, 2]}'
     """
-    import json
+    import json  # late: most runs print no record
 
     try:
         text = json.dumps(obj, allow_nan=False, default=_jsonable, indent=indent)
@@ -102,24 +104,25 @@ def _jsonable(value: object) -> object:
 def _plain(obj: object) -> object:
     """A copy without floats that are not finite. Iterative: depth is the data's business."""
     root: list = [obj]
-    work: list[tuple[dict | list, object, object]] = [(root, 0, obj)]
+    work: list[tuple[Any, object, object]] = [(root, 0, obj)]
     while work:
         holder, place, value = work.pop()
         if isinstance(value, float):
             if value - value != 0:
                 holder[place] = _NOT_FINITE[str(float(value))]
         elif isinstance(value, dict):
-            holder[place] = copy = dict(value)
-            work.extend((copy, key, item) for key, item in value.items())
+            holder[place] = pairs = dict(value)
+            work.extend((pairs, key, item) for key, item in value.items())
         elif isinstance(value, (list, tuple)):
-            holder[place] = copy = list(value)
+            copy = list(value)
+            holder[place] = copy
             work.extend((copy, index, item) for index, item in enumerate(value))
     return root[0]
 
 
 def _pair_surrogates(text: str) -> str:
     """Replace escapes of half a character (as undecodable bytes in a name give) by U+FFFD."""
-    import re
+    import re  # late: nothing else needs it at the start
 
     def fix(match: re.Match[str]) -> str:
         return match[0] if match[1] or match[2] else "\\ufffd"
@@ -144,9 +147,9 @@ def csv_text(data: object) -> str:
         )
     write = _complex_text if array.dtype.kind == "c" else repr
     if array.ndim < 2:
-        lines = map(write, array.reshape(-1).tolist())
+        lines = list(map(write, array.reshape(-1).tolist()))
     else:
-        lines = (",".join(map(write, row)) for row in array.tolist())
+        lines = [",".join(map(write, row)) for row in array.tolist()]
     text = "\n".join(lines)
     return text + "\n" if text or array.shape[:1] != (0,) else ""
 
@@ -195,8 +198,6 @@ def npy_bytes(data: object) -> bytes:
     >>> npy_bytes(np.arange(3.0))[:6]
     b'\\x93NUMPY'
     """
-    import io
-
     array = np.asarray(data)
     if array.dtype.kind not in "biufc":
         raise TypeFault("E0303", f"a value of dtype {array.dtype} cannot be written as NPY")

@@ -12,6 +12,7 @@ needed to read the same number back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def _shortened(parts: list[str]) -> list[str]:
     return [*parts[:EDGE], "...", *parts[-EDGE:]]
 
 
-def _writer(dtype: np.dtype, precision: Precision) -> Callable[[object], str]:
+def _writer(dtype: np.dtype, precision: Precision) -> Callable[[Any], str]:
     """What turns one element, as a Python object, into text."""
     digits = DIGITS if precision is None else precision
     if digits != "full" and (isinstance(digits, bool) or not isinstance(digits, int) or digits < 1):
@@ -117,7 +118,7 @@ def _shortest(value: float) -> str:
 
 
 def _shortest_narrow(dtype: np.dtype) -> Callable[[float], str]:
-    """Shortest digits that tell this float from its neighbours of its own, narrower type."""
+    """Shortest digits that tell this float from its neighbours in its narrower type."""
     scalar = np.float16 if dtype == np.float16 else np.float32
 
     def real(value: float) -> str:
@@ -133,11 +134,11 @@ def _align(cells: list[str], digits: int | str) -> list[str]:
     The zeros put back are digits that were right but not needed: never more than ``digits``
     significant ones, so that ``0.561709`` may become ``0.5617090``; a whole number stays as it is.
     """
-    if digits != "full":
+    if isinstance(digits, int):
         plain = {cell: cell.partition(".")[2] for cell in cells if _is_fraction(cell)}
         most = max(map(len, plain.values()), default=0)
         fuller = {
-            cell: cell + "0" * max(0, min(most - len(decimals), digits - _significant(cell)))
+            cell: cell + "0" * max(0, min(most - len(decimals), int(digits) - _significant(cell)))
             for cell, decimals in plain.items()
         }
         cells = [fuller.get(cell, cell) for cell in cells]
@@ -156,7 +157,7 @@ def _significant(cell: str) -> int:
 def show_rows(rows: Iterable[Sequence[str]]) -> str:
     """Lay out ``(label, text)`` or ``(label, text, note)`` rows in columns.
 
-    Later lines of a text stand under its first. Notes stand in a column of their own, beside the
+    Later lines of a text stand under its first. Notes stand in a column beside the
     first line. The result has no trailing newline.
 
     >>> print(show_rows([("value", "28"), ("d/dx", "[[1, 2],\\n [3, 4]]")]))

@@ -19,7 +19,7 @@ PROGRAM = "<gradcli program>"
 """The file name in frames of a program of the language; its front end translates the lines."""
 
 _OWN = (__file__.rpartition("engine")[0], np.__file__.rpartition("__init__")[0])
-"""The files of gradcli, and those of NumPy, whose ``errstate`` stands between them as a decorator."""
+"""The files of gradcli, and those of NumPy, whose ``errstate`` wraps functions of gradcli."""
 
 
 class Place:

@@ -21,14 +21,9 @@ from gradcli.functions.overloads import flatten
 from gradcli.functions.sorting import extreme_method
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 from gradcli.ops.indexing import is_basic
+from gradcli.ops.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.operator import OPERATORS, Operator
 
-_SYMBOLS = {
-    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "pow": "pow", "matmul": "matmul",
-    "floor_divide": "floordiv", "remainder": "mod",
-}  # fmt: skip
-_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-_LOGIC = {"logical_and": "and", "logical_or": "or", "logical_xor": "xor"}
 # Methods whose operator does not read as a method of its first input.
 _NO_METHOD = frozenset(
     ("cat", "stack", "put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal",
@@ -144,7 +139,7 @@ def _everything(x: Tensor, parts: tuple) -> bool:
     return all(s.indices(n) == (0, n, 1) for s, n in zip(slices, reach, strict=False))
 
 
-def sizes_method(op: Operator) -> Callable:
+def sizes_method(op: Callable) -> Callable:
     """view(2, 3) and view((2, 3)) alike."""
 
     def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
@@ -322,31 +317,33 @@ def install() -> None:
                 "round",
             ):
                 setattr(Tensor, f"{name}_", _in_place(op))
-    for name, word in _SYMBOLS.items():
-        op = OPERATORS[name]
+    for sign, op in by_sign().items():
+        if sign in MIRRORED:
+            setattr(Tensor, f"__{op.name}__", _compare(op))
+            continue
+        if op.dtypes == "keep":  # & | ^ of truths: those of bits are the methods
+            continue
+        word = METHODS[sign]
         steps = op.kind == "constant"
-        forward = getattr(Tensor, name) if steps else method(op, symbol=True)
+        forward = FUNCTIONS[op.name] if steps else method(op, symbol=True)
         reverse = _commuted(op) if steps else method(op, reverse=True)
         setattr(Tensor, f"__{word}__", forward)
         setattr(Tensor, f"__r{word}__", reverse)
-        if name != "matmul":
+        if op.entrywise:
             setattr(Tensor, f"__i{word}__", _augmented(op))
-    for name in _COMPARISONS:
-        setattr(Tensor, f"__{name}__", _compare(OPERATORS[name]))
-    for name, word in _LOGIC.items():
-        setattr(Tensor, f"__{word}__", FUNCTIONS[name])
-    Tensor.__invert__ = lambda self: FUNCTIONS["logical_not"](self)
+    Tensor.T = property(FUNCTIONS["reverse_dims"], doc="All dimensions in reverse order.")
+    Tensor.mT = property(FUNCTIONS["mT"], doc="The last two dimensions exchanged.")
     Tensor.__neg__ = Tensor.neg
     Tensor.__pos__ = lambda self: self
     Tensor.__abs__ = Tensor.abs
     Tensor.__getitem__ = _getitem
     Tensor.__setitem__ = _setitem
-    Tensor.reshape = sizes_method(OPERATORS["reshape"])
+    Tensor.reshape = sizes_method(FUNCTIONS["reshape"])
     Tensor.view = _view
-    Tensor.expand = sizes_method(OPERATORS["expand"])
-    Tensor.permute = sizes_method(OPERATORS["permute"])
+    Tensor.expand = sizes_method(FUNCTIONS["expand"])
+    Tensor.permute = sizes_method(FUNCTIONS["permute"])
     Tensor.repeat = _repeat
-    Tensor.flip = sizes_method(OPERATORS["flip"])
+    Tensor.flip = sizes_method(FUNCTIONS["flip"])
     Tensor.unsqueeze = _one_more
     Tensor.transpose = Tensor.swapaxes = _exchanged
     _one_more.__name__ = _one_more.__qualname__ = "unsqueeze"

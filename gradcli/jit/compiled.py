@@ -27,7 +27,7 @@ from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
 from gradcli.ops.errors import LimitFault
-from gradcli.ops.memory_budget import budget, charge
+from gradcli.ops.memory_budget import budget, charge, no_collection
 from gradcli.transforms.tree import unflatten
 
 _MOST = 256
@@ -62,6 +62,7 @@ class Compiled:
         self.__doc__ = getattr(function, "__doc__", None)
         self._entries: dict[tuple, Entry] = {}
         self._outside: Outside | None = None
+        self._changes = False  # whether the function was seen to change what is outside
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"
@@ -174,7 +175,7 @@ class Compiled:
     def _run(self, what: str, inputs: tuple) -> Any:
         key, args, tensors = _prepared(what, inputs)
         entry = self._entries.get(key)
-        if entry is None or self._outside.changed():
+        if entry is None or (not self._changes and self._outside.changed()):
             entry = self._entry(key, what, args)
         if entry.program is not None and not _watched():
             if budget.on:
@@ -207,6 +208,8 @@ class Compiled:
         return found
 
     def _entry(self, key: tuple, what: str, args: list) -> Entry:
+        if self._changes:
+            return Entry("it changes what is outside")
         if self._outside is None or self._outside.changed():
             self._entries.clear()
             self._outside = Outside(self.function)
@@ -218,14 +221,17 @@ class Compiled:
         return entry
 
     def _traced(self, what: str, args: list) -> Entry:
-        if self._outside.prints:
-            return Entry("it prints, or reads files")
-        if self._outside.vast:
-            return Entry("it reads more from outside than can be looked at before each run")
+        if self._outside.reason:
+            return Entry(f"it has {self._outside.reason}")
         arrays = [np.float64(a) if a.__class__ is float else a for a in args]
         try:
-            with np.errstate(all="ignore"):
-                return _compiled(self.function, what, arrays)
+            with np.errstate(all="ignore"), no_collection():
+                entry = _compiled(self.function, what, arrays)
+            if not self._outside.changed():
+                return entry
+            self._changes = True
+            self._entries.clear()
+            return Entry("it changes what is outside")
         except NotTraceable as why:
             return Entry(f"it has {why}")
         except LimitFault:
@@ -266,7 +272,7 @@ def _several(given: Any) -> Sequence[Any]:
 
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:
     """What kind of call it is, and the inputs as floats and arrays; whether any was a Tensor."""
-    key: list = [what]
+    key: list = [what, dtypes.get_default_dtype()]
     args: list = []
     tensors = False
     for x in inputs:

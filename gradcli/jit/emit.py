@@ -90,6 +90,7 @@ class Emitter:
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
         self.lines: list[str] = []
         self.blocks: list[str] = []
+        self.constants: dict[Value, str] = {}
         self.exact = self._deciding()
         self.last: dict[Value, int] = {}
         self.owned: set[Value] = set()
@@ -194,7 +195,9 @@ class Emitter:
                 number = a.const.item()
                 word = self.literal(number)
                 return f"f64({word})" if wrapped and number.__class__ is float else word
-            return self.bind(f"c{len(self.scope)}", a.const)
+            if a not in self.constants:
+                self.constants[a] = self.bind(f"c{len(self.constants)}", a.const)
+            return self.constants[a]
         return self.literal(a)
 
     def literal(self, value: Any) -> str:

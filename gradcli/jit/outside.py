@@ -20,6 +20,11 @@ _MANY = 2000
 """What is looked at before each run: so deep into objects, and so many things."""
 _SMALL = 4096
 """Bytes up to which an array is compared."""
+_TELLING = frozenset((
+    "print", "input", "open", "isinstance", "issubclass", "type", "hasattr", "id", "random",
+    "urandom", "time", "time_ns", "perf_counter", "monotonic", "now", "next", "environ", "getenv",
+))  # fmt: skip
+"""Names by which a function could do something else in its next run, or with a Tensor."""
 _FIXED = (type, types.ModuleType, types.BuiltinFunctionType)
 
 
@@ -30,8 +35,8 @@ class Outside:
         self.cells: list[tuple[Any, Any]] = []
         self.names: list[tuple[dict, str, Any]] = []
         self.held: list[tuple[Any, Any]] = []
-        self.prints = False
-        self.vast = False  # whether there is more than can be looked at before each run
+        self.reason = ""
+        """Why the function cannot stand as it was traced; empty where it can."""
         seen: set[int] = set()
         stack: list[Any] = [function]
         while stack and len(seen) < _MANY:
@@ -53,7 +58,8 @@ class Outside:
             found = [c.cell_contents for c in f.__closure__ or () if _full(c)]
             self.cells += [(c, c.cell_contents) for c in f.__closure__ or () if _full(c)]
             for name in _global_names(f.__code__):
-                self.prints = self.prints or name in ("print", "input", "open")
+                if name in _TELLING:
+                    self.reason = f"a call of {name}"
                 if name in f.__globals__:
                     thing = f.__globals__[name]
                     self.names.append((f.__globals__, name, thing))
@@ -68,7 +74,10 @@ class Outside:
     def _hold(self, thing: Any) -> None:
         if not isinstance(thing, (*_FIXED, float, int, str, complex, types.NoneType)):
             found = _print_of(thing)
-            self.vast = self.vast or found is None
+            if found is None:
+                self.reason = "more outside than can be looked at before each run"
+            elif hasattr(thing, "__next__") or "random" in type(thing).__module__:
+                self.reason = f"a {type(thing).__name__} outside, which changes as it is used"
             self.held.append((thing, found))
 
     def changed(self) -> bool:

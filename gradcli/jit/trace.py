@@ -22,7 +22,7 @@ from gradcli.jit.ir import Instruction, NotTraceable, Program, Value
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.transforms.tree import flatten
 
-LONGEST = 200_000
+LONGEST = 50_000
 """How many instructions a trace may have: a longer one costs more than it brings."""
 
 _REALS = frozenset((float, int, bool))

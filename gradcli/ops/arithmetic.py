@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
 from gradcli.ops.operator import OPERATORS, is_complex, is_number
 from gradcli.ops.piecewise import where
+from gradcli.ops.torch_messages import NO_MASK, no_difference
 
 add = linear(
     "add",
@@ -42,6 +43,7 @@ sub = linear(
     aliases=("subtract",),
     example="x - y --x 1 --y 2",
     infix="-",
+    refuses=no_difference,
 )
 mul = bilinear(
     "mul",
@@ -121,6 +123,7 @@ neg = linear(
     dtypes="promote",
     entrywise=True,
     doc="The opposite; `-x`.",
+    refuses={"bool": f"Negation, the `-` operator, on a bool tensor is not supported. {NO_MASK}"},
 )
 
 
@@ -162,6 +165,7 @@ floor_divide = step(
     kink="where {op} of {0} jumps: derivative taken as 0",
     numpy="np.floor_divide",
     breaks="multiples",
+    refuses={"bool complex": "div_floor_cpu"},
 )
 remainder = elementwise(
     "remainder",
@@ -177,6 +181,7 @@ remainder = elementwise(
     kink="where remainder of {0} jumps: derivative of its smooth pieces",
     numpy="np.remainder",
     breaks="multiples",
+    refuses={"bool complex": "remainder_cpu"},
 )
 
 
@@ -317,6 +322,10 @@ floor = step(
     kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lfloor {x} \right\rfloor",
     breaks="whole",
+    refuses={
+        "bool": "floor_vml_cpu",
+        "complex": (UnwrittenFault, "floor is not supported for complex inputs"),
+    },
 )
 ceil = step(
     "ceil",
@@ -326,6 +335,10 @@ ceil = step(
     kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lceil {x} \right\rceil",
     breaks="whole",
+    refuses={
+        "bool": "ceil_vml_cpu",
+        "complex": (UnwrittenFault, "ceil is not supported for complex inputs"),
+    },
 )
 round = step(
     "round",
@@ -334,6 +347,7 @@ round = step(
     dtypes="keep",
     kink="where {op} of {0} jumps: derivative taken as 0",
     breaks="half",
+    refuses={"bool complex": "round_vml_cpu"},
 )
 trunc = step(
     "trunc",
@@ -343,6 +357,7 @@ trunc = step(
     aliases=("fix",),
     kink="where {op} of {0} jumps: derivative taken as 0",
     breaks="whole",
+    refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
 )
 frac = elementwise(
     "frac",
@@ -355,4 +370,5 @@ frac = elementwise(
     numpy="np.fmod({0}, 1.0)",
     pytorch="torch.frac",
     breaks="whole",
+    refuses={"bool int complex": "frac_cpu"},
 )

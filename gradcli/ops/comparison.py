@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.ops.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.errors import UnwrittenFault
 from gradcli.ops.kinds import constant, step
-from gradcli.ops.torch_messages import nothing_largest
+from gradcli.ops.torch_messages import not_one_dtype, nothing_largest
 
 _TWO = ("x", "y")
 
@@ -33,7 +34,14 @@ ne = constant(
     latex=r"\ne",
 )
 lt = constant(
-    "lt", operator.lt, inputs=_TWO, dtypes="compare", aliases=("less",), doc="`x < y`.", infix="<"
+    "lt",
+    operator.lt,
+    inputs=_TWO,
+    dtypes="compare",
+    aliases=("less",),
+    doc="`x < y`.",
+    infix="<",
+    refuses={"complex": "lt_cpu"},
 )
 le = constant(
     "le",
@@ -44,6 +52,7 @@ le = constant(
     doc="`x <= y`.",
     infix="<=",
     latex=r"\le",
+    refuses={"complex": "le_cpu"},
 )
 gt = constant(
     "gt",
@@ -53,6 +62,7 @@ gt = constant(
     aliases=("greater",),
     doc="`x > y`.",
     infix=">",
+    refuses={"complex": "gt_cpu"},
 )
 ge = constant(
     "ge",
@@ -63,6 +73,7 @@ ge = constant(
     doc="`x >= y`.",
     infix=">=",
     latex=r"\ge",
+    refuses={"complex": "ge_cpu"},
 )
 
 logical_and = constant(
@@ -99,6 +110,7 @@ isclose = constant(
     params={"rtol": 1e-5, "atol": 1e-8, "equal_nan": False},
     dtypes="compare",
     doc="Whether entries agree to within atol + rtol*abs(y).",
+    refuses=not_one_dtype,
 )
 
 
@@ -148,6 +160,7 @@ argmax = constant(
     dtypes="keep",
     doc="Index of the first maximum.",
     latex=r"\arg\max",
+    refuses={"complex": "argmax(): does not support complex input"},
 )
 argmin = constant(
     "argmin",
@@ -156,6 +169,7 @@ argmin = constant(
     dtypes="keep",
     doc="Index of the first minimum.",
     latex=r"\arg\min",
+    refuses={"complex": "argmin(): does not support complex input"},
 )
 
 
@@ -178,6 +192,7 @@ argsort = constant(
     dtypes="keep",
     doc="Indices that sort x along a dimension; stable.",
     example="argsort(x) --x 3,1,2",
+    refuses={"complex": " Sort does not support complex dtypes on CPU"},
 )
 zeros_like = constant(
     "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype."
@@ -193,6 +208,13 @@ sign = step(
     values={0: 0},
     kink="where {op} of {0} jumps: derivative taken as 0",
     breaks="0",
+    refuses={
+        "complex": (
+            UnwrittenFault,
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
+            "torch.sgn instead.",
+        )
+    },
 )
 heaviside = step(
     "heaviside",
@@ -205,9 +227,14 @@ heaviside = step(
     edges="slope 0 everywhere; PyTorch has none",
     kink="where {op} of {0} jumps: derivative taken as 0",
     breaks="0",
+    refuses={"complex": "heaviside is not yet implemented for complex tensors."},
 )
 signbit = constant(
-    "signbit", np.signbit, dtypes="keep", doc="Whether the sign bit is set; true for -0.0."
+    "signbit",
+    np.signbit,
+    dtypes="keep",
+    doc="Whether the sign bit is set; true for -0.0.",
+    refuses={"complex": (UnwrittenFault, "signbit is not implemented for complex tensors.")},
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import LARGE, charge
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import Operator, is_complex
 
 
 def _cast(x: Any, dtype: np.dtype) -> Any:
@@ -57,7 +57,7 @@ clone = linear(
     numpy="{0}",
     pytorch="torch.clone",
 )
-conj = linear(
+conj: Operator = linear(
     "conj",
     np.conj,
     lambda g: conj(g),

@@ -6,10 +6,14 @@ protocols. What has no array among its arguments, or goes past the protocols, st
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+SMALL = 1024
+"""Sizes of dimensions up to this are worth keeping the positions of."""
 
 
 def add_at(target: Any, index: Any, values: Any) -> None:
@@ -24,11 +28,22 @@ def grid(shape: Sequence[int], like: Any) -> list[Any]:
     """For each dimension its positions, shaped to broadcast to ``shape``, on the device of
     ``like``.
     """
+    if like.__class__ is np.ndarray and max(shape, default=0) <= SMALL:
+        return list(_grid(tuple(shape)))
+    return _positions(shape, like)
+
+
+def _positions(shape: Sequence[int], like: Any) -> list[Any]:
     rank = len(shape)
     return [
         np.arange(n, like=like).reshape((1,) * axis + (-1,) + (1,) * (rank - 1 - axis))
         for axis, n in enumerate(shape)
     ]
+
+
+@functools.lru_cache(maxsize=64)
+def _grid(shape: tuple[int, ...]) -> list[Any]:
+    return _positions(shape, np.empty(0))
 
 
 def writable_copy(x: Any) -> Any:

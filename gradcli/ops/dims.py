@@ -33,7 +33,7 @@ def _whole(dim: object) -> int:
     if not isinstance(dim, bool | np.bool_) and getattr(dim, "shape", ()) == ():
         index = getattr(dim, "__index__", None)
         if index is not None and getattr(getattr(dim, "dtype", None), "kind", 1) in (1, "i", "u"):
-            return index()
+            return int(index())
     raise TypeFault(
         "E0305",
         f"a dimension must be a whole number, not {type(dim).__name__}",
@@ -45,10 +45,12 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     """The dimensions that ``dim`` names, counted from 0: None means all of them."""
     if dim is None:
         return tuple(range(ndim))
+    if dim.__class__ is tuple and len(dim) == 1 and ndim:
+        return (normal_dim(dim[0], ndim),)
     if not isinstance(dim, tuple | list):
         if getattr(dim, "ndim", 0) and hasattr(dim, "tolist"):
             return normal_dims(dim.tolist(), ndim)
-        return (normal_dim(dim, ndim),)[: 1 if ndim else 0]
+        return (normal_dim(dim, ndim),)[: 1 if ndim else 0]  # type: ignore[arg-type]
     dims = tuple(normal_dim(d, ndim) for d in dim)
     if len(set(dims)) != len(dims):
         raise RuntimeFault("E0305", f"dimension {dim} appears twice", torch=appears_twice(dims))

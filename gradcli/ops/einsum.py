@@ -58,7 +58,7 @@ def contracted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     return op(*batch.values, labels=f"{','.join(sides)}->{letter}{out}")
 
 
-contract = bilinear(
+contract: Operator = bilinear(
     "contract",
     _contract,
     lambda g, y, labels: contract(g, y, _turned(labels, 0)),
@@ -73,17 +73,17 @@ contract = bilinear(
 )
 
 
-def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...], dict]]:
+def plan(equation: Any, ranks: Sequence[int]) -> list[tuple[str, tuple[int, ...], dict[str, Any]]]:
     """The steps of an einsum: (operator, operands, parameters). Step i makes operand len(ranks)+i.
 
     Raises ValueFault (E0304) for an equation that is none, RuntimeFault (E0301) where it does not
     fit the ranks of the operands.
     """
     parts, out = _read(equation, ranks)
-    steps: list[tuple[str, tuple[int, ...], dict]] = []
+    steps: list[tuple[str, tuple[int, ...], dict[str, Any]]] = []
     total = len(ranks)
 
-    def emit(op: str, operands: tuple[int, ...], params: dict) -> int:
+    def emit(op: str, operands: tuple[int, ...], params: dict[str, Any]) -> int:
         steps.append((op, operands, params))
         return total + len(steps) - 1
 
@@ -173,7 +173,7 @@ _WHY = {False: "in no operand", True: "there twice"}
 _HELP = "write einsum('ij,jk->ik', A, B): letters for dimensions, the result's behind the arrow"
 
 
-def _spelt_out(equation: str, operands: list) -> tuple[str, list]:
+def _spelt_out(equation: str, operands: list[Any]) -> tuple[str, list[Any]]:
     """The equation with letters for ``...``, and the operands without sizes 1 that broadcast."""
     left, arrow, out = equation.replace(" ", "").partition("->")
     parts = left.split(",")

@@ -46,7 +46,7 @@ class Fault(Exception):
         return self.torch or self.message
 
     @property
-    def __notes__(self) -> list[str]:
+    def __notes__(self) -> list[str]:  # type: ignore[override]  # PEP 678: only read
         """What Python's traceback prints below the error (PEP 678)."""
         own = [self.message] if self.torch else []
         shown = [f"note: {note}" for note in (*own, *self.notes)]

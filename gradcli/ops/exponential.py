@@ -104,6 +104,7 @@ logsigmoid = elementwise(
     numpy="(-np.logaddexp(-({0}), 0.0))",
     pytorch="torch.nn.functional.logsigmoid",
     latex=r"\log\sigma",
+    refuses={"bool int complex": "log_sigmoid_cpu"},
 )
 softplus = elementwise(
     "softplus",
@@ -113,6 +114,7 @@ softplus = elementwise(
     positive=True,
     numpy="np.logaddexp({0}, 0.0)",
     pytorch="torch.logaddexp({0}, torch.zeros_like({0}))",
+    refuses={"bool int complex": "softplus_cpu"},
 )
 logit = elementwise(
     "logit",
@@ -124,6 +126,7 @@ logit = elementwise(
     numpy="""def _logit(x):
     return np.log(x) - np.log1p(-x)""",
     pytorch="torch.logit",
+    refuses={"complex": "logit_cpu"},
 )
 
 

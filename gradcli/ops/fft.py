@@ -18,7 +18,7 @@ from gradcli.ops.operator import Operator
 _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def _fourier(x: Any, dim: int, inverse: bool, norm: str) -> Any:
+def _fourier(x: Any, dim: int, inverse: bool, norm: Any) -> Any:
     return (np.fft.ifft if inverse else np.fft.fft)(x, axis=dim, norm=norm)
 
 
@@ -32,7 +32,7 @@ def transformed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     return op(batch.values[0], **{**params, "dim": normal_dim(params["dim"], rank) + 1})
 
 
-fourier = linear(
+fourier: Operator = linear(
     "fourier",
     lambda x, dim, inverse, norm: _fourier(x, dim, inverse, norm),
     lambda g, dim, inverse, norm: fourier(g, dim, not inverse, _OTHER[norm]),

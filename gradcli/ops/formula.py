@@ -107,7 +107,9 @@ def _rule(
             # A transpose by one input is the multiple of it that an entrywise operator takes.
             i = next(i for i, tangent in enumerate(found) if tangent is not None)
             known = {**line.op.params, **line.params, "g": found[i]}
-            pushed = line.op.rules[i](*(known[n] for n in line.op.reads[i]))
+            rule = line.op.rules[i]
+            assert rule is not None
+            pushed = rule(*(known[n] for n in line.op.reads[i]))
         else:
             pushed = push_forward(line.op, line.args, found, line, line.params)
         if pushed is not None:
@@ -141,4 +143,5 @@ def _function(
         body.append(f"    {line.name} = {line.written(line.op.infix or line.op.name)}")
     taken = [line.name for line in given if line in needed or line.name == "t" or not only_needed]
     exec("\n".join([f"def {name}({', '.join(taken)}):", *body, f"    return {result.name}"]), scope)
-    return scope[name]
+    found: Callable[..., Any] = scope[name]
+    return found

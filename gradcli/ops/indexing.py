@@ -183,7 +183,7 @@ def _scatter(x: Any, shape: Sequence[int], index: Any) -> Any:
     return out
 
 
-class Apart(tuple):
+class Apart(tuple[Any, ...]):
     """An index of arrays that names no entry twice: its transpose writes, and need not add."""
 
     __slots__ = ()
@@ -193,7 +193,7 @@ def _is_mask(index: Any) -> bool:
     return getattr(index, "dtype", None) == np.bool_
 
 
-scatter = linear(
+scatter: Operator = linear(
     "scatter",
     _scatter,
     lambda g, index: getitem(g, index),
@@ -228,7 +228,7 @@ def write(target: Any, index: Any, value: Any) -> None:
         ) from None
 
 
-def _too_large(index: Any, have: tuple, room: tuple) -> str | None:
+def _too_large(index: Any, have: tuple[Any, ...], room: tuple[Any, ...]) -> str | None:
     """PyTorch's words for a value that does not fit the entries that it is written to."""
     if index is Ellipsis:
         return f"output with shape {list(room)} doesn't match the broadcast shape {list(have)}"
@@ -298,7 +298,7 @@ gather = linear(
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
     batching=gathered,
 )
-ungather = linear(
+ungather: Operator = linear(
     "ungather",
     _ungather,
     lambda g, indices, dim, once: gather(g, indices, dim, once),

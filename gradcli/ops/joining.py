@@ -9,12 +9,12 @@ import numpy as np
 
 from gradcli.ops.batching import Batch
 from gradcli.ops.cupy_compat import zeros
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import Operator
-from gradcli.ops.shape import normal_dim
 
 
 def _join(*xs: Any, dim: int) -> Any:
@@ -61,7 +61,7 @@ def _sizes(xs: Sequence[Any]) -> tuple[tuple[int, str], ...]:
     return tuple((i, f"shape {tuple(np.shape(x))}") for i, x in enumerate(xs[:6]))
 
 
-def _part(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
+def _part(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:
     axis = normal_dim(dim, len(shapes[0]))
     start = 0
     for s in shapes[:index]:
@@ -134,7 +134,7 @@ def _stack(*xs: Any, dim: int) -> Any:
     return np.stack(xs, axis=normal_dim(dim, len(shapes.pop()) + 1))
 
 
-def _slot(g: Any, shapes: Sequence, index: int, dim: int) -> Any:
+def _slot(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:
     axis = normal_dim(dim, len(shapes[0]) + 1)
     return getitem(g, (slice(None),) * axis + (index,))
 

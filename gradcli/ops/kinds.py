@@ -16,7 +16,9 @@ from typing import Any
 from gradcli.ops.operator import OPERATORS, Operator, parameters
 
 
-def elementwise(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
+def elementwise(
+    name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
+) -> Operator:
     """Declare an operator that works entry by entry, with broadcasting; one rule per input.
 
     A rule is the partial derivative, ``lambda x: cos(x)``, or, where that is cheaper or more exact,
@@ -25,22 +27,26 @@ def elementwise(name: str, compute: Callable, *rules: Callable | None, **info: A
     return Operator("elementwise", name, compute, rules, **info)
 
 
-def linear(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
+def linear(
+    name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
+) -> Operator:
     """Declare an operator that is linear in its inputs together; rules are the transposes."""
     return Operator("linear", name, compute, rules, **info)
 
 
-def bilinear(name: str, compute: Callable, *rules: Callable, **info: Any) -> Operator:
+def bilinear(
+    name: str, compute: Callable[..., Any], *rules: Callable[..., Any], **info: Any
+) -> Operator:
     """Declare an operator linear in each of two inputs; rules are the transposes by each."""
     return Operator("bilinear", name, compute, rules, **info)
 
 
-def constant(name: str, compute: Callable, **info: Any) -> Operator:
+def constant(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """Declare an operator whose derivative is zero wherever it exists: no edge in the graph."""
     return Operator("constant", name, compute, (None,) * len(info.get("inputs", "x")), **info)
 
 
-def step(name: str, compute: Callable, **info: Any) -> Operator:
+def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
     """Declare a constant that has a node in the graph all the same, as in PyTorch.
 
     Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
@@ -49,12 +55,16 @@ def step(name: str, compute: Callable, **info: Any) -> Operator:
     return Operator("constant", name, compute, rules, **info)
 
 
-def general(name: str, compute: Callable, *rules: Callable | None, **info: Any) -> Operator:
+def general(
+    name: str, compute: Callable[..., Any], *rules: Callable[..., Any] | None, **info: Any
+) -> Operator:
     """Declare an operator with its own vjp per input and its own jvp (``jvp=``)."""
     return Operator("general", name, compute, rules, **info)
 
 
-def reduction(name: str, compute: Callable, slope: Callable, **info: Any) -> Operator:
+def reduction(
+    name: str, compute: Callable[..., Any], slope: Callable[..., Any], **info: Any
+) -> Operator:
     """Declare an operator that joins the entries of x along dimensions, by one slope.
 
     ``slope(x, out, dim, ...)`` is the derivative of the result by each entry of x, with x's shape;
@@ -87,7 +97,7 @@ class _Formula(Operator):
         from gradcli.ops.formula import derive  # few programs use any composite
 
         made, rules = derive(self)
-        self.__class__ = Operator
+        self.__class__ = Operator  # type: ignore[assignment]  # of the same slots
         if not hasattr(self, "compute"):
             self.compute = made
         self.read_rules(rules)
@@ -95,7 +105,7 @@ class _Formula(Operator):
 
 
 def composite(
-    name: str, formula: Callable, compute: Callable | None = None, **info: Any
+    name: str, formula: Callable[..., Any], compute: Callable[..., Any] | None = None, **info: Any
 ) -> Operator:
     """Declare an elementwise operator by a formula of other operators, parameters and all.
 

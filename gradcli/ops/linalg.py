@@ -25,13 +25,13 @@ from gradcli.ops.shape import diagonal, mT, reshape, squeeze, tril, unsqueeze
 
 def _square(name: str, x: Any) -> tuple[int, ...]:
     """The shape of x. Raises RuntimeFault (E0301) where its last two dimensions differ."""
-    shape = np.shape(x)
+    shape: tuple[int, ...] = np.shape(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise not_square(name, shape)
     return shape
 
 
-def _solved(name: str, function: Callable, x: Any, *others: Any) -> Any:
+def _solved(name: str, function: Callable[..., Any], x: Any, *others: Any) -> Any:
     """A function of ``numpy.linalg``, in single precision for half. E0304 for a singular matrix."""
     half = x.dtype == np.float16
     try:
@@ -199,7 +199,7 @@ det = general(
     latex=r"\det",
     batching=matrices,
 )
-adjugate = general(
+adjugate: Operator = general(
     "adjugate",
     _adjugate,
     lambda g, x: mT(adjugate_along(x, mT(g))),
@@ -211,7 +211,7 @@ adjugate = general(
     latex=r"\operatorname{adj}",
     batching=matrices,
 )
-adjugate_along = general(
+adjugate_along: Operator = general(
     "adjugate_along",
     _adjugate_along,
     lambda g, x, y: mT(adjugate_along_two(x, y, mT(g))),
@@ -221,7 +221,7 @@ adjugate_along = general(
     doc="The derivative of adjugate(x) along y.",
     batching=matrices,
 )
-adjugate_along_two = general(
+adjugate_along_two: Operator = general(
     "adjugate_along_two",
     _adjugate_along_two,
     lambda g, x, y, z: mT(_along_many(x, (y, z, mT(g)))),
@@ -331,7 +331,7 @@ def _solve(x: Any, y: Any) -> Any:
     return _solved("solve", np.linalg.solve, x, y)
 
 
-def _no_side(a: tuple, b: tuple) -> str | None:
+def _no_side(a: tuple[Any, ...], b: tuple[Any, ...]) -> str | None:
     if not b:
         return None
     columns = b[-1] if len(b) > 1 else 1

@@ -65,7 +65,8 @@ def stopped_at(x: Any) -> Any:
     from scipy.linalg import lapack
 
     x = np.asarray(x.get() if hasattr(x, "get") else x)
-    (function,) = lapack.get_lapack_funcs(("getrf",), (x,))
+    functions: Any = lapack.get_lapack_funcs(("getrf",), (x,))
+    function = functions[0]
     found = [function(matrix)[-1] for matrix in x.reshape(-1, *x.shape[-2:])]
     return np.array(found, np.int32).reshape(x.shape[:-2])
 
@@ -77,7 +78,8 @@ def _first_refused(x: Any, definite: bool) -> tuple[str, int]:
     x = np.asarray(x.get() if hasattr(x, "get") else x)
     wide = x.astype(np.result_type(x.dtype, np.float32))
     name = "potrf" if definite else "getrf"
-    (function,) = lapack.get_lapack_funcs((name,), (wide,))
+    functions: Any = lapack.get_lapack_funcs((name,), (wide,))
+    function = functions[0]
     options = {"lower": True} if definite else {}
     for n, matrix in enumerate(wide.reshape(-1, *x.shape[-2:])):
         info = function(matrix, **options)[-1]

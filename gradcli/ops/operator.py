@@ -43,6 +43,9 @@ class Operator:
     be said (the rest is derived, or there is none):
 
         batching    how it works on a batch, where that does not follow: see ``batching``
+        one_dtype   two Tensors have to have one element type
+        refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
+                    name of its kernel, or a sentence; or a function of the element types
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -94,6 +97,7 @@ class Operator:
         "latex",
         "name",
         "numpy",
+        "one_dtype",
         "params",
         "parity",
         "positive",
@@ -101,6 +105,7 @@ class Operator:
         "quotient",
         "reads",
         "recorded",
+        "refuses",
         "rules",
         "saves",
         "scaled",
@@ -129,6 +134,8 @@ class Operator:
         entrywise: bool | None = None,
         batching: Callable[..., Any] | None = None,
         dtypes: str = "float",
+        one_dtype: bool = False,
+        refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
@@ -173,6 +180,8 @@ class Operator:
         if formula is None:
             self.read_rules(rules)
         self.dtypes = dtypes
+        self.one_dtype = one_dtype
+        self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES
@@ -252,7 +261,9 @@ class Operator:
             return chosen.__gradcli_apply__(self, args, params)
         return self.compute(*args, **params)
 
-    def bind(self, args: tuple, params: dict) -> tuple[tuple, dict]:
+    def bind(
+        self, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Sort a call's positional and keyword arguments into inputs and parameters.
 
         Raises TypeFault (E0302) where an input is missing, a name is unknown or given twice.
@@ -260,15 +271,16 @@ class Operator:
         if self.variadic:
             return args, self._known(params)
         if len(args) < self.arity and params:
-            args = list(args)
-            while len(args) < self.arity:
-                for name in (self.inputs[len(args)], *self.torch[len(args) : len(args) + 1]):
+            given = list(args)
+            while len(given) < self.arity:
+                at = len(given)
+                for name in (self.inputs[at], *self.torch[at : at + 1]):
                     if name in params and name not in self.params:
-                        args.append(params.pop(name))
+                        given.append(params.pop(name))
                         break
                 else:
                     break
-            args = tuple(args)
+            args = tuple(given)
         if len(args) < self.arity:
             missing = ", ".join(self.inputs[len(args) :])
             raise TypeFault(
@@ -290,7 +302,7 @@ class Operator:
             params[name] = value
         return args[: self.arity], self._known(params) if params else params
 
-    def _known(self, params: dict) -> dict:
+    def _known(self, params: dict[str, Any]) -> dict[str, Any]:
         if "keepdim" in params and not isinstance(params["keepdim"], bool | np.bool_):
             raise TypeFault(
                 "E0302",

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import expm1
 from gradcli.ops.kinds import composite, elementwise
-from gradcli.ops.operator import is_complex
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.torch_messages import SCALARS
 
 
@@ -31,7 +31,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)[()]
 
 
-where = elementwise(
+where: Operator = elementwise(
     "where",
     _where,
     None,
@@ -69,6 +69,7 @@ abs = elementwise(
     numpy="np.abs",
     latex=r"\left\lvert {x} \right\rvert",
     breaks="0",
+    refuses={"bool": "abs_cpu"},
 )
 
 
@@ -90,6 +91,7 @@ maximum = elementwise(
     numpy="np.maximum",
     latex=r"\max",
     breaks="ties",
+    refuses={"complex": "maximum not implemented for complex tensors."},
 )
 minimum = elementwise(
     "minimum",
@@ -104,6 +106,7 @@ minimum = elementwise(
     numpy="np.minimum",
     latex=r"\min",
     breaks="ties",
+    refuses={"complex": "minimum not implemented for complex tensors."},
 )
 fmax = elementwise(
     "fmax",
@@ -167,6 +170,7 @@ clamp = elementwise(
     kink="where {0} meets a bound: derivative of clamp taken as 1",
     numpy="np.clip({0}, {min}, {max})",
     pytorch="torch.clamp({0}, min={min}, max={max})",
+    refuses={"complex": (UnwrittenFault, "clamp is not supported for complex types")},
 )
 relu = elementwise(
     "relu",
@@ -180,6 +184,10 @@ relu = elementwise(
     numpy="np.maximum({0}, 0.0)",
     pytorch="torch.relu",
     breaks="0",
+    refuses={
+        "bool": "Boolean inputs not supported for relu",
+        "complex": (UnwrittenFault, "clamp is not supported for complex types"),
+    },
 )
 leaky_relu = composite(
     "leaky_relu",
@@ -194,6 +202,7 @@ leaky_relu = composite(
     pytorch="torch.nn.functional.leaky_relu({0}, {negative_slope})",
     latex=r"\operatorname{LeakyReLU}_{{negative_slope}}",
     breaks="0",
+    refuses={"bool int complex": "leaky_relu_cpu"},
 )
 elu = composite(
     "elu",
@@ -206,6 +215,7 @@ elu = composite(
     pytorch="torch.nn.functional.elu({0}, {alpha})",
     latex=r"\operatorname{ELU}_{{alpha}}",
     breaks="0",
+    refuses={"bool int complex": "elu_cpu"},
 )
 hardtanh = composite(
     "hardtanh",

@@ -39,7 +39,7 @@ def _matmul(x: Any, y: Any) -> Any:
 
 def _no_matrix(x: Any, y: Any) -> RuntimeFault | TypeFault:
     a, b = np.shape(x), np.shape(y)
-    cls, said = RuntimeFault, None
+    cls: type[RuntimeFault | TypeFault] = RuntimeFault
     if is_number(x) or is_number(y):
         kinds = [type(v).__name__ if is_number(v) else "Tensor" for v in (x, y)]
         cls, said = TypeFault, f"unsupported operand type(s) for @: '{kinds[0]}' and '{kinds[1]}'"
@@ -56,7 +56,7 @@ def _no_matrix(x: Any, y: Any) -> RuntimeFault | TypeFault:
     )
 
 
-def _torchs_words(a: tuple, b: tuple) -> str | None:
+def _torchs_words(a: tuple[Any, ...], b: tuple[Any, ...]) -> str | None:
     if len(a) > 2 and len(b) > 2 and a[:-2] == b[:-2]:
         rows = math.prod(a[:-2])
         return (
@@ -84,7 +84,7 @@ def _vectors_differ(n: int, m: int) -> str:
     )
 
 
-def _mismatch(a: tuple, b: tuple) -> RuntimeFault:
+def _mismatch(a: tuple[Any, ...], b: tuple[Any, ...]) -> RuntimeFault:
     inner = b[-2 if len(b) > 1 else 0]
     flipped = a[:-2] + a[:-3:-1]
     mend = None
@@ -189,6 +189,7 @@ matmul = bilinear(
     example='sum(A @ x) --A "1,2;3,4" --x 1,2',
     infix="@",
     batching=multiplied,
+    one_dtype=True,
 )
 
 
@@ -227,6 +228,8 @@ dot = bilinear(
     core="(n),(n)->()",
     numpy="@",
     batching=dotted,
+    refuses={"bool": "dot"},
+    one_dtype=True,
 )
 
 

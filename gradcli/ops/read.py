@@ -13,6 +13,7 @@ from gradcli.ops.shape import unreduce
 def partial(op: Operator, index: int, given: Mapping[str, Any]) -> Any:
     """The partial derivative of an elementwise operator by input ``index``, from its rule."""
     rule = op.rules[index]
+    assert rule is not None
     if op.scaled[index]:
         given = {**given, "t": 1.0}
     return rule(*(given[name] for name in op.reads[index]))
@@ -68,6 +69,7 @@ def _times_slope(op: Operator, index: int, given: dict[str, Any], tangent: Any) 
     if op.slope is not None:
         rule, reads = op.slope, parameters(op.slope)
         scaled = reads[0] == "t"
+    assert rule is not None
     if scaled:
         given["t"] = tangent
     found = rule(*(given[name] for name in reads))

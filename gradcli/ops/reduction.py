@@ -11,23 +11,12 @@ import numpy as np
 
 from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import (
-    Dims,
-    count,
-    expand,
-    flip,
-    normal_dim,
-    normal_dims,
-    permute,
-    reshape,
-    tril,
-    triu,
-    unreduce,
-    unsqueeze,
-)
+from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unreduce, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -39,10 +28,11 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     # The method: np.sum costs as much again on small arrays.
-    if dim is None or dim.__class__ is int:
+    kind = dim.__class__
+    if dim is None or kind is int or (kind is tuple and dim and dim[0].__class__ is int):
         try:
             return x.sum(axis=dim, keepdims=keepdim)
-        except (np.exceptions.AxisError, AttributeError):
+        except (ValueError, TypeError, AttributeError):
             pass  # a number, or a wrong dimension
     return (x if hasattr(x, "sum") else np.asarray(x)).sum(axis=_axes(x, dim), keepdims=keepdim)
 
@@ -59,11 +49,12 @@ sum = linear(
 
 
 def _mean(x: Any, dim: Dims, keepdim: bool) -> Any:
-    if not count(np.shape(x), dim):
+    n = count(np.shape(x), dim)
+    if not n:
         # NumPy warns of the mean of nothing; like PyTorch's, it is NaN.
         return np.sum(x, axis=_axes(x, dim), keepdims=keepdim) * np.nan
-    if getattr(x, "dtype", None) in (np.float64, np.float32):
-        return _sum(x, dim, keepdim) / count(x.shape, dim)  # np.mean in less time
+    if getattr(getattr(x, "dtype", None), "char", "") in ("d", "f"):
+        return _sum(x, dim, keepdim) / n  # np.mean in less time
     return np.mean(x, axis=_axes(x, dim), keepdims=keepdim)
 
 
@@ -159,7 +150,7 @@ prod = reduction(
 def _var(x: Any, dim: Dims, correction: float, keepdim: bool) -> Any:
     n = count(np.shape(x), dim)
     d = x - _mean(x, dim, True)
-    total = np.sum((d * np.conj(d)).real, axis=_axes(x, dim), keepdims=keepdim)
+    total = _sum((d * np.conj(d)).real if is_complex(d) else d * d, dim, keepdim)
     return total / (n - correction) if n > correction else total * np.nan
 
 
@@ -204,7 +195,7 @@ def _norm(x: Any, p: Any, dim: Dims, keepdim: bool) -> Any:
     axes = _axes(x, dim)
     size = np.abs(x)
     if p in (2, "fro", None):
-        return np.sqrt(np.sum(size * size, axis=axes, keepdims=keepdim))
+        return np.sqrt(_sum(size * size, axes, keepdim))
     if p == 1:
         return np.sum(size, axis=axes, keepdims=keepdim)
     if p == 0:
@@ -283,6 +274,7 @@ amax = reduction(
     numpy="np.max",
     pytorch="torch.amax",
     latex=r"\max",
+    refuses={"complex": "max_values_cpu"},
 )
 amin = reduction(
     "amin",
@@ -298,6 +290,7 @@ amin = reduction(
     numpy="np.min",
     pytorch="torch.amin",
     latex=r"\min",
+    refuses={"complex": "min_values_cpu"},
 )
 
 
@@ -356,6 +349,7 @@ softmax = general(
     return top / np.sum(top, axis=axis, keepdims=True)""",
     pytorch="torch.softmax({0}, {dim})",
     latex=r"\operatorname{softmax}",
+    refuses={"bool int complex": "softmax_lastdim_kernel_impl"},
 )
 
 
@@ -377,6 +371,7 @@ log_softmax = general(
     return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))""",
     pytorch="torch.log_softmax({0}, {dim})",
     latex=r"\log\operatorname{softmax}",
+    refuses={"bool int complex": "log_softmax_lastdim_kernel_impl"},
 )
 
 
@@ -386,7 +381,7 @@ def _cumsum(x: Any, dim: int) -> Any:
     return np.cumsum(x, axis=axis) + 0 if np.ndim(x) else x.copy()
 
 
-cumsum = linear(
+cumsum: Operator = linear(
     "cumsum",
     lambda x, dim: _cumsum(x, dim),
     lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
@@ -429,6 +424,7 @@ argcummax = constant(
     params={"dim": 0},
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummax_cpu"},
 )
 argcummin = constant(
     "argcummin",
@@ -437,4 +433,5 @@ argcummin = constant(
     params={"dim": 0},
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummin_cpu"},
 )

@@ -26,6 +26,8 @@ def count(shape: Sequence[int], dim: Dims) -> Any:
     """How many entries a reduction over ``dim`` joins."""
     if dim is None:
         return math.prod(shape)
+    if dim.__class__ is int and -len(shape) <= dim < len(shape):
+        return shape[dim]
     total = 1
     for d in normal_dims(dim, len(shape)):
         total = total * shape[d]
@@ -36,7 +38,7 @@ def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:
         return g
-    if dim.__class__ is int and shape:
+    if dim.__class__ is int and -len(shape) <= dim < len(shape):
         kept = list(shape)
         kept[dim] = 1
         return reshape(g, tuple(kept))
@@ -162,7 +164,7 @@ def tiled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     return op(x, (1, *(1,) * -lead, *repeats))
 
 
-reshape = linear(
+reshape: Operator = linear(
     "reshape",
     _reshape,
     lambda g, shape: reshape(g, shape),
@@ -179,7 +181,9 @@ reshape = linear(
 )
 
 
-def expand_words(given: Sequence[int], shape: tuple, dtype: str = "float32") -> str | None:
+def expand_words(
+    given: Sequence[int], shape: tuple[Any, ...], dtype: str = "float32"
+) -> str | None:
     """What PyTorch says of an expansion that cannot be: the last dimension that does not fit."""
     for back in range(1, min(len(given), len(shape)) + 1):
         if given[-back] not in (1, shape[-back]) and shape[-back] != -1:
@@ -261,12 +265,14 @@ def _sum_to(x: Any, shape: Sequence[int]) -> Any:
     shape = tuple(shape)
     lead = np.ndim(x) - len(shape)
     if lead > 0:
-        x = np.sum(x, axis=tuple(range(lead)))
-    ones = tuple(i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1)
-    return np.sum(x, axis=ones, keepdims=True) if ones else x
+        x = x.sum(axis=tuple(range(lead)))
+    if x.shape == shape:
+        return x
+    ones = tuple([i for i, n in enumerate(shape) if n == 1 and x.shape[i] != 1])
+    return x.sum(axis=ones, keepdims=True) if ones else x
 
 
-sum_to = linear(
+sum_to: Operator = linear(
     "sum_to",
     _sum_to,
     lambda g, shape: expand(g, shape),
@@ -287,7 +293,7 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     return np.swapaxes(x, *dims) if n else x
 
 
-transpose = linear(
+transpose: Operator = linear(
     "transpose",
     _transpose,
     lambda g, dim0, dim1: transpose(g, dim0, dim1),
@@ -301,7 +307,7 @@ transpose = linear(
     pytorch="torch.transpose({0}, {dim0}, {dim1})",
     batching=transposed,
 )
-reverse_dims = linear(
+reverse_dims: Operator = linear(
     "reverse_dims",
     np.transpose,
     lambda g: reverse_dims(g),
@@ -314,7 +320,7 @@ reverse_dims = linear(
     pytorch="({0}).mT",
     batching=reversed_dims,
 )
-mT = linear(
+mT: Operator = linear(
     "mT",
     lambda x: np.swapaxes(x, -1, -2),
     lambda g: mT(g),
@@ -373,14 +379,22 @@ permute = linear(
 )
 
 
+_PYTHON = (float, int, complex)
+
+
 def _squeeze(x: Any, dim: Dims) -> Any:
     shape = np.shape(x)
+    if dim.__class__ is int and shape:
+        d = normal_dim(dim, len(shape))
+        return x.squeeze(d) if shape[d] == 1 else x
     dims = [d for d in normal_dims(dim, len(shape)) if shape[d] == 1]
     return np.squeeze(x, axis=tuple(dims)) if dims else x
 
 
 def _unsqueeze(x: Any, dim: int) -> Any:
-    return np.expand_dims(x, normal_dim(dim, np.ndim(x) + 1))
+    shape = list(np.shape(x))
+    shape.insert(normal_dim(dim, len(shape) + 1), 1)
+    return np.reshape(x, shape) if isinstance(x, _PYTHON) else x.reshape(shape)
 
 
 squeeze = linear(
@@ -408,7 +422,7 @@ unsqueeze = linear(
     pytorch="torch.unsqueeze({0}, {dim})",
     batching=unsqueezed,
 )
-flip = linear(
+flip: Operator = linear(
     "flip",
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
     lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))).copy(),
@@ -430,7 +444,7 @@ def _roll(x: Any, shifts: Any, dims: Dims) -> Any:
     return np.roll(x, shifts, dims if dims is None else normal_dims(dims, np.ndim(x)))
 
 
-roll = linear(
+roll: Operator = linear(
     "roll",
     _roll,
     lambda g, shifts, dims: roll(g, _opposite(shifts), dims),
@@ -513,7 +527,7 @@ def _undiagonal(x: Any, shape: Sequence[int]) -> Any:
     return out
 
 
-undiagonal = linear(
+undiagonal: Operator = linear(
     "undiagonal",
     _undiagonal,
     lambda g: diagonal(g),
@@ -542,7 +556,7 @@ def _marked(head: str, diagonal: int) -> str:
     return f"{head}_{{{diagonal}}}" if diagonal else head
 
 
-tril = linear(
+tril: Operator = linear(
     "tril",
     lambda x, diagonal: np.tril(_at_least_matrix("tril", x), diagonal),
     lambda g, diagonal: tril(g, diagonal),
@@ -554,7 +568,7 @@ tril = linear(
     latex=lambda given, rank: _marked(r"\operatorname{tril}", given["diagonal"]),
     batching=matrices,
 )
-triu = linear(
+triu: Operator = linear(
     "triu",
     lambda x, diagonal: np.triu(_at_least_matrix("triu", x), diagonal),
     lambda g, diagonal: triu(g, diagonal),

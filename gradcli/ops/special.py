@@ -16,6 +16,7 @@ from gradcli.ops.comparison import sign
 from gradcli.ops.cupy_compat import special
 from gradcli.ops.exponential import exp, log
 from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import Operator
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2.0)
@@ -39,6 +40,7 @@ erf = elementwise(
     doc="The error function, 2/sqrt(pi) times the integral of exp(-t**2) from 0 to x.",
     parity="odd",
     values={0: 0},
+    refuses={"complex": "erf_vml_cpu"},
 )
 erfc = elementwise(
     "erfc",
@@ -65,6 +67,7 @@ erfinv = elementwise(
     parity="odd",
     values={0: 0},
     latex=r"\operatorname{erf}^{-1}",
+    refuses={"complex": "erfinv_vml_cpu"},
 )
 ndtr = elementwise(
     "ndtr",
@@ -142,8 +145,9 @@ lgamma = elementwise(
     values={1: 0, 2: 0},
     pytorch="torch.lgamma",
     latex=r"\log\Gamma",
+    refuses={"complex": "lgamma_vml_cpu"},
 )
-digamma = elementwise(
+digamma: Operator = elementwise(
     "digamma",
     _one("psi"),
     lambda x: polygamma(x, 1),
@@ -154,7 +158,7 @@ digamma = elementwise(
     numpy="special.digamma",
     latex=r"\psi",
 )
-polygamma = elementwise(
+polygamma: Operator = elementwise(
     "polygamma",
     lambda x, n: _polygamma(x, n),
     lambda x, n: polygamma(x, n + 1),
@@ -166,7 +170,7 @@ polygamma = elementwise(
     pytorch="torch.polygamma({n}, {0})",
     latex=r"\psi^{({n})}",
 )
-zeta = elementwise(
+zeta: Operator = elementwise(
     "zeta",
     lambda x, y: special("zeta", y, x, y),
     None,
@@ -218,7 +222,7 @@ def _bessel_j(x: Any, n: int) -> Any:
     return special(("j0", "j1")[n], x, x) if n < 2 else special("jv", x, float(n), x)
 
 
-bessel_i = elementwise(
+bessel_i: Operator = elementwise(
     "bessel_i",
     lambda x, n: _bessel_i(x, n),
     lambda x, n: 0.5 * (bessel_i(x, abs(n - 1)) + bessel_i(x, n + 1)),
@@ -226,7 +230,7 @@ bessel_i = elementwise(
     doc="The modified Bessel function of the first kind, of whole order.",
     latex="I_{{n}}",
 )
-bessel_ie = elementwise(
+bessel_ie: Operator = elementwise(
     "bessel_ie",
     lambda x, n: _bessel_ie(x, n),
     lambda x, n, out: 0.5 * (bessel_ie(x, abs(n - 1)) + bessel_ie(x, n + 1)) - sign(x) * out,
@@ -235,7 +239,7 @@ bessel_ie = elementwise(
     edges="slope at 0 as if exp(-abs(x)) were flat there",
     latex=r"\operatorname{ie}_{{n}}",
 )
-bessel_j = elementwise(
+bessel_j: Operator = elementwise(
     "bessel_j",
     lambda x, n: _bessel_j(x, n),
     lambda x, n: 0.5 * ((-1.0 if n == 0 else 1.0) * bessel_j(x, abs(n - 1)) - bessel_j(x, n + 1)),
@@ -251,7 +255,7 @@ i0 = elementwise(
     values={0: 1},
     latex="I_{0}",
 )
-i1 = elementwise(
+i1: Operator = elementwise(
     "i1",
     _one("i1"),
     lambda x: 0.5 * (i0(x) + bessel_i(x, 2)),
@@ -267,7 +271,7 @@ i0e = elementwise(
     doc="exp(-abs(x))*i0(x), without overflow.",
     grad_name="SpecialI0EBackward0",
 )
-i1e = elementwise(
+i1e: Operator = elementwise(
     "i1e",
     _one("i1e"),
     lambda x, out: 0.5 * (i0e(x) + bessel_ie(x, 2)) - sign(x) * out,
@@ -283,7 +287,7 @@ bessel_j0 = elementwise(
     jax="",
     latex="J_{0}",
 )
-bessel_j1 = elementwise(
+bessel_j1: Operator = elementwise(
     "bessel_j1",
     _one("j1"),
     lambda x: 0.5 * (bessel_j0(x) - bessel_j(x, 2)),
@@ -325,7 +329,7 @@ sinc = elementwise(
     kink="at {0} = 0: the formula divides by it (gradcli grad is exact)",
     numpy="np.sinc",
 )
-sinc_slope = elementwise(
+sinc_slope: Operator = elementwise(
     "sinc_slope",
     lambda x, n: _sinc_slope(x, n),
     lambda x, n: sinc_slope(x, n + 1),

@@ -15,7 +15,7 @@ SCALARS = {
 """What PyTorch's messages call the element types."""
 
 
-def sizes_differ(*shapes: tuple) -> str | None:
+def sizes_differ(*shapes: tuple[Any, ...]) -> str | None:
     """Of two shapes that do not broadcast: the last dimension that differs. None where they do."""
     if len(shapes) < 2:
         return None
@@ -49,10 +49,6 @@ def needs_floats(name: str, dtype: str) -> str:
         f"{name}(): could not infer output dtype. Input dtype must be either a floating point or "
         f"complex dtype. Got: {dtype}"
     )
-
-
-ONE_TYPE = frozenset(("matmul", "dot"))
-"""Products whose two sides have one element type."""
 
 
 def types_differ(name: str, x: Any, y: Any) -> RuntimeFault:
@@ -124,3 +120,25 @@ def nothing_largest(name: str, dim: Any) -> RuntimeFault | IndexFault:
         said = f"{name}(): Expected reduction dim {dim} to have non-zero size."
     cls = RuntimeFault if dim is None and not name.startswith("arg") else IndexFault
     return cls("E0308", "an empty tensor has no largest or smallest entry", torch=said)
+
+
+NO_MASK = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+
+
+def no_difference(dtypes: Sequence[Any], count: int) -> str | None:
+    """Of a subtraction of ``count`` inputs, the Tensors among them of these element types."""
+    if all(d.kind for d in dtypes):
+        return None
+    if len(dtypes) == count and not any(d.kind for d in dtypes):
+        return (
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    return f"Subtraction, the `-` operator, with a bool tensor is not supported. {NO_MASK}"
+
+
+def not_one_dtype(dtypes: Sequence[Any], count: int) -> str | None:
+    """Of a comparison of two Tensors of different element types."""
+    if len(dtypes) < 2 or dtypes[0] is dtypes[1]:
+        return None
+    return f"{dtypes[0].scalar_name} did not match {dtypes[1].scalar_name}"

@@ -6,6 +6,7 @@ import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import where
 
 sin = elementwise(
@@ -18,7 +19,7 @@ sin = elementwise(
     square=("cos", 1, -1),
     latex=r"\sin",
 )
-cos = elementwise(
+cos: Operator = elementwise(
     "cos",
     np.cos,
     lambda x: -sin(x),
@@ -81,7 +82,7 @@ sinh = elementwise(
     square=("cosh", -1, 1),
     latex=r"\sinh",
 )
-cosh = elementwise(
+cosh: Operator = elementwise(
     "cosh",
     np.cosh,
     lambda x: sinh(x),
@@ -151,6 +152,7 @@ atan2 = elementwise(
     edges="slopes 0 and 0 at (0, 0)",
     example="atan2(x, y) --x 1 --y 2",
     kink="at {0} = {1} = 0: atan2 has no derivative (gradcli grad takes 0)",
+    refuses={"complex": "atan2_cpu"},
 )
 hypot = elementwise(
     "hypot",
@@ -162,4 +164,5 @@ hypot = elementwise(
     example="hypot(x, y) --x 3 --y 4",
     parity="even",
     kink="at {0} = {1} = 0: hypot has no derivative (gradcli grad takes 0)",
+    refuses={"complex": "hypot_cpu"},
 )

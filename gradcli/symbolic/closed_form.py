@@ -26,7 +26,7 @@ from gradcli.symbolic.program.steps import Step, steps_of, writes_decimals
 from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
 from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import together, told_apart
+from gradcli.symbolic.symmetry import retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, Points, evaluate, worst
@@ -269,7 +269,7 @@ def _along(
     """The derivative by one variable after the other, each time of the simplest form."""
     text = Text(program.checked.module, 0)  # type: ignore[arg-type]
     error = 0.0
-    given, shapes = shapes, told_apart(shapes, path)
+    given, shapes = shapes, without_symmetry(shapes, path)
     here, known = program, shapes
     for depth, name in enumerate(path, 1):
         v.reset()
@@ -295,7 +295,7 @@ def _rewritten(
 ) -> tuple[Text, float]:
     """A text in its simplest form with all that was declared; as it is where it has none."""
     try:
-        tensor, dims = together(text, shapes)
+        tensor, dims = retraced(text, shapes)
         options = forms(tensor, dims)
         again, off = options[0], error
         if points is not None:
@@ -344,7 +344,7 @@ def _agreeing(
 
 
 def withheld(text: Text, off: Sequence[Any], path: Sequence[str]) -> RuntimeFault:
-    """The fault (E0702) for a formula that is wrong, with both values (see ``check.worst``)."""
+    """The fault (E0702) for a formula that is wrong, with both values (see ``verify.worst``)."""
     where = ",".join(path)
     return RuntimeFault(
         WITHHELD,

@@ -24,7 +24,7 @@ from gradcli.symbolic.program.steps import steps_of, writes_decimals
 from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
 from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import together, told_apart
+from gradcli.symbolic.symmetry import retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, Draws, Points, worst
@@ -81,7 +81,7 @@ class _Job:
         with decimals(writes_decimals(self.program.checked)):
             options = forms(t, dims)
             small = forms(t, dims, self.points.shrunk) if self.points.shrunk else options
-        first: tuple | None = None
+        first: tuple[Text, Any] | None = None
         for text, checkable in zip(options, small, strict=True):
             off = worst(prepare(checkable.key), known, self.points.sizes)
             if off[0] <= TOLERANCE:
@@ -143,7 +143,7 @@ def directional(
     text: Text | None = None
     error = 0.0
     given = job.shapes
-    job.shapes = told_apart(given, names * order)
+    job.shapes = without_symmetry(given, names * order)
     for depth in range(1, order + 1):
         job.start(text, more)
         moved, out = v.ZERO, ()
@@ -160,7 +160,7 @@ def directional(
     if job.shapes is not given:
         job.shapes = copy(given)
         job.shapes.declarations = {**given.declarations, **more}
-        moved, out = together(text, job.shapes)
+        moved, out = retraced(text, job.shapes)
         again, off = job.confirmed(moved, out, known, ",".join(names))
         text, error = (again, off) if again.cost <= text.cost else (text, error)
         job.shapes = given

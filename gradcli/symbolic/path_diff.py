@@ -23,7 +23,7 @@ from gradcli.symbolic.program.tape import follow, needs_values, result_of, up_to
 from gradcli.symbolic.shapes.declarations import Declaration, parse_declaration
 from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.symmetry import told_apart
+from gradcli.symbolic.symmetry import without_symmetry
 from gradcli.symbolic.trace.trace import derivative, primal
 from gradcli.symbolic.unsupported import no_closed_form
 from gradcli.symbolic.verify import TOLERANCE, double, draw, worst
@@ -80,7 +80,7 @@ class _Path:
         self.sizes = self._sizes()
 
     def _sizes(self, one: bool = False) -> dict[str, int]:
-        """A size for every dimension that has a name; ``one`` for all that have none of their own.
+        """A size for every dimension that has a name; ``one`` for all others.
 
         A symmetric matrix is square.
         """
@@ -197,7 +197,7 @@ class _Path:
         return chosen
 
     def along(
-        self, path: tuple[str, ...], steps: Sequence[Step], tape: Tape,
+        self, path: tuple[str, ...], steps: list[Step], tape: Tape,
         known: Mapping[str, Declaration], points: Sequence[tuple[dict, Tape]],
     ) -> tuple[Text, float]:  # fmt: skip
         """The derivative by one variable after the other."""
@@ -211,7 +211,7 @@ class _Path:
                 steps, detached, source = steps_of(again.checked), set(), again.source
             shapes = infer(steps, known, source)
             shapes.declarations = dict(known) | shapes.declarations
-            shapes = told_apart(shapes, path)
+            shapes = without_symmetry(shapes, path)
             options = forms(*derivative(steps, shapes, name, source, detached))
             exact = [self._exact(point, path[:depth]) for point, _ in points]
             text, error = self._confirmed(options, points, exact, path[:depth])
@@ -255,7 +255,7 @@ class _Path:
         raise withheld(first[0], first[1], path)
 
     def _value(
-        self, steps: Sequence[Step], tape: Tape, known: Mapping[str, Declaration]
+        self, steps: list[Step], tape: Tape, known: Mapping[str, Declaration]
     ) -> Program | None:
         """The path's value as a program of one line, for printers; None where it is too long."""
         v.reset()

@@ -10,9 +10,7 @@ from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.read import partial
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.simplify.search import forms
-from gradcli.symbolic.trace import (
-    operations as operations,  # registers what operators do to symbols
-)
+from gradcli.symbolic.trace import trace as trace  # registers what operators do to symbols
 from gradcli.symbolic.trace.symbol import Symbol, inside_a_rule
 
 _PLAIN = {

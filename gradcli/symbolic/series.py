@@ -48,7 +48,7 @@ def divided(
     if root.op != "div":
         return None
     declared = dict(known)
-    sides = []
+    sides: list = []
     error = 0.0
     try:
         texts = [value_text(program, known, place) for place in root.inputs]
@@ -363,7 +363,7 @@ def _starts_below_zero(node: Any) -> bool:
     """Whether a product starts with a number below 0."""
     while isinstance(node, n.Binary) and node.op in ("*", "/"):
         node = node.left
-    return isinstance(node, n.Number) and node.value < 0
+    return isinstance(node, n.Number) and node.value < 0  # type: ignore[operator]
 
 
 def _fraction(node: Any) -> Fraction | None:

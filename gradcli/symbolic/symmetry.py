@@ -19,7 +19,7 @@ from gradcli.symbolic.shapes.inference import Shapes, infer
 from gradcli.symbolic.trace.trace import primal
 
 
-def told_apart(shapes: Shapes, path: Sequence[str]) -> Shapes:
+def without_symmetry(shapes: Shapes, path: Sequence[str]) -> Shapes:
     """The shapes, with nothing said of symmetric matrices where a path differentiates again.
 
     ``path`` names by what is differentiated, one after the other.
@@ -35,7 +35,7 @@ def told_apart(shapes: Shapes, path: Sequence[str]) -> Shapes:
     return found
 
 
-def together(text: Text, shapes: Shapes) -> tuple[v.Tensor, tuple]:
+def retraced(text: Text, shapes: Shapes) -> tuple[v.Tensor, tuple]:
     """The value of a text over its labels, and their sizes, with all that was declared.
 
     Raises a fault (E0701) for what a derivative can say and a value cannot.

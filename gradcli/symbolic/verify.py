@@ -275,14 +275,14 @@ class Points:
                 return None
             if self.strict and (abs(value.array) < 1e-9).all():
                 return None
-            return _pulled(value, leaves)
+            return _vjps(value, leaves)
         except Fault as fault:
             if fault.code in ("E0301", "E0302", "E0303", "E0306"):
                 raise
             return None
 
 
-def _pulled(value: Any, leaves: Sequence[Any]) -> np.ndarray:
+def _vjps(value: Any, leaves: Sequence[Any]) -> np.ndarray:
     """The derivative of a recorded value by one leaf after the other: a pass for each entry."""
     shape = value.array.shape
     values = [value]
@@ -348,7 +348,7 @@ def worst(
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:
     """The value of an answer's text, with dimensions that it names bound to numbers."""
-    given = {}
+    given: dict[str, Any] = {}
     for name in answer.checked.outer:
         if name in values:
             given[name] = as_tensor(values[name])

@@ -36,6 +36,8 @@ from gradcli.functions.overloads import flatten
 from gradcli.functions.sorting import extreme_method
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import is_basic
+from gradcli.ops.infix import METHODS as SIGN_METHODS
+from gradcli.ops.infix import by_sign, put_signs
 from gradcli.ops.operator import OPERATORS, Operator
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------
@@ -450,21 +452,14 @@ _NOT_WRITTEN = frozenset(("t", "transpose", "swapaxes", "squeeze", "unsqueeze", 
 """Functions of which no form writes their result into the first operand's entries."""
 
 
-_WORDS = {
-    "add": "add", "sub": "sub", "mul": "mul", "div": "truediv", "pow": "pow", "matmul": "matmul",
-    "remainder": "mod", "floor_divide": "floordiv", "logical_and": "and", "logical_or": "or",
-    "logical_xor": "xor",
-}  # fmt: skip
 _SIZES = {
     "reshape": "reshape", "view": "reshape", "expand": "expand", "permute": "permute",
     "repeat": "tile",
 }  # fmt: skip
-for _name, _word in _WORDS.items():
-    setattr(Operand, f"__{_word}__", _operator(OPERATORS[_name]))
-    setattr(Operand, f"__r{_word}__", _reflected(OPERATORS[_name]))
-    setattr(Operand, f"__i{_word}__", _augmented(OPERATORS[_name]))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Operand, f"__{_name}__", _operator(OPERATORS[_name]))
+put_signs(Operand)
+for _sign, _op in by_sign().items():
+    if _sign in SIGN_METHODS:
+        setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
 for _word, _name in _SIZES.items():
     setattr(Operand, _word, sizes_method(OPERATORS[_name]))
 for _name in ("swapaxes", "swapdims"):

@@ -59,6 +59,11 @@ def against_torch(python: str) -> None:
              statistics.median(a / b for a, b in pairs))  # fmt: skip
 
 
+def calls(python: str) -> None:
+    """A table of common calls on small tensors; the interpreter needs what gradcli needs, too."""
+    subprocess.run([python, "-m", "tests.benchmarks.calls"], check=False, cwd=HERE.parent.parent)
+
+
 def memory(python: str) -> None:
     """Peak memory of 20 operations on 10 million float64, forward and backward, in arrays."""
     own = worker(sys.executable, "memory.py", "gradcli")
@@ -98,6 +103,7 @@ def main() -> None:
     startup(asked.gradcli)
     if has_torch(asked.torch):
         against_torch(asked.torch)
+        calls(asked.torch)
         memory(asked.torch)
     else:
         print("PyTorch is not installed here: give --torch PYTHON for the comparison")

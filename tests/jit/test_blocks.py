@@ -58,3 +58,20 @@ def test_shapes_that_meet_others_and_arrays_that_are_not_contiguous():
 def test_an_error_in_a_block_is_the_engines():
     x = np.full(THREADED, -1.0)
     assert np.isnan(gradcli.compile(lambda x: gradcli.log(x).sum())(x))
+
+
+def test_constant_arrays_are_cut_too(monkeypatch):
+    """The zeros of a gradient by what is not there, and of a Hessian."""
+    monkeypatch.setattr("gradcli.jit.blocks.LARGE", 100)
+    monkeypatch.setattr("gradcli.jit.blocks.BLOCK", 40)
+    x = np.random.default_rng(4).standard_normal(30)
+
+    def curved(x):
+        return (gradcli.sin(x) * gradcli.exp(-x * x)).sum()
+
+    c = gradcli.compile(curved)
+    want = eager.hessian(curved, [x], False)
+    assert "run_blocks" in c.code(x, of="hessian")
+    entry = next(iter(c._entries.values()))
+    found = entry.finish(c._generated(entry, [x]), False)
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-14)

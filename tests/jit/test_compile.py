@@ -207,7 +207,7 @@ def test_the_program_and_its_text_can_be_read():
 
 def test_long_programs(engine_is_shut):
     def chain(x):
-        for _ in range(20_000):
+        for _ in range(5_000):
             x = gradcli.sin(x) * 1.01
         return x
 
@@ -216,13 +216,43 @@ def test_long_programs(engine_is_shut):
     assert value == pytest.approx(want, rel=1e-12) and slope == pytest.approx(at, rel=1e-10)
 
 
+def test_functions_that_change_with_each_run_stay_on_the_engine():
+    rng, log, count = np.random.default_rng(0), [], 0
+
+    def counts(x):
+        nonlocal count
+        count += 1
+        return x * count
+
+    def logs(x):
+        log.append(1)
+        return x * len(log)
+
+    drawn = gradcli.compile(lambda x: x * rng.normal())
+    assert drawn(1.0) != drawn(1.0)
+    for function in (counts, logs):
+        c = gradcli.compile(function)
+        found = [c(1.0) for _ in range(3)]
+        assert found[1] - found[0] == found[2] - found[1] == 1.0
+    asks = gradcli.compile(lambda x: x * 2 if isinstance(x, gradcli.Tensor) else x * 3)
+    assert asks(1.0) == 2.0
+
+
+def test_the_default_dtype_is_that_of_the_call():
+    c = gradcli.compile(lambda x: (gradcli.ones(2) * x).sum())
+    x = np.ones(2, np.float32)
+    assert c(x).dtype == np.float32
+    gradcli.set_default_dtype(gradcli.float64)
+    assert c(x).dtype == np.float64 if isinstance(c(x), np.generic) else isinstance(c(x), float)
+
+
 def test_more_outside_than_can_be_looked_at_keeps_the_engine():
     table = list(range(5000))
     c = gradcli.compile(lambda x: x * table[4999])
     assert c(2.0) == 9998.0
     table[4999] = 1
     assert c(2.0) == 2.0
-    with pytest.raises(NotTraceable, match="more from outside"):
+    with pytest.raises(NotTraceable, match="more outside"):
         c.code(2.0)
 
 
@@ -247,3 +277,17 @@ def test_modules_are_read_in_every_run():
     model[2][0].weight = gradcli.nn.Parameter(gradcli.zeros(1, 4))
     assert same() == pytest.approx(float(model[2][0].bias[0].item()))
     assert "@" in c.code(x)
+
+
+def test_programs_that_are_too_long_run_on_the_engine(monkeypatch):
+    monkeypatch.setattr("gradcli.jit.trace.LONGEST", 100)
+
+    def chain(x):
+        for _ in range(101):
+            x = x * 1.01
+        return x
+
+    c = gradcli.compile(chain)
+    assert c(1.0) == eager.value(chain, [1.0], False)
+    with pytest.raises(NotTraceable, match="of that length"):
+        c.code(1.0)

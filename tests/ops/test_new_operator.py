@@ -51,7 +51,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = root / "tests/ops/table.py"
     text = table.read_text("utf-8")
     assert "ARITHMETIC = (\n" in text
-    table.write_text(text.replace("ARITHMETIC = (\n", f"ARITHMETIC = (\n    {ROW}"), "utf-8")
+    table.write_text(
+        text.replace("ARITHMETIC = (\n", f"ARITHMETIC = (\n    {ROW.strip()},\n"), "utf-8"
+    )
     return root
 
 

@@ -1,6 +1,6 @@
 """Check every identity of identities.json by central differences, and write its cost beside it.
 
-Run with NumPy alone:  python tests/symbolic/record_identities.py [new.json ...]
+Run with NumPy alone:  PYTHONPATH=. python tests/symbolic/record_identities.py [new.json ...]
 The expressions and the forms expected are evaluated as Python, with the functions below; gradcli
 takes no part. New cases are appended in the format of the field's samples (``expr``, ``vars``,
 ``dims``, ``wrt``, ``order``, ``expected``); ``ops`` and ``ops_cse`` are counted here. A form that
@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from cost import cost
+
+from tests.symbolic.cost import cost
 
 HERE = Path(__file__).parent
 

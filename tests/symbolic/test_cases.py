@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cost import cost
-from record_identities import point, value
 
 from gradcli.symbolic import diff
+from tests.symbolic.cost import cost
+from tests.symbolic.record_identities import point, value
 
 PLACE = Path(__file__).parents[2].parent / "shared" / "cases" / "closed_forms.json"
 OWN = Path(__file__).parent / "identities.json"

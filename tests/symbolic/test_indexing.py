@@ -41,6 +41,7 @@ NEAT = [
     ("dot(cat([x, y]), w)", "y", {}, "w[n:]"),
     ("pad(x, (1, 2)) @ w", "x", {}, "w[1:-2]"),
     ("exp(x)[0]", "x", {}, "exp(x)[0]*eye(n)[0]"),
+    ("sum(x[n-1:n]**2)", "x", {"x": "vector:n"}, "2*x[-1]*eye(n)[-1]"),
 ]  # fmt: skip
 
 
@@ -91,7 +92,9 @@ def test_evaluated_with_sizes_from_values() -> None:
     assert np.allclose(found.evaluate(y=[1.0, 2.0], x=[0.0, 0, 0]), [0, 1, 2])
 
 
-@pytest.mark.parametrize("text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]"])
+@pytest.mark.parametrize(
+    "text", ["x[x > 0]", "x[k]", "x[:3:2] + x[0:9]", "stack(x)", "x[::-1]", "x[m:m+1]"]
+)
 def test_refused_plainly(text: str) -> None:
     with pytest.raises(Fault) as caught:
         diff(text, "x", declared={"x": "vector:n"})

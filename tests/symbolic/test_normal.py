@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cost import cost
-from test_scalar import TEXTBOOK
 
 from gradcli.language.runtime.run import prepare
 from gradcli.symbolic import diff
@@ -24,6 +22,8 @@ from gradcli.symbolic.simplify.arrangements import arrangements
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.trace import primal
 from gradcli.symbolic.verify import evaluate
+from tests.symbolic.cost import cost
+from tests.symbolic.test_scalar import TEXTBOOK
 
 QUOTIENTS = [
     ("(x**2 + 1)**5/(x - 1)**3", "x"), ("x/(1 + x/(1 + x))", "x"),

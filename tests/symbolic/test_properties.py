@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_forms import SHAPES as KINDS
-from random_forms import expression
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
 from gradcli.symbolic.verify import evaluate
+from tests.symbolic.random_forms import SHAPES as KINDS
+from tests.symbolic.random_forms import expression
 
 USUAL = settings(
     max_examples=120, derandomize=True, deadline=None, database=None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cost import cost
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
@@ -15,6 +14,7 @@ from gradcli.symbolic.shapes.inference import infer
 from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.verify import Points, evaluate, worst
+from tests.symbolic.cost import cost
 
 POSITIVE = {"x": "scalar positive"}
 NAMED = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cost import cost
 
 from gradcli.symbolic import diff
+from tests.symbolic.cost import cost
 
 SHAPES = {
     "A": "matrix:n,n", "B": "matrix:n,n", "X": "matrix:n,n", "K": "matrix:p,n", "W": "matrix:n,k",

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cost import cost
 
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
 from gradcli.symbolic import diff
+from tests.symbolic.cost import cost
 
 TEXTBOOK = [
     "x**5", "3*x**4 - 2*x**2 + 7", "1/x", "1/x**3", "sqrt(x)", "x**(2/3)", "(2*x + 1)**10",

@@ -66,6 +66,7 @@ def batch(
 
     Example: gradcli batch "sum(a*exp(-b*t))" --csv examples/decay.csv
     """
+    # multiprocessing is slow to load.
     from gradcli.batch.worker import Task
     from gradcli.batch.workers import run_batch_apart
 

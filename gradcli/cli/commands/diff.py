@@ -124,6 +124,7 @@ def diff(
     if code is not None:
         return say(result.code(code), "#", result)
     if latex:
+        # Needed by --latex only.
         from gradcli.symbolic.printers.latex.writer import result_latex, symbol_of_derivative
 
         alone = len(result.derivatives) == 1
@@ -191,7 +192,7 @@ class _Job:
             )
         program, rest = self.program, of
         if of is not None:
-            from gradcli.symbolic.program.tape import ending_with
+            from gradcli.symbolic.program.tape import ending_with  # needed by --of only
 
             shorter = ending_with(self.program, of)
             if shorter is not None:
@@ -205,7 +206,7 @@ class _Job:
                 first = fault
             if not _branches(self.program) and of is None:
                 raise first
-        from gradcli.symbolic.path_diff import diff_program
+        from gradcli.symbolic.path_diff import diff_program  # for programs with control flow only
 
         return diff_program(
             self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
@@ -246,7 +247,7 @@ class _Job:
 
     def zeros(self, result: Any, span: str | None) -> dict[str, Any]:
         """Where each derivative is zero in its own variable."""
-        from gradcli.symbolic.roots import no_answer, zeros
+        from gradcli.symbolic.roots import no_answer, zeros  # needed by --zeros only
 
         interval = _interval(span)
         for name in {x for key in result.derivatives for x in key.split(",")}:
@@ -261,7 +262,7 @@ class _Job:
 
     def taylor(self, wrt: str | None, order: int, around: str, as_json: bool, latex: bool) -> None:
         """Print the Taylor series."""
-        from gradcli.symbolic.series import taylor
+        from gradcli.symbolic.series import taylor  # needed by --taylor only
 
         name = wrt or (self.program.free[0] if len(self.program.free) == 1 else None)
         if name is None:
@@ -276,7 +277,7 @@ class _Job:
             }  # fmt: skip
             output.write(dump_json(record) + "\n")
         elif latex:
-            from gradcli.symbolic.printers.latex.writer import latex as in_latex
+            from gradcli.symbolic.printers.latex.writer import latex as in_latex  # by --latex only
 
             output.write(in_latex(series.text, {}, False)[0] + "\n")
         else:

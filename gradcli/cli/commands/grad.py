@@ -144,7 +144,8 @@ def gradients(value: Tensor, targets: list[Tensor], weights: Tensor | None) -> l
         return [engine.wrap(np.zeros_like(t.array), t.dtype) for t in targets]
     if not value.dtype.differentiable:
         raise RuntimeFault("E0404", f"a {value.dtype.name} result has no derivative")
-    return list(engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True))
+    found = engine.grad(value, targets, weights, allow_unused=True, materialize_grads=True)
+    return [g for g in found if g is not None]  # none is: they are materialized
 
 
 def _warnings(value: Tensor, found: list[Tensor], names: list[str]) -> list[str]:

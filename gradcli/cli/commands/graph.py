@@ -48,7 +48,7 @@ def graph(
     grads = None
     if values and value.edge is not None and value.array.size == 1:
         grads = graphs.watch_gradients(value)
-        value.backward(retain_graph=True)
+        value.backward(retain_graph=True)  # type: ignore[attr-defined]
     names = {**job.leaves, **outcome.variables}
     made = graphs.graph_of(value, names, values=values, grads=grads)
     watchdog.stop()
@@ -81,7 +81,7 @@ def _program(job: Job) -> str:
 
 
 def _write(made: Any, folder: str) -> None:
-    from gradcli.display.tensorboard import write_graph
+    from gradcli.display.tensorboard import write_graph  # loads TensorBoard
 
     try:
         write_graph(made, folder)

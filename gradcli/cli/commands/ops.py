@@ -53,7 +53,7 @@ def find(name: str) -> Operator:
 
 def facts(op: Operator) -> dict[str, Any]:
     """What there is to say about an operator, all of it from its declaration."""
-    from gradcli.symbolic import rule_text
+    from gradcli.symbolic import rule_text  # slow to load, not for the list
 
     saved = sorted({n for names in op.saves for n in names})
     return {

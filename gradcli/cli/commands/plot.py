@@ -97,7 +97,7 @@ def _sampled(job: Job, name: str, points: Any, run_by: str) -> tuple[Any, Any]:
     return values, slopes
 
 
-def _slope(value: Tensor, x: Tensor) -> float:
+def _slope(value: Any, x: Tensor) -> float:
     return gradients(value.reshape(()), [x], None)[0].array.item()
 
 

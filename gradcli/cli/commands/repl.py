@@ -178,7 +178,7 @@ class Session:
 
     def closed_form(self, line: str) -> None:
         """``diff EXPRESSION``: the formula, with shapes as the variables have them."""
-        from gradcli.symbolic import diff
+        from gradcli.symbolic import diff  # slow to load
 
         found = diff(self.program(line))
         for name, formula in found.derivatives.items():
@@ -227,7 +227,7 @@ def _terminal(session: Session) -> Iterator[str]:
 def _prompt() -> Callable[[str], str]:
     """prompt_toolkit's line editor with history; the plain prompt where it is missing."""
     try:
-        from prompt_toolkit import PromptSession
+        from prompt_toolkit import PromptSession  # slow to load, not for pipes
     except ImportError:
         return input
     return PromptSession().prompt

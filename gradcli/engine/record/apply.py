@@ -15,14 +15,14 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Extra, Node, more, next_number, placed_number
 from gradcli.engine.graph.view_edges import Severed
-from gradcli.engine.record.dtype_checks import PICKY, refused
+from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.operator import Operator, is_number
-from gradcli.ops.torch_messages import ONE_TYPE, needs_floats, not_a, sizes_differ, types_differ
+from gradcli.ops.torch_messages import needs_floats, not_a, sizes_differ, types_differ
 
 _budget = memory_budget.budget
 _new = object.__new__
@@ -128,10 +128,7 @@ def _promoted(op: Operator, inputs: list) -> list:
     first = inputs[0] if inputs else None
     if first.__class__ is Tensor and (
         first.dtype.quick
-        or (
-            (first.dtype.kind > 2 or policy == "keep" or policy == "promote")
-            and op.name not in PICKY
-        )
+        or ((first.dtype.kind > 2 or policy == "keep" or policy == "promote") and not op.refuses)
     ):
         dtype = first.dtype
         raw = [first.array]
@@ -141,8 +138,8 @@ def _promoted(op: Operator, inputs: list) -> list:
             raw.append(a.array)
         else:  # all of one type, which holds for nearly every call
             return raw
-    if op.name in PICKY:
-        fault = refused(op.name, inputs)
+    if op.refuses:
+        fault = refused(op, inputs)
         if fault is not None:
             raise fault
     if policy == "keep" or policy == "inexact":
@@ -156,7 +153,7 @@ def _promoted(op: Operator, inputs: list) -> list:
             )
         return raw
     if (
-        op.name in ONE_TYPE
+        op.one_dtype
         and not current().mixes
         and not (is_number(inputs[0]) or is_number(inputs[1]))
         and inputs[0].dtype is not inputs[1].dtype

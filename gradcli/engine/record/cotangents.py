@@ -6,7 +6,10 @@ one is projected where its input is real.
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.graph.node import Cotangents
@@ -16,7 +19,9 @@ from gradcli.ops.operator import OPERATORS
 
 def fit(r: Any, shape: tuple[int, ...]) -> Any:
     """A cotangent in its input's shape: sums undo broadcasting, a too-small one is expanded."""
-    if len(r.shape) > len(shape) or any(
+    if r.__class__ is np.ndarray and r.size > math.prod(shape):
+        r = OPERATORS["sum_to"].compute(r, shape)
+    elif len(r.shape) > len(shape) or any(
         n == 1 != m for n, m in zip(shape[::-1], r.shape[::-1], strict=False)
     ):
         r = OPERATORS["sum_to"](r, shape)

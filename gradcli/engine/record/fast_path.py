@@ -39,6 +39,7 @@ from gradcli.engine.tensor.storage import InferenceMeta
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault
+from gradcli.ops.indexing import Apart
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
@@ -47,7 +48,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 
 _ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
 _NO_OPERANDS = frozenset((str, list, tuple, dict, set))
-_PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.ndarray))
+_PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.ndarray, Apart))
 """Classes of parameters that go to the computation as they are."""
 _ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
 """Stands for an input that was not given."""
@@ -295,7 +296,7 @@ def _recording(
 
 
 def _may_be_view(op: Operator) -> bool:
-    """Whether the result may share its input's memory."""
+    """Whether the result may share its input's memory, or be the input itself."""
     return op.kind == "linear" and op.arity == 1 and not op.entrywise
 
 
@@ -402,6 +403,15 @@ def _rebound(
     op: Operator, args: tuple, params: dict[str, Any], more: tuple, named: dict[str, Any]
 ) -> Any:
     """The operator itself, called with arguments that its signature has no place for."""
+    if _is_plain(op):  # two operands, of which the second has a name besides ``other``
+        second = op.torch[1]
+        if args[1] is _ABSENT and not more and named.keys() == {second}:
+            return op(args[0], named[second])
+        for name in named:
+            raise TypeError(f"{op.name}() got an unexpected keyword argument {name!r}")
+        if more:
+            raise TypeError(f"{op.name}() takes 2 positional arguments but more were given")
+        raise TypeError(f"{op.name}() missing 1 required positional argument: {second!r}")
     if more:
         return op(*args, *params.values(), *more, **named)
     given = {p: value for p, value in params.items() if value is not op.params[p]}

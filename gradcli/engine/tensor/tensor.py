@@ -161,16 +161,6 @@ class Tensor(Slots, Facts, Conversions, Leaving):
             self.edge.shape, self.edge.dtype = self.array.shape, self.dtype
 
     @property
-    def T(self) -> Tensor:
-        """All dimensions in reverse order."""
-        return OPERATORS["reverse_dims"](self)
-
-    @property
-    def mT(self) -> Tensor:
-        """The last two dimensions exchanged."""
-        return OPERATORS["mT"](self)
-
-    @property
     def mH(self) -> Tensor:
         """The last two dimensions exchanged, and conjugated."""
         return self.mT.conj()

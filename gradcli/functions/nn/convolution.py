@@ -40,17 +40,13 @@ def _convolved(
         )  # fmt: skip
     kernel = tuple(weight.shape[2:])
     steps, spread = each(stride, rank, "stride"), each(dilation, rank, "dilation")
-    source, input = input, pad(input, _sides(padding, kernel, spread, rank))
-    found, out = windows(input, kernel, steps, spread)
-    # (N, groups, C/g, out, k) with (groups, O/g, C/g, k): sum over C/g and k
-    n, area, volume = input.shape[0], math.prod(out), math.prod(kernel)
-    patches = _O["reshape"](found, (n, groups, channels // groups, area, volume))
-    patches = _O["reshape"](
-        _O["permute"](patches, (0, 1, 3, 2, 4)), (n, groups, area, channels // groups * volume)
-    )
-    rows = _O["reshape"](weight, (groups, weight.shape[0] // groups, -1))
-    made = _O["matmul"](patches, _O["mT"](rows))
-    made = _O["reshape"](_O["mT"](made), (n, weight.shape[0], *out))
+    source, sides = input, _sides(padding, kernel, spread, rank)
+    found, out = windows(pad(input, sides) if any(sides) else input, kernel, steps, spread, True)
+    # (groups, O/g, C/g * k) with (N, groups, C/g * k, out): a product of matrices
+    n, volume = input.shape[0], channels // groups * math.prod(kernel)
+    patches = _O["reshape"](found, (n, groups, volume, math.prod(out)))
+    rows = _O["reshape"](weight, (groups, weight.shape[0] // groups, volume))
+    made = _O["reshape"](_O["matmul"](rows, patches), (n, weight.shape[0], *out))
     if bias is not None:
         made = made + _O["reshape"](bias, (-1,) + (1,) * rank)
     made = called(made, "ConvolutionBackward0", source, weight, bias)

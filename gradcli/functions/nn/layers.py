@@ -67,12 +67,12 @@ def layer_norm(
             "E0301", f"Given normalized_shape={list(shape)}, expected input with shape [*, "
             f"{', '.join(map(str, shape))}], but got input of size{list(input.shape)}",
         )  # fmt: skip
-    dims = tuple(range(-len(shape), 0))
+    dims = -1 if len(shape) == 1 else tuple(range(-len(shape), 0))
     out = _standard(input, dims, eps)
     return called(_scaled(out, weight, bias), "NativeLayerNormBackward0", input, weight, bias)
 
 
-def _standard(input: Any, dims: tuple, eps: float) -> Any:
+def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
     mean = _O["mean"](input, dims, True)
     variance = _O["var"](input, dims, 0, True)
     return (input - mean) * _O["rsqrt"](variance + eps)

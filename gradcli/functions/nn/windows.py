@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 
 Sizes = int | Sequence[int]
@@ -27,12 +29,26 @@ def each(value: Any, rank: int, name: str) -> tuple[int, ...]:
 
 
 def windows(
-    input: Any, kernel: tuple, stride: tuple, dilation: tuple, ceil: bool = False
+    input: Any, kernel: tuple, stride: tuple, dilation: tuple, first: bool = False
 ) -> tuple[Any, tuple]:
-    """``(N, C, out..., kernel...)``: the entries under the kernel at each place."""
+    """``(N, C, out..., kernel...)``: the entries under the kernel at each place.
+
+    The kernel's dimensions come ``first`` where asked: ``(N, C, kernel..., out...)``.
+    """
+    sizes = tuple(input.shape[-len(kernel) :])
+    index, out = _places(sizes, kernel, stride, dilation, first)
+    charge_shape((*input.shape[: -len(kernel)], *out, *kernel))
+    return _O["getitem"](input, index), out
+
+
+@functools.lru_cache(maxsize=64)
+def _places(
+    sizes: tuple, kernel: tuple, stride: tuple, dilation: tuple, first: bool
+) -> tuple[tuple, tuple]:
+    """The index that takes the windows of the last dimensions, and how many there are."""
     rank = len(kernel)
-    sizes = input.shape[-rank:]
-    index, out = [], []
+    index: list[Any] = [Ellipsis]
+    out = []
     for i, (n, k, s, d) in enumerate(zip(sizes, kernel, stride, dilation, strict=True)):
         reach = d * (k - 1) + 1
         if n < reach or s < 1:
@@ -46,7 +62,7 @@ def windows(
         charge_shape((count, k))
         places = np.arange(count)[:, None] * s + np.arange(k) * d
         shape = [1] * (2 * rank)
-        shape[i], shape[rank + i] = count, k
-        index.append(places.reshape(shape))
-    charge_shape((*input.shape[:-rank], *out, *kernel))
-    return _O["getitem"](input, (Ellipsis, *index)), tuple(out)
+        shape[i + rank * first], shape[i + rank * (not first)] = count, k
+        index.append((places.T if first else places).reshape(shape))
+    apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
+    return Apart(index) if apart else tuple(index), tuple(out)

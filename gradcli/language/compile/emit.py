@@ -1,4 +1,4 @@
-"""The pieces that lowering emits: operators and the helpers that stand for them, lowered values."""
+"""Tables and helpers of lowering: operators, the runtime helpers that replace them, values."""
 
 from __future__ import annotations
 

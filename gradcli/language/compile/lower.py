@@ -190,7 +190,7 @@ class Lowerer:
         self.constants[f"g_{name}"] = names.function(name)
         return ast.Name(f"g_{name}", LOAD, **where)
 
-    def spelled(self, name: n.Name) -> str:
+    def variable(self, name: n.Name) -> str:
         """What a variable is called in generated code."""
         return self.checked.renamed.get(id(name)) or f"v_{name.id}"
 
@@ -233,7 +233,7 @@ class Lowerer:
         if id(node) in self.checked.variables or node.id in self.inputs:
             counter = id(node) in self.counters and node.id not in self.inputs
             bits = COUNTER if counter else 0
-            return Value(ast.Name(self.spelled(node), LOAD, **self.at(node)), 1, bits=bits)
+            return Value(ast.Name(self.variable(node), LOAD, **self.at(node)), 1, bits=bits)
         if node.id in self.checked.imported:
             name = self.constant("k_", self.checked.imported[node.id])
             return Value(ast.Name(name, LOAD, **self.at(node)), 1)
@@ -248,9 +248,9 @@ class Lowerer:
 
     def Number(self, node: n.Number) -> Lowering:
         """A number as written; of a whole one it is known how many bits it has."""
-        exact = isinstance(node.value, int)
-        bits = node.value.bit_length() + 1 if exact else 0
-        return Value(ast.Constant(node.value, **self.at(node)), 1, not exact, bits)
+        value = node.value
+        bits = value.bit_length() + 1 if isinstance(value, int) else 0
+        return Value(ast.Constant(value, **self.at(node)), 1, not bits, bits)
         yield
 
     def String(self, node: n.String) -> Lowering:
@@ -406,7 +406,7 @@ class Lowerer:
         return code
 
     def cut(self, made: ast.Slice, where: dict) -> ast.expr:
-        """A slice as a value of its own."""
+        """A slice as a value: ``slice(lower, upper, step)``."""
         bounds = [p or ast.Constant(None, **where) for p in (made.lower, made.upper, made.step)]
         return self.call("h_slice", *bounds, at=where)
 
@@ -494,6 +494,7 @@ class Lowerer:
                 "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
                 help=attributes.WITHHELD[last],
             )  # fmt: skip
+        # Needed after an error only.
         from gradcli.language.diagnostics.foreign_names import FUNCTIONS, module_help
 
         near = None if last in FUNCTIONS else closest(dotted, table)
@@ -522,7 +523,7 @@ class Lowerer:
             if len(values) == 1 and isinstance(values[0].code, ast.Name):
                 called.code = self.of_a_tensor(func.name, values[0].code, called.code)
             return called
-        if isinstance(func, n.Attribute):
+        if isinstance(func, n.Attribute) and found is not None:
             values = yield from self.sequence(given)
             return self.finish_call(node, found.code, values, False)
         values = yield from self.sequence((func, *given))
@@ -630,7 +631,7 @@ class Lowerer:
                 for clause, _, value, conditions in parts
             ]  # fmt: skip
             return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
-        stores = []
+        stores: list[tuple[ast.expr, list[ast.stmt]]] = []
         for clause in node.clauses:
             if only_names(clause.target):
                 stores.append((self.target(clause.target), []))
@@ -712,7 +713,7 @@ class Lowerer:
             ],
         )  # fmt: skip
         if "type_params" in ast.FunctionDef._fields:
-            made.type_params = []
+            made.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
         return made
 
     def walked(self, code: ast.expr) -> ast.expr:
@@ -722,23 +723,24 @@ class Lowerer:
     def target(self, node: n.Node) -> ast.expr:
         """A target made of names only."""
         if isinstance(node, n.Name):
-            return ast.Name(self.spelled(node), STORE, **self.at(node))
+            return ast.Name(self.variable(node), STORE, **self.at(node))
         # A target nests as deep as its brackets; lists of names are flat in practice.
         shell = ast.Tuple([], STORE, **self.at(node))
-        work = [(node, shell)]
+        work: list[tuple[Any, ast.Tuple]] = [(node, shell)]
         while work:
             source, made = work.pop()
             for item in source.items:
                 if isinstance(item, n.Name):
-                    made.elts.append(ast.Name(self.spelled(item), STORE, **self.at(item)))
+                    made.elts.append(ast.Name(self.variable(item), STORE, **self.at(item)))
                 else:
-                    made.elts.append(ast.Tuple([], STORE, **self.at(item)))
-                    work.append((item, made.elts[-1]))
+                    inner = ast.Tuple([], STORE, **self.at(item))
+                    made.elts.append(inner)
+                    work.append((item, inner))
         return shell
 
-    def store(self, target: n.Node, value: Value) -> Lowering:
+    def store(self, target: Any, value: Value) -> Lowering:
         """Assign a value that is a name or a constant to any kind of target."""
-        work: list[tuple[n.Node, Value]] = [(target, value)]
+        work: list[tuple[Any, Value]] = [(target, value)]
         while work:
             target, value = work.pop()
             if only_names(target):
@@ -762,7 +764,7 @@ class Lowerer:
                 self.out.append(ast.Expr(call, **where))
             else:
                 parts = [self.fresh() for _ in target.items]
-                stores = [ast.Name(p, STORE, **self.at(target)) for p in parts]
+                stores: list[ast.expr] = [ast.Name(p, STORE, **self.at(target)) for p in parts]
                 self.out.append(
                     ast.Assign([ast.Tuple(stores, STORE, **self.here())], value.code, **self.here())
                 )
@@ -790,10 +792,10 @@ class Lowerer:
         if isinstance(target, n.Name):
             (value,) = yield from self.sequence((node.value,))
             where = self.at(node)
-            old: ast.expr = ast.Name(f"v_{target.id}", LOAD, **where)
-            place: ast.expr = ast.Name(f"v_{target.id}", STORE, **where)
+            now = ast.Name(f"v_{target.id}", LOAD, **where)
+            place = ast.Name(f"v_{target.id}", STORE, **where)
             if op in GUARDED_IN_PLACE or op == "%":
-                code = self.in_place(op, old, value, where)
+                code = self.in_place(op, now, value, where)
                 self.out.append(ast.Assign([place], code, **where))
             else:
                 self.out.append(ast.AugAssign(place, OPERATORS[op](), value.code, **where))
@@ -813,6 +815,7 @@ class Lowerer:
             call = self.call("h_set_item", held.code, index.code, changed.code, at=where)
             self.out.append(ast.Expr(call, **where))
             return
+        assert isinstance(target, n.Attribute)  # the grammar takes no other
         (held,) = yield from self.sequence((target.value,))
         held = self.spill(held)
         where = self.at(node)
@@ -860,17 +863,17 @@ class Lowerer:
 
     def FunctionClass(self, node: n.FunctionClass) -> Lowering:
         """Never a class: a record of functions."""
-        parts = []
+        parts: list[ast.expr] = []
         for method in node.methods:
             name = f"{self.fresh()}_{method.name}"
             yield from self.defined(method, name)
             parts.append(self.name(name))
         where = self.at(node)
-        called = (node.name, *(method.name for method in node.methods))
+        called = [node.name, *(method.name for method in node.methods)]
         if node.rule is not None:
-            called += ("generate_vmap_rule",)
+            called.append("generate_vmap_rule")
             parts.append(ast.Constant(node.rule, **where))
-        words = [ast.Constant(word, **where) for word in called]
+        words: list[ast.expr] = [ast.Constant(word, **where) for word in called]
         made = self.call("h_record", ast.Tuple(words, LOAD, **where), *parts, at=where)
         self.out.append(self.assign(f"v_{node.name}", made))
 

@@ -1,8 +1,8 @@
-"""Names and places: which names a program binds, which it takes from outside, what stands where.
+"""Resolve names: which the program binds, which it imports, which have to be given.
 
-The first half of lowering. The result is a checked program: the tree, the set of Name nodes that
-mean a variable of the program, the modules it imports, and the names left over, which are the name
-table's or have to be given. What runs a checked program is a separate matter.
+The first half of compiling. The result, ``Checked``, is the tree with the set of Name nodes that
+are variables of the program, the modules that it imports, and the names that are left over: those
+are in the name table or are inputs.
 """
 
 from __future__ import annotations
@@ -172,6 +172,7 @@ class Checked:
             and not (name in CALLED and name in self.called)
         ]  # fmt: skip
         if missing:
+            # Needed after an error only.
             from gradcli.language.diagnostics.unknown_names import MOST, unknown
 
             known = [*self.bound, *given]
@@ -221,7 +222,7 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
     return checked
 
 
-def _visit(checked: Checked, node: n.Node, scope: _Scope, loop: bool, work: list) -> None:
+def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -> None:
     kind = node.__class__
     if kind is n.Name:
         binding = scope.binds(node.id)
@@ -282,6 +283,7 @@ def _aliased(module: n.Module, before: Checked | None) -> n.Module:
     known: dict[str, str] = {} if before is None else dict(before.modules)
     body = list(module.body)
     bound: dict[str, int] | None = None
+    one: Any
     for i, one in enumerate(body):
         if one.__class__ is n.Import:
             root = one.module.partition(".")[0]
@@ -329,7 +331,7 @@ def _times_bound(module: n.Module) -> dict[str, int]:
 def _statements(module: n.Module) -> list[n.Statement]:
     """Every statement of a program in source order, those of its functions too."""
     found = []
-    waiting: list[n.Node] = list(reversed(module.body))
+    waiting: list[n.Statement] = list(reversed(module.body))
     while waiting:
         node = waiting.pop()
         found.append(node)
@@ -387,7 +389,7 @@ def _count(checked: Checked, node: n.Node) -> None:
 
 
 def _module_help(dotted: str) -> str:
-    from gradcli.language.diagnostics.foreign_names import module_help
+    from gradcli.language.diagnostics.foreign_names import module_help  # needed after an error only
 
     return module_help(dotted) or "torch, numpy and math can be imported"
 
@@ -428,7 +430,7 @@ def _counted_by(clauses: Iterable[n.Clause]) -> list[str]:
     """The names that clauses of a comprehension bind to numbers of a range, each once."""
     clauses = list(clauses)
     targets = [t.id for c in clauses for t in n.walk(c.target) if isinstance(t, n.Name)]
-    ranged = [c.target.id for c in clauses if _over_range(c)]
+    ranged = [c.target.id for c in clauses if isinstance(c.target, n.Name) and _over_range(c)]
     return [name for name in ranged if targets.count(name) == 1]
 
 
@@ -443,7 +445,7 @@ def _over_range(loop: Any) -> bool:
     )
 
 
-def _targets(node: n.Node) -> list[n.Node]:
+def _targets(node: n.Node) -> list[n.Expr]:
     """The single targets that a statement assigns to, tuples opened."""
     if isinstance(node, n.Assign):
         found = list(node.targets)

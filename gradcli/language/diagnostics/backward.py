@@ -1,10 +1,10 @@
-"""What a fault of the backward pass is about, in the user's text: E0401, E0402, anomaly mode.
+"""Errors of the backward pass in the user's text: E0401, E0402 and those of anomaly mode.
 
-The first two have two places besides the call of ``backward()``: where a value was saved, and what
-made it useless since, a write or an earlier pass. Places of the engine are instructions of
-generated code, whose line numbers are the numbers of tree nodes. A call through the tables hides
-its operator's place from the engine; so where one is missing, the program runs once more with every
-node noting its own (``again``): what it computed is dropped, what it says of the fault is kept.
+E0401 and E0402 have two more places besides the call of ``backward()``: where a value was saved,
+and the write or the earlier pass that made it useless. The engine knows places as instructions of
+generated code, whose line numbers are the numbers of tree nodes. A call through the name table
+hides its place from the engine. Where one is missing, the program runs once more with the place of
+every node recorded (``again``); only the error of that run is kept.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ def incomplete(fault: Exception) -> bool:
     return "saved" in places and places["saved"] is None
 
 
-def again(program: Any, values: list[tuple], fault: Any, limits: Any, keep: Any) -> Any:
+def again(
+    program: Any, values: list[tuple[str, Any, Any]], fault: Any, limits: Any, keep: Any
+) -> Any:
     """``fault`` as it comes out of a second run with all places noted; itself if it does not.
 
     ``values`` are the inputs: name, value, and the entries it had where they were kept.
     """
-    copies = {}
+    copies: dict[str, Any] = {}
     for name, value, entries in values:
         if isinstance(value, Tensor):
             if not value.is_leaf or (entries is None and value._version):
                 return fault
             leaf = value.edge.__class__ is AccumulateGrad
-            value = value.detach().clone()
+            value = value.detach().clone()  # type: ignore[attr-defined]
             if entries is not None:
                 value.array[...] = entries
             value.requires_grad_(leaf)
@@ -64,7 +66,8 @@ def explain(found: Any, places: list[n.Node], codes: set[int], source: Any) -> N
     """
     known = getattr(found, "places", None)
     if known is None:
-        _recorded(found, _node_of(*found.place, places, codes))
+        code, line = found.place
+        _recorded(found, _node_of(code, line, places, codes))
         return
     nodes = {role: _node(place, places, codes) for role, place in known.items()}
     if found.code == "E0402":
@@ -88,7 +91,7 @@ def _recorded(found: Any, call: n.Node | None) -> None:
         found.labels = [*found.labels, (call.start, call.end, "the forward call", False)]
 
 
-def _text(node: n.Node, source: Any) -> str:
+def _text(node: Any, source: Any) -> str:
     text = " ".join(source.text[node.start : node.end].split())
     return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -122,10 +125,11 @@ def _instead(write: n.Node | None, target: n.Node | None, source: Any) -> str | 
     text = _text(target, source)
     if isinstance(write, n.AugAssign) and isinstance(target, n.Name):
         return f"write {text} = {text} {write.op} {_text(write.value, source)}"
-    if isinstance(write, n.Call) and write.func.name.endswith("_"):
-        call = _text(write, source).replace(f".{write.func.name}(", f".{write.func.name[:-1]}(", 1)
+    func = write.func if isinstance(write, n.Call) else None
+    if isinstance(func, n.Attribute) and func.name.endswith("_"):
+        call = _text(write, source).replace(f".{func.name}(", f".{func.name[:-1]}(", 1)
         return f"write {text} = {call}"
-    whole = target.value if isinstance(target, n.Subscript) else target
+    whole: n.Node = target.value if isinstance(target, n.Subscript) else target
     return f"write {_text(whole, source)} = {_text(whole, source)}.clone() before it"
 
 

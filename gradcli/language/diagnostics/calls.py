@@ -1,4 +1,4 @@
-"""What to write where a call does not fit what it calls."""
+"""Help for calls that do not match the called function: wrong keywords, wrong counts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the user may have meant by a text that is no number.
+"""Help for the text of a flag's value that is not a number: the number that was probably meant.
 
-Loaded only once something is wrong. A guess is offered only where it reads as a number.
+Loaded after an error. A guess is offered only where it reads as a number.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _reads(text: str, kind: str) -> bool:
 
 
 def _mend_unicode(text: str, kind: str) -> str:
-    import unicodedata
+    import unicodedata  # large tables, not needed for ASCII
 
     plain = text.translate(_SPACES).translate(_MINUSES)
     plain = unicodedata.normalize("NFKC", plain).translate(_MINUSES)

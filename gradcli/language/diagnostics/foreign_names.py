@@ -1,6 +1,6 @@
-"""Names from Python, PyTorch and NumPy that the language does not have, and what to write instead.
+"""Names of Python, PyTorch and NumPy that the language does not have, and what to write instead.
 
-Loaded only when such a name was used.
+Tables only; loaded after such a name was used.
 """
 
 from __future__ import annotations

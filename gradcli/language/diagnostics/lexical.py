@@ -172,7 +172,7 @@ def _word(text: str, at: int) -> tuple[int, int]:
 def _folded(word: str) -> str:
     """The word in ASCII letters where it has such a form (full-width or accented letters), else
     ''."""
-    from unicodedata import normalize
+    from unicodedata import normalize  # large tables, not needed for ASCII
 
     plain = "".join(char for char in normalize("NFKD", word) if char.isascii())
     return plain if len(plain) >= len(word) and plain.isidentifier() and plain[0] != "_" else ""

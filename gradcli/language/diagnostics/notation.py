@@ -1,5 +1,7 @@
-"""What to write for the notation of papers: bars of norms, primes and T of transposes, products
-without a sign. Loaded only when a text could not be read."""
+"""Help for mathematical notation: bars of norms, primes and T of transposes, implicit products.
+
+Loaded after a syntax error.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def explained() -> Iterator[None]:
     try:
         yield
     except SyntaxFailure as failure:
-        # The explanations are half of the language's text: only a text with a mistake loads them.
+        # The explanations are long: only a text with a mistake loads them.
         from gradcli.language.diagnostics.explain import explain
 
         raise explain(failure) from None

@@ -1,10 +1,9 @@
-"""Further mistakes of a text, after the first: one run shows several.
+"""Further syntax errors of a text after the first, so that one run reports several.
 
-Unknown names are all found at once and come with the first. Of mistakes in the words:
-
-The statement with the mistake is taken out, with the block under it, and the rest is parsed again.
-That is sound only where the statement's limits are certain: it stands on one line and its brackets
-and quotes are closed there. Elsewhere the search ends, because what follows could be an echo.
+The statement with the error is replaced by ``pass``, with the block under it, and the rest is
+parsed again. That is sound only where the end of the statement is certain: it stands on one line
+and its brackets and quotes are closed there. Elsewhere the search ends, because the next error
+might be a consequence of the first. (Unknown names are all found at once, see ``unknown_names``.)
 """
 
 from __future__ import annotations
@@ -29,17 +28,18 @@ def further(fault: Fault) -> list[Fault]:
     if "\n" not in source.text:
         return []
     found: list[Fault] = []
-    text: str | None = source.text
-    last: Fault = fault
+    text: str = source.text
+    last = fault
     while len(found) < MOST - 1:
-        text = _without(text, last.start)  # type: ignore[attr-defined]
-        if text is None:
+        shorter = _without(text, last.start)
+        if shorter is None:
             break
+        text = shorter
         try:
             parse(Source(text, source.name), "file")
             break
         except SyntaxFault as next_fault:
-            if next_fault.start <= last.start:  # type: ignore[attr-defined]
+            if next_fault.start <= last.start:
                 break
             next_fault.source = source
             found.append(next_fault)

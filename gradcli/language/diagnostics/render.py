@@ -1,5 +1,4 @@
-"""Errors as people read them: the code, what is wrong, the source line with marks under it, and the
-help.
+"""SyntaxFault and Diagnostic, and how an error is printed: code, message, source line, marks, help.
 
     error[E0101]: two operators in a row
        --> <expr>:1:4
@@ -7,9 +6,8 @@ help.
          |    ^ expected a number, a name or "("
        help: remove one of the operators
 
-Nothing of the source reaches the screen unchanged but printable characters: an error message must
-not be able to move the cursor, so control bytes, invisible and direction-changing characters are
-spelled out.
+Only printable characters of the source reach the screen: an error message must not be able to move
+the cursor, so control, invisible and direction-changing characters are escaped.
 """
 
 from __future__ import annotations
@@ -42,6 +40,11 @@ class SyntaxFault(Fault, ValueError):
                          body); a REPL then asks for another line
     further              mistakes of the same kind after this one, already found
     """
+
+    source: Source
+    start: int
+    end: int
+    labels: list[Label]
 
     def __init__(
         self,
@@ -211,16 +214,16 @@ def _cell(char: str) -> tuple[str, int]:
     if " " <= char <= "~":
         return char, 1
     if not char.isprintable() and char != "\u3000":
-        shown = _spelled(char)
+        shown = _escaped(char)
         return shown, len(shown)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import combining, east_asian_width  # large tables, not needed for ASCII
 
     if combining(char):
         return char, 0
     return char, 2 if east_asian_width(char) in "WF" else 1
 
 
-def _spelled(char: str) -> str:
+def _escaped(char: str) -> str:
     code = ord(char)
     return (
         f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
@@ -228,14 +231,14 @@ def _spelled(char: str) -> str:
 
 
 def inert(text: str) -> str:
-    """A text with everything that a terminal could act on spelled out; the newline too.
+    """A text with everything that a terminal could act on escaped; the newline too.
 
     >>> inert("a\\x1b[31mb")
     'a\\\\x1b[31mb'
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _spelled(char) for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _indented(text: str, columns: int) -> str:

@@ -1,8 +1,8 @@
-"""What went wrong while a program ran, as a fault with a place.
+"""Exceptions of a running program as Faults with a place in the source.
 
-The traceback's innermost frame of generated code gives a line number, which is the number of a tree
-node (see ``lower``). Python's own exceptions become faults with a stable code; an operator's fault
-keeps its code and has its operands underlined, each with its shape and where it came from.
+The innermost frame of generated code in the traceback gives a line number, which is the number of a
+tree node (see ``compile.lower``). Python's own exceptions become Faults with a stable code; a Fault
+of an operator keeps its code and gets marks under its operands, each with its shape and origin.
 """
 
 from __future__ import annotations
@@ -270,7 +270,7 @@ def placed(fault: Exception, program: Any, places: list[n.Node]) -> Fault:
         found.help = call_help(found, node, program) or found.help
     found.help = name_help(found, frames, program) or found.help or _hint(found.message)
     if hasattr(found, "places") or hasattr(found, "place"):
-        from gradcli.language.diagnostics.backward import explain
+        from gradcli.language.diagnostics.backward import explain  # for faults of a graph
 
         explain(found, places, _codes_of(fault), program.source)
     found.notes = (*found.notes, *_chain(frames, program))
@@ -395,7 +395,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
         "cannot access free variable", "no value yet for"
     )
     for kind in type(fault).__mro__:
-        if kind in _CODES:
+        if issubclass(kind, Exception) and kind in _CODES:
             code, made = _CODES[kind]
             if kind is TypeError and "argument" in message:
                 code = "E0302"

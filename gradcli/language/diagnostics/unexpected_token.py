@@ -73,7 +73,8 @@ class Place:
         if name not in self.names:
             return False
         kind = self.names.index(name)
-        parser, left, fresh = self.parser, len(self.states), []
+        parser, left = self.parser, len(self.states)
+        fresh: list[int] = []
         for _ in range(500):
             step = parser.row(fresh[-1] if fresh else self.states[left - 1]).get(kind)
             if step is None:

@@ -37,16 +37,16 @@ def unknown(
     """
     name = node.id
 
-    def fault(code: str, message: str, label: str = "", **more: str) -> SyntaxFault:
-        return SyntaxFault(code, message, source, node.start, node.end, label, **more)
+    def fault(code: str, message: str, label: str = "", help: str | None = None) -> SyntaxFault:
+        return SyntaxFault(code, message, source, node.start, node.end, label, help=help)
 
     if name in VALUES:
         return fault("E0202", f"no value for `{name}`", help=f"write {VALUES[name]}")
     if name in IMPORTS and (namespace(name) is not None or not called):
-        bare = _bare(source, node) or "sin(x)"
+        shown = _bare(source, node) or "sin(x)"
         return fault(
             "E0202", f"`{name}` is not imported",
-            help=f"write `{IMPORTS[name]}` first, or the bare name: {bare}",
+            help=f"write `{IMPORTS[name]}` first, or the bare name: {shown}",
         )  # fmt: skip
     if name in ELSEWHERE and (bare := _bare(source, node)) is not None:
         return fault(
@@ -59,10 +59,11 @@ def unknown(
                 help=WITHHELD.get(name) or FUNCTIONS[name],
             )  # fmt: skip
         near = closest(name, [k for k in (*NAMES, *CALLED) if k not in CONSTANTS] + [*known])
-        mend = (
-            f"did you mean `{near}`? (all: gradcli ops)" if near else "all functions: gradcli ops"
-        )
-        return fault("E0201", f"unknown function `{name}`", help=mend)
+        return fault(
+            "E0201", f"unknown function `{name}`",
+            help=f"did you mean `{near}`? (all: gradcli ops)" if near else
+            "all functions: gradcli ops",
+        )  # fmt: skip
     near = closest(name, known) or closest(name, NAMES)
     if len(name) == 1:  # one letter is near to every other: only its other case is a slip
         near = next((k for k in known if k != name and k.lower() == name.lower()), None)

@@ -1,1 +1,1 @@
-"""Limits of a running program: steps, sizes, nesting."""
+"""What a running program may use: sizes of what it builds, and steps."""

@@ -1,8 +1,8 @@
-"""What a running program may build: lengths, whole numbers, nesting, and how far it may walk.
+"""Limits on what a running program builds: lengths, whole numbers, nesting.
 
-Whatever runs inside one call of C code cannot be interrupted, so its size is checked before. Loops
-that are not written as loops (``sum(...)``, ``list(zip(...))``) take a step from the run's budget
-at every turn, as written ones do.
+A single call into C code cannot be interrupted, so its size is checked before it. Loops inside
+functions (``sum(...)``, ``list(zip(...))``) take a step from the budget for each item, as loops of
+the program do.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ running_steps: ContextVar[Iterator[bool]] = ContextVar("steps", default=_ENDLESS
 """The step budget of the program that this thread runs; endless where it runs none."""
 
 
-def spend(items: int) -> None:
+def take_steps(items: int) -> None:
     """Take steps from the budget for one call of C code over so many items."""
     if items > 10_000:
         next(itertools.islice(running_steps.get(), items >> 4, None), None)
 
 
-def grown(length: int, what: str = "list", copied: bool = True) -> int:
+def check_length(length: int, what: str = "list", copied: bool = True) -> int:
     """Check the length of a list or string about to be built. Raises LimitFault (E0605).
 
     ``copied``: all of it is written now, which takes steps from the budget.
@@ -56,7 +56,7 @@ def grown(length: int, what: str = "list", copied: bool = True) -> int:
     if length > 10_000:
         charge(8 * length)
         if copied:
-            spend(length >> 6)
+            take_steps(length >> 6)
     return length
 
 
@@ -83,7 +83,7 @@ class Lazy:
     def __init__(self, kind: str, items: Iterable[Any], sources: Iterable[Any] = ()) -> None:
         self.kind = kind
         self.items = items
-        self.depth = 1 + max((s.depth for s in sources if s.__class__ is Lazy), default=0)
+        self.depth: int = 1 + max((s.depth for s in sources if s.__class__ is Lazy), default=0)
         if self.depth > LAZY_DEPTH:
             raise LimitFault(
                 "E0605", f"{kind} stands more than {LAZY_DEPTH} deep in itself",
@@ -115,26 +115,26 @@ def counted(value: Any) -> Any:
     return itertools.compress(iterate(value), running_steps.get())
 
 
-def listed(values: Any) -> list:
+def as_list(values: Any) -> list:
     """A new list of the items of ``values``, its length known or counted first."""
     if isinstance(values, list | tuple | str | range):
-        grown(_length(values))
+        check_length(_length(values))
         return list(values)
     if isinstance(values, Tensor) and values.array.ndim:
-        charge(TENSOR_BYTES * grown(len(values)))
+        charge(TENSOR_BYTES * check_length(len(values)))
     return list(counted(values))
 
 
 _NESTED = frozenset((list, tuple))
 
 
-def weigh(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> Any:
+def check_nested(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> Any:
     """``value`` itself, once its nested lists are known to hold few items in all."""
-    weight(value, limit, cycles)
+    nested_size(value, limit, cycles)
     return value
 
 
-def weight(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> int:
+def nested_size(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> int:
     """How many items nested lists hold in all.
 
     A list that holds one list twice, which holds one list twice and so on costs nothing to build
@@ -182,13 +182,13 @@ SHORT = 100_000
 """The most items of a list that says a shape, an index or dimensions."""
 
 
-def index_of(target: Any, index: Any) -> Any:
+def checked_index(target: Any, index: Any) -> Any:
     """An index about to be used: lists in it are short, and what it picks is charged."""
     parts = index if index.__class__ is tuple else (index,)
     for part in parts:
         kind = part.__class__
         if kind is list or kind is tuple or kind is range:
-            items = weight(part, LIST_LIMIT if index is part else SHORT)
+            items = nested_size(part, LIST_LIMIT if index is part else SHORT)
             if items > SHORT and target.__class__ is Tensor and target.array.ndim:
                 charge(8 * items * (target.array.size // max(1, target.array.shape[0])))
         elif kind is Tensor and part.array.ndim and target.__class__ is Tensor:
@@ -201,7 +201,7 @@ def item(target: Any, index: Any) -> Any:
     """``target[index]`` where the index may be anything."""
     if index.__class__ is int:
         return target[index]
-    return target[index_of(target, index)]
+    return target[checked_index(target, index)]
 
 
 def _length(items: Any) -> int:
@@ -214,8 +214,8 @@ def _length(items: Any) -> int:
 def pair(a: Any, b: Any) -> None:
     """Check two values about to be compared: comparing lists compares all that is in them."""
     if a.__class__ in _NESTED and b.__class__ in _NESTED:
-        spend(weight(a, COMPARED))
-        weigh(b, COMPARED)
+        take_steps(nested_size(a, COMPARED))
+        check_nested(b, COMPARED)
 
 
 def contains(item: Any, box: Any) -> bool:
@@ -230,7 +230,7 @@ def contains(item: Any, box: Any) -> bool:
         return isinstance(item, int) and int(item) in box
     if kind in _NESTED:
         pair(item, box)
-        spend(len(box))
+        take_steps(len(box))
         return item in box
     if kind is Lazy:
         for found in counted(box):

@@ -1,11 +1,11 @@
-"""The step budget of a run: one token for each turn of a loop and each call.
+"""The step budget of a run: one token for each iteration of a loop and each call.
 
-Tokens come from chained C iterators, so that a turn costs one call of C code; between two portions
-of tokens Python code looks at the memory that the process holds. A portion is small at first, and
-where each turn takes much memory.
+Tokens come from chained C iterators, so that taking one is a single call of C code; between two
+portions of tokens Python code looks at the memory that the process holds. Portions are small at
+first, and where each iteration takes much memory.
 
-The last turns before the budget is spent are watched: an endless loop is explained by the values
-that its condition had.
+The last iterations before the budget is spent are recorded, so that the error of an endless loop
+shows the values that its condition had.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _portions(steps: int, memory: int | None) -> Iterator[Iterator[bool]]:
 def peak() -> int:
     """The most bytes that this process ever held; 0 where the system does not say."""
     try:
-        from resource import RUSAGE_SELF, getrusage
+        from resource import RUSAGE_SELF, getrusage  # not on Windows
     except ImportError:
         return 0
     return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

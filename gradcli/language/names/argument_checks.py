@@ -1,9 +1,9 @@
-"""The gate between a program and the functions of the tables.
+"""Checks of the arguments with which a program calls the functions of the name table.
 
-Operators compute on whatever array NumPy can make of an argument: of a range of 10**12 numbers, of
-a list that holds itself, of a string. So the arguments of every call are looked at first: lists
-become tensors once their size is known, and what is no number is refused. A call on tensors and
-numbers passes at the cost of a look at its type.
+An operator would compute on whatever array NumPy can make of an argument: of a range of 10**12
+numbers, of a list that contains itself, of a string. So every call converts its arguments first:
+lists become tensors once their size is known, and what is not a number is refused. A call on
+tensors and numbers costs one look at each type.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from gradcli.language.limits.sizes import (
     SHORT,
     TENSOR_BYTES,
     Lazy,
-    grown,
-    listed,
-    weigh,
+    as_list,
+    check_length,
+    check_nested,
 )
 from gradcli.language.names import builtins
 from gradcli.language.type_names import a_value
@@ -41,11 +41,11 @@ _COMPOSED = frozenset(module.__name__ for module in methods.COMPOSED)
 _ALIASES = {alias: op for op in OPERATORS.values() for alias in (op.name, *op.aliases)}
 
 
-def light(value: Any) -> Any:
-    """An argument that is no data: a list among shapes and dimensions is short."""
+def checked_option(value: Any) -> Any:
+    """an argument that is not data: a list among shapes and dimensions is short."""
     kind = value.__class__
     if kind in _HEAVY:
-        return weigh(value if kind is not Lazy else listed(value), SHORT)
+        return check_nested(value if kind is not Lazy else as_list(value), SHORT)
     if kind is int and value.bit_length() > 64:
         return float(value)
     if kind is FunctionType:  # float, int and bool stand for element types
@@ -60,7 +60,7 @@ TYPES: dict[Any, dtypes.DType] = {
 """What Python's own types mean as an element type."""
 
 
-def data(value: Any, name: str) -> Any:
+def checked_data(value: Any, name: str) -> Any:
     """An argument that an operator computes on. Raises TypeFault (E0303) for what is no number."""
     kind = value.__class__
     if kind in _PLAIN:
@@ -68,7 +68,7 @@ def data(value: Any, name: str) -> Any:
     if kind is int:
         return float(value) if value.bit_length() > 63 else value
     if kind in _HEAVY:
-        return as_data(value)
+        return tensor_of(value)
     if isinstance(value, str) or (callable(value) and not getattr(value, "__gradcli_rank__", 0)):
         raise TypeFault(
             "E0303", f"{name} cannot take a {'string' if isinstance(value, str) else 'function'}",
@@ -77,20 +77,20 @@ def data(value: Any, name: str) -> Any:
     return value
 
 
-def as_data(value: Any) -> Tensor:
+def tensor_of(value: Any) -> Tensor:
     """A list of numbers as a tensor, its size known first."""
-    return factories.tensor(solid(value))
+    return factories.tensor(bounded_lists(value))
 
 
-def solid(value: Any) -> Any:
+def bounded_lists(value: Any) -> Any:
     """What may be made a tensor of: nested lists of bounded size, ranges written out."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        return listed(value)
+        return as_list(value)
     if kind in _HEAVY:
-        weigh(value)
+        check_nested(value)
         if any(item.__class__ is range for item in value):
-            value = [listed(item) if item.__class__ is range else item for item in value]
+            value = [as_list(item) if item.__class__ is range else item for item in value]
     return value
 
 
@@ -99,18 +99,18 @@ def _operator(function: Any) -> Operator | None:
 
 
 @functools.cache
-def gated(function: Any, count: int | None = None) -> Any:
+def with_checks(function: Any, count: int | None = None) -> Any:
     """``function`` of a table with its arguments looked at; ``count`` where a call has so many.
 
     Functions that look at their arguments themselves pass unchanged.
     """
-    special = _SPECIAL.get(function)
+    special = _SPECIAL.get(function) or _SPECIAL.get(getattr(function, "operator", None))
     if special is not None:
         return special
     module = getattr(function, "__module__", "") or ""
     op = None if module in _COMPOSED else _operator(function)
     if op is not None:
-        return _gated_operator(function, op, count)
+        return _operator_with_checks(function, op, count)
     if (
         callable(function)
         and module.startswith("gradcli.")
@@ -123,24 +123,24 @@ def gated(function: Any, count: int | None = None) -> Any:
     return function
 
 
-def _gated_operator(function: Any, op: Operator, count: int | None) -> Callable:
+def _operator_with_checks(function: Any, op: Operator, count: int | None) -> Callable:
     name = op.name
     arity = 1 << 30 if op.variadic else op.arity
-    slow = _any_arguments(function, op, arity)
+    call = slow = _any_arguments(function, op, arity)
     if count == 1 and arity == 1:
 
-        def call(x: Any) -> Any:
+        def unary(x: Any) -> Any:
             return function(x) if x.__class__ is Tensor else slow(x)
 
+        call = unary
     elif count == 2:
 
-        def call(x: Any, y: Any) -> Any:
+        def binary(x: Any, y: Any) -> Any:
             if x.__class__ is Tensor and y.__class__ in _PLAIN:
                 return function(x, y)
             return slow(x, y)
 
-    else:
-        call = slow
+        call = binary
     call.__name__ = name
     return call
 
@@ -152,9 +152,11 @@ def _any_arguments(function: Any, op: Operator, arity: int) -> Callable:
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
         if out is not None:
             return into(out, call, args, options)
-        args = tuple([data(a, name) if i < arity else light(a) for i, a in enumerate(args)])
+        args = tuple(
+            [checked_data(a, name) if i < arity else checked_option(a) for i, a in enumerate(args)]
+        )
         for key, value in options.items():
-            options[key] = data(value, name) if key in inputs else light(value)
+            options[key] = checked_data(value, name) if key in inputs else checked_option(value)
         for value in (*args[:arity], *(options[k] for k in inputs & options.keys())):
             if value.__class__ is Tensor or value.__class__ not in _NUMBERS:
                 return function(*args, **options)
@@ -173,7 +175,7 @@ def _code(function: Any) -> Any:
     return getattr(function, "__wrapped__", function).__code__
 
 
-def gated_method(name: str, method: Callable, count: int | None) -> Callable:
+def method_with_checks(name: str, method: Callable, count: int | None) -> Callable:
     """A method of Tensor with its arguments looked at."""
     if count == 0:
         return method
@@ -181,16 +183,18 @@ def gated_method(name: str, method: Callable, count: int | None) -> Callable:
     if special is not None:
         return special
     if method.__module__ in _COMPOSED and _code(method).co_varnames[:1] != ("self",):
-        return gated(method)
+        return with_checks(method)
     op = _ALIASES.get(name.rstrip("_")) if name != "where" else None
     inputs = op.arity - 1 if op is not None and not op.variadic else 0
 
     def call(self: Any, *args: Any, **options: Any) -> Any:
         if not options and all(a.__class__ in _PLAIN for a in args):
             return _done(method(self, *args), name, args)
-        args = tuple([data(a, name) if i < inputs else light(a) for i, a in enumerate(args)])
+        args = tuple(
+            [checked_data(a, name) if i < inputs else checked_option(a) for i, a in enumerate(args)]
+        )
         for key, value in options.items():
-            options[key] = light(value)
+            options[key] = checked_option(value)
         return _done(method(self, *args, **options), name, args)
 
     if count != 1:
@@ -215,16 +219,16 @@ def _done(result: Any, name: str, args: tuple) -> Any:
 
 def _tensors(values: Any, name: str) -> Any:
     if isinstance(values, Tensor):
-        charge(TENSOR_BYTES * grown(len(values)))
+        charge(TENSOR_BYTES * check_length(len(values)))
         return values
     if values.__class__ not in _HEAVY:
         return values
-    values = listed(values)
+    values = as_list(values)
     for value in values:
         if value.__class__ is not Tensor:
-            data(value, name)
+            checked_data(value, name)
             if value.__class__ in _HEAVY:
-                weigh(value)
+                check_nested(value)
     charge(sum([v.array.size * 8 if v.__class__ is Tensor else 8 for v in values]))
     return values
 
@@ -233,7 +237,7 @@ def _joining(function: Callable, name: str) -> Callable:
     def call(tensors: Any, dim: Any = 0, axis: Any = None) -> Any:
         if dim.__class__ is Tensor and dim.array.ndim:
             raise TypeFault("E0303", f"{name} takes its tensors in a list", help=f"{name}([a, b])")
-        return function(_tensors(tensors, name), light(dim if axis is None else axis))
+        return function(_tensors(tensors, name), checked_option(dim if axis is None else axis))
 
     call.__name__ = name
     return call
@@ -241,14 +245,14 @@ def _joining(function: Callable, name: str) -> Callable:
 
 def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -> Callable:
     def call(x: Any, *args: Any, **options: Any) -> Any:
-        x = data(x, name)
-        args = tuple(light(a) for a in args)
+        x = checked_data(x, name)
+        args = tuple(checked_option(a) for a in args)
         sizes = (v for k, v in options.items() if k != "dim")
         size = args[0] if args else next(sizes, 1)
         if isinstance(size, int) and size < 1:
             raise ValueFault("E0304", f"{name}: the size is {size}", help="give 1 or more")
         most = max(getattr(x, "shape", ()) or (0,))
-        charge(TENSOR_BYTES * grown(pieces(most, size)))
+        charge(TENSOR_BYTES * check_length(pieces(most, size)))
         return function(x, *args, **options)
 
     call.__name__ = name
@@ -260,8 +264,8 @@ def _data_first(function: Callable, name: str) -> Callable:
 
     def call(x: Any, *args: Any, **options: Any) -> Any:
         for key, value in options.items():
-            options[key] = light(value)
-        return function(data(x, name), *[light(a) for a in args], **options)
+            options[key] = checked_option(value)
+        return function(checked_data(x, name), *[checked_option(a) for a in args], **options)
 
     call.__name__ = name
     return call
@@ -271,10 +275,10 @@ def _making(function: Callable, name: str) -> Callable:
     """Functions that make a tensor of data."""
 
     def call(data: Any = (), *args: Any, **options: Any) -> Any:
-        data = solid(data)
+        data = bounded_lists(data)
         for key, value in options.items():
-            options[key] = light(value)
-        return function(data, *[light(a) for a in args], **options)
+            options[key] = checked_option(value)
+        return function(data, *[checked_option(a) for a in args], **options)
 
     call.__name__ = name
     return call
@@ -290,7 +294,7 @@ def _sections(most: int, sections: Any) -> int:
 
 def to_list(x: Tensor) -> Any:
     """``x.tolist()``, its length known first."""
-    grown(x.array.size)
+    check_length(x.array.size)
     charge(32 * x.array.size)
     return x.tolist()
 
@@ -299,7 +303,9 @@ def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
     """``gather`` makes as many entries as there are indices."""
     if indices.__class__ is Tensor:
         charge(8 * indices.array.size)
-    return OPERATORS["gather"](data(x, "gather"), light(indices), light(dim))
+    return OPERATORS["gather"](
+        checked_data(x, "gather"), checked_option(indices), checked_option(dim)
+    )
 
 
 _SPECIAL: dict[Any, Callable] = {
@@ -317,7 +323,7 @@ _SPECIAL: dict[Any, Callable] = {
     factories.as_tensor: _making(factories.as_tensor, "as_tensor"),
     overloads.is_tensor: overloads.is_tensor,
     Tensor: _making(Tensor, "Tensor"),
-    Tensor.abs: _data_first(Tensor.abs, "abs"),
+    Tensor.abs: _data_first(Tensor.abs, "abs"),  # type: ignore[attr-defined]
     **{f: _data_first(f, f.__name__) for f in (
         overloads.torch_max, overloads.torch_min, overloads.diag, overloads.diag_embed,
         overloads.flatten, overloads.numel)},
@@ -364,21 +370,21 @@ def _seen(name: str, value: Any, function: str) -> Any:
     if name in SEQUENCES:
         return _composed_tensors(value, function)
     if name in DATA and value is not None and not isinstance(value, str):
-        return data(value, function)
-    return light(value)
+        return checked_data(value, function)
+    return checked_option(value)
 
 
 def _composed_tensors(values: Any, function: str) -> Any:
     """A list of tensors, or one of them where the function takes several."""
     if values.__class__ not in _HEAVY:
-        return data(values, function)
-    values = listed(values)
+        return checked_data(values, function)
+    values = as_list(values)
     charge(sum([v.array.size * 8 if v.__class__ is Tensor else 8 for v in values]))
     for i, value in enumerate(values):
         if value.__class__ is not Tensor:
-            weigh(value) if value.__class__ in _HEAVY else data(value, function)
+            check_nested(value) if value.__class__ in _HEAVY else checked_data(value, function)
             values[i] = value if getattr(value, "__gradcli_rank__", 0) else factories.tensor(
-                solid(value)
+                bounded_lists(value)
             )  # fmt: skip
     return values
 

@@ -47,17 +47,12 @@ _TENSOR_CALL = [
 def _tensor_methods() -> dict[str, Any]:
     table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
     table["tolist"] = argument_checks.to_list
-    for op in OPERATORS.values():
-        for name in (op.name, *op.aliases):
-            for spelled in (name, f"{name}_"):
-                method = getattr(Tensor, spelled, None)
-                if callable(method) and not spelled.startswith("_"):
-                    table.setdefault(spelled, method)
-    for name in functions.composed():
-        for spelled in (name, f"{name}_"):
-            method = getattr(Tensor, spelled, None)
-            if callable(method):
-                table.setdefault(spelled, method)
+    operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
+    for base in (*operators, *functions.composed()):
+        for name in (base, f"{base}_"):  # and in place
+            method = getattr(Tensor, name, None)
+            if callable(method) and not name.startswith("_"):
+                table.setdefault(name, method)
     return table
 
 
@@ -156,7 +151,7 @@ def attribute(value: Any, name: str) -> Any:
     method = CALL.get(kind, {}).get(name)
     if method is not None:
         if kind is Tensor:
-            method = argument_checks.gated_method(name, method, None)
+            method = argument_checks.method_with_checks(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
     if name in WITHHELD:
         raise TypeFault("E0204", f"programs cannot use `{name}`", help=WITHHELD[name])
@@ -175,8 +170,8 @@ def _of_stand_in(value: Any, name: str) -> Any:
     if method is None:
         raise UnknownAttribute(Tensor, name)
     return lambda *args, **options: method(
-        *map(argument_checks.light, args),
-        **{k: argument_checks.light(v) for k, v in options.items()},
+        *map(argument_checks.checked_option, args),
+        **{k: argument_checks.checked_option(v) for k, v in options.items()},
     )
 
 

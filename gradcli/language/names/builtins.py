@@ -1,7 +1,7 @@
-"""Python's own functions as the language has them, bounded.
+"""Python's built-in functions, operators and methods of lists and strings, within limits.
 
-Nothing here grows without being charged. Each takes Tensors as well as Python values where Python's
-function would. ``TABLE`` is the part of the name table that this file fills.
+Every result that can grow is checked or charged before it is built. Each takes Tensors too where
+Python's function would. ``TABLE`` is the part of the name table that this module fills.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from gradcli.functions.arithmetic import round as round_to
 from gradcli.language.limits.sizes import (
     INT_BITS,
     Lazy,
+    as_list,
     bounded,
+    check_length,
+    check_nested,
+    checked_index,
     counted,
-    grown,
-    index_of,
     iterate,
-    listed,
     pair,
-    spend,
+    take_steps,
     too_large,
-    weigh,
 )
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
@@ -40,7 +40,7 @@ def add(a: Any, b: Any) -> Any:
     if b.__class__ is Tensor or b.__class__ is float:
         return a + b
     if isinstance(a, list | tuple | str) and isinstance(b, list | tuple | str):
-        grown(len(a) + len(b), "string" if isinstance(a, str) else "list")
+        check_length(len(a) + len(b), "string" if isinstance(a, str) else "list")
     return bounded(a + b)
 
 
@@ -52,7 +52,7 @@ def add_to(a: Any, b: Any) -> Any:
     if isinstance(a, list):
         extend(a, b)
         return a
-    if getattr(a, "__gradcli_rank__", 0):
+    if getattr(a, "__gradcli_rank__", False):
         a += b  # another reading of a tensor
         return a
     return add(a, b)
@@ -77,7 +77,7 @@ def multiply(a: Any, b: Any) -> Any:
         )  # fmt: skip
     for many, times in ((a, b), (b, a)):
         if isinstance(many, list | tuple | str) and isinstance(times, int):
-            grown(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
+            check_length(len(many) * max(0, times), "string" if isinstance(many, str) else "list")
     return a * b
 
 
@@ -93,7 +93,7 @@ _SEQUENCES = frozenset((list, tuple, str))
 
 def multiply_by(a: Any, b: Any) -> Any:
     """``a *= b``: in place on tensors."""
-    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
         a *= b
         return a
     return multiply(a, b)
@@ -110,7 +110,7 @@ def power(a: Any, b: Any) -> Any:
 
 def power_by(a: Any, b: Any) -> Any:
     """``a **= b``: in place on tensors."""
-    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", 0):
+    if a.__class__ is Tensor or getattr(a, "__gradcli_rank__", False):
         a **= b
         return a
     return power(a, b)
@@ -129,30 +129,32 @@ def set_item(target: Any, index: Any, value: Any) -> None:
         target[index] = value
         return
     if isinstance(target, list) and isinstance(index, slice):
-        value = listed(value)
-        grown(len(target) + len(value))
+        value = as_list(value)
+        check_length(len(target) + len(value))
     elif value.__class__ is list:
-        value = weigh(value)
-    target[index_of(target, index)] = value
+        value = check_nested(value)
+    target[checked_index(target, index)] = value
 
 
 def extend(target: list, more: Any) -> None:
     """``target.extend(more)``, bounded."""
-    more = more if more.__class__ is list or more.__class__ is tuple else listed(more)
-    grown(len(target) + len(more), copied=False)
-    spend(len(more) >> 6)
+    more = more if more.__class__ is list or more.__class__ is tuple else as_list(more)
+    check_length(len(target) + len(more), copied=False)
+    take_steps(len(more) >> 6)
     target.extend(more)
 
 
 def _append(target: list, item: Any) -> None:
     target.append(item)
     if not len(target) % 65536:
-        grown(len(target), copied=False)
+        check_length(len(target), copied=False)
 
 
 def _join(separator: str, parts: Any) -> str:
-    parts = listed(parts)
-    grown(len(separator) * len(parts) + _sum(len(p) for p in parts if isinstance(p, str)), "string")
+    parts = as_list(parts)
+    check_length(
+        len(separator) * len(parts) + _sum(len(p) for p in parts if isinstance(p, str)), "string"
+    )
     return separator.join(parts)
 
 
@@ -165,7 +167,7 @@ def _searching(method: Callable) -> Callable:
 
 
 def _copied(target: list) -> list:
-    grown(len(target))
+    check_length(len(target))
     return target.copy()
 
 
@@ -187,7 +189,7 @@ STRING_METHODS: dict[str, Callable] = {
 
 
 def _length(value: Any) -> int:
-    if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", 0):
+    if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", False):
         return len(value)
     if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
         return len(value)
@@ -205,15 +207,15 @@ def _range(*bounds: Any) -> range:
 
 
 def _list(values: Any = ()) -> list:
-    return listed(values)
+    return as_list(values)
 
 
 def _tuple(values: Any = ()) -> tuple:
-    return tuple(listed(values))
+    return tuple(as_list(values))
 
 
 def _is_data(value: Any) -> bool:
-    return getattr(value, "__gradcli_rank__", 0) > 0 or isinstance(value, np.ndarray)
+    return getattr(value, "__gradcli_rank__", False) > 0 or isinstance(value, np.ndarray)
 
 
 def _total(values: Any, *args: Any, **options: Any) -> Any:
@@ -248,7 +250,7 @@ def _extreme(name: str, python: Callable) -> Callable:
                 if dim is not None:
                     return getattr(only, name)(dim, keepdim)
                 return OPERATORS[full](only)
-            values = tuple(listed(only))
+            values = tuple(as_list(only))
         if not values:
             raise ValueFault("E0304", f"{name} of nothing", help=f"write {name}(a, b)")
         if not _any(_is_data(v) for v in values):
@@ -265,7 +267,7 @@ def _extreme(name: str, python: Callable) -> Callable:
 def _comparable(values: Any) -> Any:
     """Values about to be compared with each other."""
     if _any(v.__class__ is list or v.__class__ is tuple for v in values):
-        weigh(values)
+        check_nested(values)
     return values
 
 
@@ -320,8 +322,8 @@ def _bool(value: Any = False) -> bool:
 
 
 def _sorted(values: Any, reverse: bool = False) -> list:
-    items = _comparable(listed(values))
-    spend(len(items))
+    items = _comparable(as_list(values))
+    take_steps(len(items))
     return sorted(items, reverse=bool(reverse))
 
 
@@ -338,7 +340,7 @@ def _zip(*values: Any, strict: bool = False) -> Lazy:
 
 
 def _reversed(values: Any) -> Lazy:
-    return Lazy("reversed", reversed(values if isinstance(values, range) else listed(values)))
+    return Lazy("reversed", reversed(values if isinstance(values, range) else as_list(values)))
 
 
 TABLE: dict[str, Any] = {

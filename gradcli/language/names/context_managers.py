@@ -1,8 +1,10 @@
-"""What ``with`` takes in a program: switches, hooks on saved tensors, handles, levels of duals.
+"""The context managers of ``with``: gradient modes, saved-tensor hooks, handles, dual levels.
 
-A type joins ``CONTEXTS`` when the table that holds it is made, and nothing else is entered or left:
-a value of any other type is refused before its ``__enter__`` is looked for. What a program sets
-here for the process ends with its block, or with the program.
+``CONTEXTS`` holds the types that ``with`` accepts; a type joins when its table is made. A value of
+another type is refused before its ``__enter__`` is looked up. What a program sets here ends with
+the block, or with the program.
+
+Each table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ TAKES = (
 
 
 def _function(value: Any, name: str) -> Callable:
-    if not callable(value) or getattr(value, "__gradcli_rank__", 0):
+    if not callable(value) or getattr(value, "__gradcli_rank__", False):
         raise TypeFault(
             "E0303", f"{name} must be a function, got {a_value(value)}",
             help="write lambda t: t for a hook that changes nothing",
@@ -105,11 +107,12 @@ def forward_ad() -> dict[str, Any]:
 
     def make_dual(tensor: Any, tangent: Any, level: Any = None) -> Any:
         return face.make_dual(
-            argument_checks.data(tensor, "make_dual"), argument_checks.data(tangent, "make_dual")
+            argument_checks.checked_data(tensor, "make_dual"),
+            argument_checks.checked_data(tangent, "make_dual"),
         )
 
     def unpack_dual(tensor: Any, level: Any = None) -> Any:
-        return face.unpack_dual(argument_checks.data(tensor, "unpack_dual"))
+        return face.unpack_dual(argument_checks.checked_data(tensor, "unpack_dual"))
 
     def enter_dual_level() -> int:
         level = face.enter_dual_level()

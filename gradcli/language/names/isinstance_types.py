@@ -1,4 +1,4 @@
-"""``isinstance`` for programs, with the types that they know."""
+"""``isinstance`` of the language, and the types that programs can name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.names import argument_checks, builtins, namespaces
 from gradcli.ops.errors import TypeFault
 
-KINDS = {
+KINDS: dict[Any, type] = {
     **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
-    argument_checks.gated(Tensor): Tensor, argument_checks.gated(factories.tensor): Tensor,
+    argument_checks.with_checks(Tensor): Tensor,
+    argument_checks.with_checks(factories.tensor): Tensor,
     namespaces.size: Size,
 }  # fmt: skip
 

@@ -1,8 +1,10 @@
-"""``torch.nn`` in a program: layers and losses as values, their parameters, clipping, first values.
+"""``torch.nn``, ``torch.nn.init`` and ``torch.nn.utils`` for programs.
 
-A program has no classes, so it has the modules that are there: ``nn.Sequential(nn.Linear(2, 8),
-nn.Tanh())``. Each is a subclass of the Python face's own, whose call looks at its arguments as
-every other function of the tables does; its attributes join the tables when it is first made.
+Programs have no classes, so they use the modules that exist: ``nn.Sequential(nn.Linear(2, 8),
+nn.Tanh())``. Each is a subclass of the Python module that checks the arguments of its calls; its
+attributes join the attribute tables when the class is first used.
+
+Each table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import SHORT, Lazy, listed, weigh
+from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested
 from gradcli.language.names import argument_checks, attributes
 from gradcli.ops.errors import TypeFault
 
@@ -37,13 +39,13 @@ def _option(value: Any) -> Any:
     """An argument of a layer: numbers, short lists of them, words, tensors, other layers."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        value = listed(value)
+        value = as_list(value)
     if kind is list or kind is tuple:
-        weigh(value, SHORT)
-    return argument_checks.light(value)
+        check_nested(value, SHORT)
+    return argument_checks.checked_option(value)
 
 
-def _made(kind: type) -> type:
+def _made(kind: Any) -> type:
     """``kind`` for programs: its calls are looked at, its attributes are in the tables."""
 
     def __init__(self: Any, *args: Any, **options: Any) -> None:
@@ -75,9 +77,9 @@ def _made(kind: type) -> type:
 def _input(value: Any, name: str) -> Any:
     """What a layer computes on: a tensor, or a tuple of them such as the state of an LSTM."""
     if value.__class__ is tuple:
-        weigh(value, SHORT)
-        return tuple([argument_checks.data(v, name) for v in value])
-    return value if value is None else argument_checks.data(value, name)
+        check_nested(value, SHORT)
+        return tuple([argument_checks.checked_data(v, name) for v in value])
+    return value if value is None else argument_checks.checked_data(value, name)
 
 
 def _as_list(walk: Callable) -> Callable:
@@ -96,7 +98,7 @@ def _constructor(name: str) -> Callable:
 
     make.__name__ = name
     make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: _kind(name)  # for isinstance
+    make.__gradcli_kind__ = lambda: _kind(name)  # type: ignore[attr-defined]
     return make
 
 
@@ -124,7 +126,7 @@ def _parameters() -> type:
 
 
 _parameter.__name__ = "Parameter"
-_parameter.__gradcli_kind__ = _parameters
+_parameter.__gradcli_kind__ = _parameters  # type: ignore[attr-defined]
 
 
 @functools.cache

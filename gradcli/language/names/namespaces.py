@@ -93,7 +93,8 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table.update(functions.created())
     table.update(factories.TYPED)
     table.update(
-        max=overloads.torch_max, min=overloads.torch_min, abs=Tensor.abs, all=OPERATORS["all"],
+        max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
+        abs=Tensor.abs,  # type: ignore[attr-defined]
         any=OPERATORS["any"], from_numpy=factories.as_tensor, Tensor=Tensor, Size=size,
         device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
         is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
@@ -120,7 +121,7 @@ _vmap.__name__ = _vmap.__qualname__ = "vmap"
 
 def size(sizes: Any = ()) -> Size:
     """``torch.Size``. Raises TypeFault (E0303) for what is no whole number."""
-    whole = builtins.listed(sizes)
+    whole = builtins.as_list(sizes)
     for n in whole:
         if not isinstance(n, int):
             raise TypeFault(
@@ -243,7 +244,7 @@ def numpy(names: dict[str, Any]) -> Namespace:
         table[name] = _wide(getattr(factories, {"array": "tensor", "asarray": "tensor"}.get(
             name, name)))  # fmt: skip
     table.update(max=overloads.torch_max, min=overloads.torch_min, sum=OPERATORS["sum"],
-                 abs=Tensor.abs)  # fmt: skip
+                 abs=Tensor.abs)  # type: ignore[attr-defined]  # fmt: skip
     for dtype in dtypes.ALL:
         if dtype.name in table:
             table[dtype.name] = made = _number_of(dtype)
@@ -253,7 +254,7 @@ def numpy(names: dict[str, Any]) -> Namespace:
 
 def _wide(make: Callable) -> Callable:
     """A function that makes float64 where nothing else is asked for."""
-    make = argument_checks.gated(make)
+    make = argument_checks.with_checks(make)
 
     def made(*args: Any, **options: Any) -> Tensor:
         if options.get("dtype") is not None:
@@ -273,7 +274,7 @@ def _number_of(dtype: dtypes.DType) -> Callable:
     """``np.float32``: makes a number of that type, and names the type as ``dtype=np.float32``."""
 
     def number(value: Any = 0) -> Tensor:
-        return factories.tensor(argument_checks.solid(value), dtype=dtype)
+        return factories.tensor(argument_checks.bounded_lists(value), dtype=dtype)
 
     number.__name__ = dtype.name
     number.__module__ = __name__

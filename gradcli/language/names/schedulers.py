@@ -1,7 +1,9 @@
-"""``torch.optim.lr_scheduler`` in a program: PyTorch's schedulers as values with ``step``.
+"""``torch.optim.lr_scheduler`` for programs.
 
-Rates are what a program can make arbitrarily large without a loop (``gamma**epoch``), so whole
-numbers among them become floats before they grow.
+A learning rate can become arbitrarily large without a loop (``gamma**epoch``), so whole numbers
+become floats before they grow.
+
+The table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import SHORT, Lazy, listed, weigh
+from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested
 from gradcli.language.names import attributes
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
@@ -44,11 +46,11 @@ def _option(value: Any) -> Any:
     """An argument of a scheduler: numbers, words, functions, schedulers, short lists of them."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        value = listed(value)
+        value = as_list(value)
     if kind is Tensor:
         return value.item()
     if isinstance(value, list | tuple):
-        weigh(value, SHORT)
+        check_nested(value, SHORT)
         return [_option(v) if not isinstance(v, list | tuple) else v for v in value]
     if callable(value) and kind not in attributes.CALL:
         return _rate_of(value)
@@ -90,7 +92,7 @@ def _constructor(kind: Any, name: str) -> Callable:
 
     make.__name__ = name
     make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: kind  # for isinstance
+    make.__gradcli_kind__ = lambda: kind  # type: ignore[attr-defined]
     return make
 
 

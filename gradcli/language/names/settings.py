@@ -38,9 +38,9 @@ def set_printoptions(
     profile: Any = None, sci_mode: Any = None,
 ) -> None:  # fmt: skip
     """``torch.set_printoptions``, until the program ends. Raises ValueFault (E0304)."""
-    from gradcli.engine import printing
+    from gradcli.engine import printing  # few programs print tensors
 
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+    given: dict[str, Any] = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
              "linewidth": linewidth}  # fmt: skip
     for name, value in given.items():
         if value is None or (value == float("inf") and name == "threshold"):
@@ -49,7 +49,7 @@ def set_printoptions(
             raise ValueFault(
                 "E0304", f"{name} is a whole number up to {_MOST[name]:,}", help="precision=6"
             )
-    before = printing.get_printoptions()
+    before: dict[str, Any] = printing.get_printoptions()
     printing.set_printoptions(**given, profile=profile, sci_mode=sci_mode)
     undone("print", lambda: printing.set_printoptions(**before))
 

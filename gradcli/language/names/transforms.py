@@ -1,8 +1,9 @@
-"""Functions of a program that take functions: transforms, derivatives at a point, optimizers.
+"""``torch.func``, ``torch.autograd.functional``, ``torch.utils.checkpoint`` and ``torch.optim``.
 
-``torch.func``, ``torch.autograd.functional`` and ``torch.optim`` as the language has them. What a
-transform gives is a function that looks at its arguments as every other function of the tables
-does, and it is the program's own functions that they call: each call takes steps from the budget.
+What takes functions of the program. The functions that a transform returns check their arguments as
+all functions of the tables do; calls of the program's functions take steps from the budget.
+
+Each table imports what it holds when a program first asks for it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from gradcli.language.limits.sizes import SHORT, Lazy, counted, listed, weigh
+from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested, counted
 from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import attributes
 from gradcli.ops.errors import TypeFault
@@ -22,9 +23,9 @@ def argument(value: Any) -> Any:
     """An argument of a transform or of what it gives: tensors, numbers, lists of them."""
     kind = value.__class__
     if kind is range or kind is Lazy:
-        return listed(value)
+        return as_list(value)
     if kind is list or kind is tuple:
-        weigh(value, SHORT)
+        check_nested(value, SHORT)
     elif kind is str:
         raise TypeFault("E0303", "a transformed function takes tensors and numbers, not a string")
     return value
@@ -58,7 +59,7 @@ def _guarded(function: Callable, name: str) -> Callable:
 def _results(result: Any, name: str) -> Any:
     if result.__class__ is tuple:
         return tuple(_results(part, name) for part in result)
-    if callable(result) and not getattr(result, "__gradcli_rank__", 0):
+    if callable(result) and not getattr(result, "__gradcli_rank__", False):
         return _guarded(result, name)
     return result
 
@@ -68,7 +69,7 @@ def _of_function(transform: Callable, name: str) -> Callable:
 
     def call(function: Any = None, *args: Any, func: Any = None, **options: Any) -> Any:
         function = func if function is None else function
-        if not callable(function) or getattr(function, "__gradcli_rank__", 0):
+        if not callable(function) or getattr(function, "__gradcli_rank__", False):
             raise TypeFault(
                 "E0303", f"{name} takes a function first, got a {type(function).__name__}",
                 help=f"write {name}(f, ...) with a function f, not its value f(x)",
@@ -103,7 +104,7 @@ def autograd() -> dict[str, Callable]:
     """What ``torch.autograd`` has beside Function, grad and backward."""
     from gradcli.transforms.check import gradcheck, gradgradcheck
 
-    checks = {"gradcheck": gradcheck, "gradgradcheck": gradgradcheck}
+    checks: dict[str, Callable] = {"gradcheck": gradcheck, "gradgradcheck": gradgradcheck}
     return {name: _of_function(check, name) for name, check in checks.items()}
 
 
@@ -118,7 +119,7 @@ def checkpoints() -> dict[str, Callable]:
     ) -> Any:
         steps = [_plain(f) for f in counted(functions)]
         for step in steps:
-            if not callable(step) or getattr(step, "__gradcli_rank__", 0):
+            if not callable(step) or getattr(step, "__gradcli_rank__", False):
                 raise TypeFault(
                     "E0303", "checkpoint_sequential takes a list of functions or layers",
                     help="write checkpoint_sequential([f, g], 2, x)",
@@ -152,14 +153,14 @@ def optim() -> dict[str, Callable]:
 def _optimizer(kind: Any, name: str) -> Callable:
     def make(params: Any, *args: Any, **options: Any) -> Any:
         if params.__class__ is Lazy or params.__class__ is range:
-            params = listed(params)
+            params = as_list(params)
         if params.__class__ is list or params.__class__ is tuple:
-            weigh(params, SHORT)
+            check_nested(params, SHORT)
         return kind(params, *map(argument, args), **{
             k: v if isinstance(v, str) else argument(v) for k, v in options.items()
         })  # fmt: skip
 
     make.__name__ = name
     make.__module__ = __name__
-    make.__gradcli_kind__ = lambda: kind  # for isinstance
+    make.__gradcli_kind__ = lambda: kind  # type: ignore[attr-defined]
     return make

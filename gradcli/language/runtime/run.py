@@ -1,7 +1,7 @@
-"""Running a program: compile, give it its names and limits, and turn what goes wrong into faults.
+"""Compile and run a program: ``prepare`` gives a ``Program``, ``Program.run`` executes it.
 
-``prepare`` makes a ``Program`` of a text; ``Program.run`` executes it on values. A fault that comes
-out has a place in the user's text, the operands' shapes under it, and the chain of calls.
+A Fault that leaves ``run`` has a place in the source, marks under the operands and the chain of
+calls.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Program:
 
     @property
     def differentiates(self) -> bool:
-        """Whether the text may run a backward pass of its own."""
+        """Whether the text may call ``backward`` or a transform itself."""
         return self._passes
 
     def takes(self, name: str) -> bool:
@@ -142,7 +142,7 @@ class Program:
         """
         limits = limits or Limits()
         if trace is not None:
-            from gradcli.language.runtime.trace import tracer
+            from gradcli.language.runtime.trace import tracer  # needed by --trace only
 
             watch = tracer(self.source, trace)
         inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
@@ -164,10 +164,10 @@ class Program:
         except OSError:
             raise  # only printing can raise it: what is wrong is the stream, not the program
         except Exception as fault:
-            from gradcli.language.diagnostics.runtime import placed
+            from gradcli.language.diagnostics.runtime import placed  # needed after an error only
 
             if again is not None and hasattr(fault, "places"):
-                fault = again.told_more(self, fault)
+                fault = again.with_places(self, fault)
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)
@@ -185,11 +185,13 @@ class Program:
                 self._cache[key] = self._compile(*key)
         return self._cache[key]
 
-    def _compile(self, *wanted: Any) -> tuple[Any, list[n.Node], dict[str, Any]]:
+    def _compile(
+        self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool
+    ) -> tuple[Any, list[n.Node], dict[str, Any]]:
         problem = ""
         # Lists that became loops may be what nests too deeply.
         for in_place in (True, False) if self.checked.in_place else (True,):
-            tree, places, constants = lower(self.checked, *wanted, in_place)
+            tree, places, constants = lower(self.checked, inputs, keep, watched, in_place)
             try:
                 with warnings.catch_warnings():
                     # CPython's guesses about generated code; what is wrong shows when it runs.
@@ -218,9 +220,9 @@ class _Again:
         self.values = [(name, value, _entries(value)) for name, value in values.items()]
         self.limits, self.keep = limits, keep
 
-    def told_more(self, program: Program, fault: Exception) -> Exception:
+    def with_places(self, program: Program, fault: Exception) -> Exception:
         """``fault``, or itself with more places from a second, silent run."""
-        from gradcli.language.diagnostics import backward
+        from gradcli.language.diagnostics import backward  # needed after an error only
 
         late = time.monotonic() - self.began > backward.TWICE
         if late or not backward.incomplete(fault):
@@ -252,5 +254,5 @@ def prepare(source: Source | str, mode: str = "line", before: Program | None = N
     if isinstance(source, str):
         source = Source(source)
     with no_collection():
-        checked = check(source, parse(source, mode), before and before.checked)
+        checked = check(source, parse(source, mode), before.checked if before else None)
     return Program(checked, formula=mode == "line")

@@ -1,7 +1,7 @@
-"""What the generated code of one run sees: helpers, constants of the program, nothing of Python's.
+"""The globals of generated code: helpers, constants of the program, and no Python builtins.
 
-Helpers whose names begin with ``h_`` stand for the operators and statements that need looking at;
-``lower`` says where each is emitted.
+Helpers named ``h_...`` replace the operators and statements that need a check; ``compile.lower``
+emits their calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradcli.language.limits.sizes import contains, item, iterate, pair
 from gradcli.language.limits.step_budget import FILE, tokens
 from gradcli.language.names import attributes, builtins, custom_function, isinstance_types
 from gradcli.language.names import table as names
-from gradcli.language.names.argument_checks import gated, gated_method
+from gradcli.language.names.argument_checks import method_with_checks, with_checks
 from gradcli.language.names.context_managers import context
 from gradcli.language.runtime import text
 from gradcli.ops.errors import LimitFault
@@ -62,10 +62,10 @@ def scope_of(
         elif value.__class__ is tuple and value and value[0] == "tensor method":
             value = attributes.CALL[Tensor][value[1]]
         elif value.__class__ is tuple and value and value[0] == "function":
-            called = show if value[1] is _PRINT else gated(value[1], value[2])
+            called = show if value[1] is _PRINT else with_checks(value[1], value[2])
             value = called if instead is None else instead(value[1], called)
         elif value.__class__ not in _NUMBERS:
-            called = show if value is _PRINT else gated(value)
+            called = show if value is _PRINT else with_checks(value)
             value = called if instead is None else instead(value, called)
         scope[name] = value
     return scope
@@ -93,31 +93,27 @@ def _caller(name: str, count: int | None) -> Callable:
 
 
 def _made_caller(name: str, count: int | None) -> Callable:
-    method = attributes.CALL[Tensor].get(name)
+    method: Any = attributes.CALL[Tensor].get(name)
     attribute = attributes.attribute
     tensor = Tensor if method is not None else None
-    if count == 0:
+    checked: Any = method
+    if method is not None and count != 0:
+        checked = method_with_checks(name, method, 1 if count == 1 else None)
 
-        def call(value: Any) -> Any:
-            return method(value) if value.__class__ is tensor else attribute(value, name)()
+    def without(value: Any) -> Any:
+        return checked(value) if value.__class__ is tensor else attribute(value, name)()
 
-    elif count == 1:
-        checked = method and gated_method(name, method, 1)
+    def with_one(value: Any, first: Any) -> Any:
+        if value.__class__ is tensor:
+            return checked(value, first)
+        return attribute(value, name)(first)
 
-        def call(value: Any, first: Any) -> Any:
-            if value.__class__ is tensor:
-                return checked(value, first)
-            return attribute(value, name)(first)
+    def with_any(value: Any, /, *args: Any, **options: Any) -> Any:
+        if value.__class__ is tensor:
+            return checked(value, *args, **options)
+        return attribute(value, name)(*args, **options)
 
-    else:
-        checked = method and gated_method(name, method, None)
-
-        def call(value: Any, /, *args: Any, **options: Any) -> Any:
-            if value.__class__ is tensor:
-                return checked(value, *args, **options)
-            return attribute(value, name)(*args, **options)
-
-    return call
+    return without if count == 0 else with_one if count == 1 else with_any
 
 
 def _keywords(function: Any) -> Any:
@@ -133,7 +129,7 @@ def _keywords(function: Any) -> Any:
 
 def _cut(value: Any, part: slice) -> Any:
     if value.__class__ is list or value.__class__ is tuple:
-        builtins.grown(len(value))
+        builtins.check_length(len(value))
     return value[part]
 
 
@@ -160,7 +156,7 @@ def _fail(message: Any = None) -> None:
 
 
 def _concat(*pieces: str) -> str:
-    builtins.grown(sum(map(len, pieces)), "string")
+    builtins.check_length(sum(map(len, pieces)), "string")
     return "".join(pieces)
 
 

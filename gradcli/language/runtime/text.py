@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.language.limits.sizes import spend, weight
+from gradcli.language.limits.sizes import nested_size, take_steps
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
@@ -35,7 +35,7 @@ def show(value: Any, inside: bool = False) -> str:
 
 def _nested(value: Any) -> str:
     """A list or tuple, iteratively: a program may nest one as deep as it likes."""
-    spend(16 * weight(value, SHOWN, cycles=True))  # each item is written out
+    take_steps(16 * nested_size(value, SHOWN, cycles=True))  # each item is written out
     pieces: list[str] = []
     work: list[Any] = [(value, False)]
     around: list[int] = []  # the lists that are being written, outermost first

@@ -1,8 +1,9 @@
-"""What each production of the grammar builds: one function a name, called by the parser.
+"""The actions of the grammar: a function for each production, which builds the node.
 
-A function is given the work at hand, the offsets at which the reduced text starts and ends, and the
-values of the symbols that the grammar passes on: a node, a list, or for a terminal the index of its
-token. Checks that the grammar cannot make (assignment targets, the order of parameters) are here.
+An action is given the Tokens of the text, the offsets at which the reduced text starts and ends,
+and the values of the symbols that the grammar keeps: a node, a list, or for a terminal the index of
+its token. Rules that the grammar cannot state (assignment targets, the order of parameters) are
+checked here; a violation raises a SyntaxFailure.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ def number(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Number:
     text = w.text[start:end]
     try:
         if text.isdigit() or text[:2] in _BASES or "_" in text:
-            return n.Number(_spelled(text), text, start, end)
+            return n.Number(_number_value(text), text, start, end)
         if text[-1] in "jJ":
             return n.Number(complex(text), text, start, end)
         return n.Number(float(text), text, start, end)
@@ -201,7 +202,7 @@ DIGIT_LIMIT = 4300
 """The most characters in one whole number (as CPython has it for decimal ones)."""
 
 
-def _spelled(text: str) -> int | float | complex:
+def _number_value(text: str) -> int | float | complex:
     """The value of a number written with a base or with underscores, or of a whole number."""
     if text[-1] in "jJ" and text[:2] not in _BASES:
         return complex(text)

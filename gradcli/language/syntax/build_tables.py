@@ -38,7 +38,7 @@ start, final  the first state, and the one in which the end of the text is accep
 
 def lark_parser(grammar: str, lexer: Any = None) -> Any:
     """Lark's own LALR parser for the grammar; ``lexer`` is a Lark lexer class to feed it with."""
-    from lark import Lark
+    from lark import Lark  # see the top of the file
     from lark.lexer import Lexer
 
     class NoLexer(Lexer):  # type: ignore[misc]
@@ -55,7 +55,7 @@ def lark_parser(grammar: str, lexer: Any = None) -> Any:
 
 def build(grammar: str) -> dict[str, Any]:
     """The tables for a grammar's text, as described in the head of ``tables.py``."""
-    import lark
+    import lark  # see the top of the file
 
     parser = lark_parser(grammar)
     table = parser.parser.parser._parse_table

@@ -1,7 +1,7 @@
 """What the lexer, the parser and the builders of nodes raise: structured, and without a message.
 
-``gradcli.language.diagnostics`` makes the error that a user reads of it, so that reading a text
-without a mistake loads no explanation.
+``gradcli.language.diagnostics`` turns a failure into the error that a user reads, so that
+parsing a text without a mistake loads no explanation.
 """
 
 from __future__ import annotations

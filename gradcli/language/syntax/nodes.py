@@ -1,4 +1,4 @@
-"""The abstract syntax tree: what a program or an expression says, without how it was spelled.
+"""The abstract syntax tree: a program or an expression without its layout.
 
 Nodes are immutable, slotted, and know their place: ``start`` and ``end`` are offsets into the
 ``Source``. Sequences are tuples. For each class ``fields`` names the slots that hold child nodes (a
@@ -10,6 +10,7 @@ of the single classes, and both are iterative: a tree may be 100,000 nodes deep.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import EllipsisType
 from typing import Any
 
 put = object.__setattr__
@@ -101,9 +102,9 @@ class Literal(Expr):
     __slots__ = ("value",)
     data = ("value",)
 
-    value: object
+    value: bool | EllipsisType | None
 
-    def __init__(self, value: object, start: int = 0, end: int = 0) -> None:
+    def __init__(self, value: bool | EllipsisType | None, start: int = 0, end: int = 0) -> None:
         put(self, "value", value)
         put(self, "start", start)
         put(self, "end", end)

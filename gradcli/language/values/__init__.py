@@ -1,1 +1,1 @@
-"""Values of flags and files."""
+"""Values of flags: numbers, arrays and ranges as text, and data files."""

@@ -152,9 +152,8 @@ def read_nested(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.nda
             if not token.strip():
                 continue
             return _beyond(reader, start, end, place, dtype)
-        inner = stack[-1] if stack else None
         if token == "[":
-            if inner is not None and not inner.wants_item:
+            if stack and not stack[-1].wants_item:
                 raise reader.fault("E0901", "a comma is missing", place, place + 1)
             if len(stack) == MAX_NESTING:
                 raise reader.fault(
@@ -168,12 +167,14 @@ def read_nested(reader: Reader, start: int, end: int, dtype: np.dtype) -> np.nda
                 _add(reader, stack, shape, closed.start, place + 1)
                 shape = None
         elif token == ",":
+            inner = stack[-1]
             if inner.wants_item:
                 message = f"item {inner.count + 1} is empty"
                 raise reader.fault("E0901", message, place, place + 1, "remove the comma")
             inner.wants_item = True
         elif item := token.strip():
             span = trim(text, place, match.end())
+            inner = stack[-1]
             if not inner.wants_item:
                 raise reader.fault("E0901", "a comma is missing", *span)
             number = _number(reader, item, span, inner, dtype, fast)
@@ -208,7 +209,7 @@ def _number(reader: Reader, item: str, span: tuple[int, int], inner: _Open, dtyp
         return number
     if reader.evaluate is not None and item.isascii() and not NUMBERISH.match(item):
         return None
-    from gradcli.language.diagnostics.flag_values import mend
+    from gradcli.language.diagnostics.flag_values import mend  # needed after an error only
 
     raise reader.fault("E0901", f"{where} is not a number", *span, mend(item, dtype.kind))
 
@@ -239,7 +240,7 @@ def _add(reader: Reader, stack: list[_Open], shape: tuple[int, ...], start: int,
         return
     nested = "".join(f"[{outer.count}]" for outer in stack[:-1])
     of = f" of {nested}" if nested else ""
-    help = "give every row as many items"
+    help: str | None = "give every row as many items"
     if not shape or not inner.child:
         kinds = ("a list", "a number") if shape else ("a number", "a list")
         message = f"item {inner.count}{of} is {kinds[0]}; item 1 is {kinds[1]}"

@@ -17,6 +17,7 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -148,13 +149,13 @@ def _read_npy(stream, available: int, shown: str, max_bytes: int) -> np.ndarray:
     data = bytearray(count * itemsize)
     if stream.readinto(data) != len(data):
         raise _Trouble(f"{shown} ends before the {items(count)} that its header claims")
-    order = "F" if order[1] == "True" else "C"
+    layout: Literal["F", "C"] = "F" if order[1] == "True" else "C"
     if kind == "b":  # a byte other than 0 and 1 would be a bool that is neither
-        return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=order)
+        return (np.frombuffer(data, np.uint8) != 0).reshape(shape, order=layout)
     dtype = np.dtype((descr[1] if descr[1] in "<>" else "") + kind + str(itemsize))
     return (
         np.frombuffer(data, dtype)
-        .reshape(shape, order=order)
+        .reshape(shape, order=layout)
         .astype(dtype.newbyteorder("="), copy=False)
     )
 
@@ -165,7 +166,7 @@ _NPY_TYPES = {("b", 1), ("f", 2), ("f", 4), ("f", 8), ("c", 8), ("c", 16)} | {
 
 
 def _read_npz(stream, shown: str, key: str | None, max_bytes: int) -> np.ndarray:
-    import zipfile  # with its own imports longer to load than all else here
+    import zipfile  # needed for .npz only, slow to load
 
     broken = (
         zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, EOFError, RuntimeError,
@@ -249,7 +250,7 @@ def _from_text(text: str, shown: str, part: str | None, reader: Reader) -> np.nd
 
 
 def _from_record(body: str, shown: str) -> np.ndarray:
-    import json
+    import json  # needed for .json only
 
     wrong = f"{shown}: not a record with numbers under data"
     try:
@@ -271,7 +272,7 @@ def _finite(text: str, shown: str) -> float:
 
 def _table(lines: Iterable[str], shown: str, part: str | None, max_bytes: int) -> np.ndarray:
     """Rows of cells; `part` chooses one column, by its header or its index from 0."""
-    import array
+    import array  # the name of many variables here
 
     values = array.array("d")
     split = header = column = None
@@ -328,7 +329,7 @@ def _splitter(line: str):
 
 
 def _quoted(line: str, mark: str) -> list[str]:
-    import csv
+    import csv  # needed for quoted cells only
 
     try:
         return next(csv.reader([line], delimiter=mark))

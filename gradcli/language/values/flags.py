@@ -21,6 +21,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def read_value(
     evaluate: Callable[[str], object] | None = None,
     base_dir: str | None = None,
     allow_files: bool = True,
-    stdin: object = None,
+    stdin: Any = None,
     max_bytes: int = MAX_BYTES,
 ) -> np.ndarray | np.generic:
     """The value that `text` describes: a NumPy scalar, or a C-contiguous array.

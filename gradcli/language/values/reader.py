@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def check_bytes(count: int, itemsize: int, max_bytes: int) -> None:
         )
 
 
-def _size(count: int) -> str:
+def _size(count: float) -> str:
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
         if count < 1024 or unit == "TiB":
             return f"{count:.3g} {unit}" if count < 1e6 else f"{count:.3e} {unit}"
@@ -73,7 +74,7 @@ class Reader:
         evaluate: Callable[[str], object] | None = None,
         base_dir: str | None = None,
         allow_files: bool = False,
-        stdin: object = None,
+        stdin: Any = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         self.text = text
@@ -94,7 +95,7 @@ class Reader:
         value = self.literal(text, start, end, where, dtype)
         if value is not None:
             return np.asarray(value)
-        from gradcli.language.diagnostics.flag_values import mend
+        from gradcli.language.diagnostics.flag_values import mend  # needed after an error only
 
         expression = text.isascii() and not NUMBERISH.match(text)
         if expression and self.evaluate is not None and text.lower() not in ("true", "false"):
@@ -149,6 +150,7 @@ class Reader:
 
     def expression(self, start: int, end: int, alone: bool = True) -> np.ndarray:
         """What `evaluate` makes of a part of the text."""
+        assert self.evaluate is not None
         try:
             result = self.evaluate(self.text[start:end])
         except LimitFault:

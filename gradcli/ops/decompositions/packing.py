@@ -119,10 +119,10 @@ def one_phase(who: str, turn: Any) -> None:
         )
 
 
-class Together(tuple):
+class Together(tuple[Any, ...]):
     """Several arrays that are cast together."""
 
-    def astype(self, dtype: Any) -> tuple:
+    def astype(self, dtype: Any) -> tuple[Any, ...]:
         """Each array in this dtype, as a plain tuple."""
         return tuple(a.astype(dtype) for a in self)
 

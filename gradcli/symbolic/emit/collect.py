@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gradcli.symbolic.emit import sums as w
 from gradcli.symbolic.emit.like_terms import (
@@ -39,7 +40,7 @@ def entries_shared(pieces: Sequence[Piece]) -> list[Piece] | None:
             whole = w.joined(left) if left else w.numeral(1)
             chain = (w.binary("/", whole, w.joined(right)) if right else whole,)
         rest.append(Piece(p.c, p.tops, p.below, chain, 2))
-    rest = _numbers_added(like_terms(rest))
+    rest = list(_numbers_added(like_terms(rest)))
     c, over, under, rest = shared(rest)
     found = w.joined([*tops, total(rest)])
     if below:
@@ -52,13 +53,13 @@ def _is_product(node: w.n.Expr) -> bool:
     return isinstance(node, w.n.Binary) and node.op in ("*", "/")
 
 
-def _numbers_added(pieces: list[Piece]) -> list[Piece]:
+def _numbers_added(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """The terms with plain numbers added to one that stands in a sum: 1 + (1 - u) as 2 - u."""
     plain = [p for p in pieces if not (p.tops or p.below or p.chain)]
     for p in pieces if plain else ():
         if p.tops or p.below or len(p.chain) != 1:
             continue
-        terms: list[tuple[int, w.n.Expr]] = []
+        terms: list[tuple[int, Any]] = []
         node = p.chain[0].node
         while isinstance(node, w.n.Binary) and node.op in ("+", "-"):
             terms.insert(0, (1 if node.op == "+" else -1, node.right))
@@ -129,7 +130,10 @@ def _entries(x: Text) -> tuple[list[Text], list[Text]]:
         node = node.left
     if not w.n.same(node, w.n.Number(1, "1")):
         above.append(node)
-    return [[Text(one, w.operations(one)) for one in reversed(part)] for part in (above, under)]
+    top, below = (
+        [Text(one, w.operations(one)) for one in reversed(part)] for part in (above, under)
+    )
+    return top, below
 
 
 def gathered(pieces: Sequence[Piece]) -> Text:

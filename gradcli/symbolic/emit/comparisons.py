@@ -94,12 +94,12 @@ def choice(test: Text, yes: Text, no: Text, positive: Collection[str]) -> Text:
     if not n.same(size, n.Call(n.Name("abs"), (yes.node,), ())):
         return found
     if isinstance(bound, n.Number):
-        if not bound.value > 0:
+        if not bound.value > 0:  # type: ignore[operator]
             return found
     elif not isinstance(bound, n.Name) or bound.id not in positive:
         return found
     sign = n.Call(n.Name("sign"), (yes.node,), ())
-    outside = [n.Binary("*", bound, sign), n.Binary("*", sign, bound)]
+    outside: list[n.Expr] = [n.Binary("*", bound, sign), n.Binary("*", sign, bound)]
     if n.same(bound, n.Number(1, "1")):
         outside = [sign]
     if not any(n.same(no.node, x) for x in outside):

@@ -1,6 +1,6 @@
 """One product of factors as a matrix expression: a small graph, folded until no sum is left.
 
-    labels are nodes, vectors hang on one node, matrices join two
+    labels are nodes, vectors have one node, matrices join two
 
     a vector at the end of a matrix      M @ v            one that ends nowhere     sum(M, dim)
     a label between two matrices         M @ N            with a vector on it       M @ diag(v) @ N
@@ -26,7 +26,7 @@ Atom = tuple[Text, Text]
 
 
 class Vector:
-    """What hangs on a label: a matrix product (its factors) or a single text, to a power."""
+    """A factor over one label: a matrix product (its factors) or a single text, to a power."""
 
     __slots__ = ("chain", "exponent")
 
@@ -82,7 +82,7 @@ def _raised(x: Text, exponent: Fraction) -> Text:
 
 
 def elementwise(vectors: Sequence[Vector]) -> Text:
-    """The entrywise product of what hangs on one label."""
+    """The entrywise product of the factors over one label."""
     if len(vectors) == 1 and vectors[0].exponent == 1:
         return vectors[0].text()
     for v in vectors:
@@ -284,7 +284,8 @@ class Graph:
         if len(self.matrices) % 2 or labels != len(self.matrices) + 1:
             return False
         both = [self.vectors.get(x) for x in ends]
-        if None in both or elementwise(both[0]).key != elementwise(both[1]).key:
+        one, two = both
+        if one is None or two is None or elementwise(one).key != elementwise(two).key:
             return False
         trial = Graph(self.sums)
         trial.matrices = list(self.matrices)
@@ -345,7 +346,7 @@ class Graph:
         if start is None:
             return None
         left = list(self.matrices)
-        at, chain = start, []
+        at, chain = start, []  # type: ignore[var-annotated]
         while left:
             m = next((m for m in left if m.row == at), None) or next(
                 (m for m in left if m.column == at), None

@@ -1,4 +1,4 @@
-"""Joined axes as they are written: what hangs on one side of a join, reshaped to the other.
+"""Joined axes as they are written: factors on one side of a join, reshaped to the other.
 
 V[k, i, j]*X[i, j]      flatten(X)              V[k, i, j]*x[k]          reshape(x, (n, m))
 V[k, i, j]*y[j]         kron(eye(n), y)         V[k, i, p]*A[i, j]*B[p, q]*V[l, j, q]   kron(A, B)
@@ -20,7 +20,7 @@ ONE = Fraction(1)
 
 
 def unjoined(writer: Any, factors: Sequence[tuple]) -> list[tuple]:
-    """The factors with joins and what hangs on them replaced by texts, as far as that goes."""
+    """The factors with joins, and those that share labels with them, replaced by texts."""
     left = list(factors)
     while True:
         joins = [f for f in left if isinstance(f[0], Base) and f[0].kind == "join"]
@@ -34,7 +34,7 @@ def unjoined(writer: Any, factors: Sequence[tuple]) -> list[tuple]:
 
 
 def _reach(factors: Sequence[tuple], f: tuple, labels: set) -> list[tuple] | None:
-    """The factors that hang on labels, not through f; None where they reach further than that."""
+    """The factors connected to labels, not through f; None where they reach further than that."""
     inside = set(labels)
     found: list[tuple] = []
     grew = True
@@ -73,7 +73,7 @@ def _without(factors: Sequence[tuple], gone: Sequence[tuple]) -> list[tuple]:
 
 
 def _flat(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
-    """What hangs on both rows and columns as a vector: ``flatten(X)``."""
+    """The factors over both rows and columns as a vector: ``flatten(X)``."""
     k, i, j = f[1]
     if i[1] >= 0 or j[1] >= 0 or i == j:
         return None
@@ -90,7 +90,7 @@ def _flat(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
 
 
 def _shaped(writer: Any, factors: list[tuple], f: tuple) -> list[tuple] | None:
-    """What hangs on the joined axis as a matrix: ``reshape(x, (n, m))``."""
+    """The factors over the joined axis as a matrix: ``reshape(x, (n, m))``."""
     k, i, j = f[1]
     if k[1] >= 0:
         return None

@@ -15,7 +15,7 @@ class Piece:
     """A term: coefficient, scalars above and below the line, a matrix product.
 
     cover   2 where it has the whole shape, 1 the last axis only, 0 none
-    apart   the same product with an outer product's matrices as factors of their own, or None
+    apart   the same product with an outer product's matrices as separate factors, or None
     whole   for a column, the same with the whole shape; else None
     """
 

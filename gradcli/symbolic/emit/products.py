@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any, TypeGuard
 
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.operator import OPERATORS
@@ -20,7 +21,7 @@ from gradcli.symbolic.emit.tree import (
 from gradcli.symbolic.expr.identities import ODD
 
 
-def is_difference(node: n.Expr) -> bool:
+def is_difference(node: n.Expr) -> TypeGuard[n.Binary]:
     """Whether a tree is ``a - b`` where a is no sum."""
     if not isinstance(node, n.Binary) or node.op != "-":
         return False
@@ -51,8 +52,9 @@ def turned(node: n.Expr, depth: int = 0) -> tuple[n.Expr, int] | None:
             inner = turned(node.args[0], depth + 1)
             return None if inner is None else (n.Call(node.func, (inner[0],), ()), inner[1])
         if node.func.id == "where":
-            sides = [_turned_or_zero(x, depth) for x in node.args[1:]]
-            if None not in sides:
+            turns = [_turned_or_zero(x, depth) for x in node.args[1:]]
+            sides = [x for x in turns if x is not None]
+            if len(sides) == len(turns):
                 found = (node.args[0], *(x[0] for x in sides))
                 return n.Call(node.func, found, ()), sum(x[1] for x in sides)
         if node.func.id in ("outer", "dot") and n.same(*node.args[:2]):
@@ -90,11 +92,13 @@ def _turned_or_zero(node: n.Expr, depth: int) -> tuple[n.Expr, int] | None:
     return turned(node, depth + 1)
 
 
-def _signed(node: n.Expr) -> bool:
+def _signed(node: Any) -> bool:
     """Whether a tree is written with a minus in front."""
     while isinstance(node, n.Binary):
         node = node.left
-    return isinstance(node, n.Unary) or (isinstance(node, n.Number) and node.value < 0)
+    return isinstance(node, n.Unary) or (
+        isinstance(node, n.Number) and node.value < 0  # type: ignore[operator]
+    )
 
 
 def powers_gathered(top: Sequence[Text], below: Sequence[Text]) -> tuple[list[Text], list[Text]]:
@@ -208,9 +212,10 @@ def one_root(parts: list[Text]) -> list[Text]:
     return [*parts[:place], called("sqrt", joined(inner)), *rest]
 
 
-def _root_of(x: Text, kind: type) -> object:
+def _root_of(x: Text, kind: type) -> Any:
     """The number or the name that a text is the root of, None where it is not."""
     inner = inside(x, "sqrt")
     if inner is None or not isinstance(inner.node, kind):
         return None
-    return inner.node.id if kind is n.Name else inner.node.value
+    node: Any = inner.node
+    return node.id if kind is n.Name else node.value

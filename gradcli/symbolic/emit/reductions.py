@@ -94,7 +94,8 @@ def row_spread(writer: Any, p: Piece) -> Piece:
         return p
     if not isinstance(inner, w.n.Binary) or not w.n.same(inner.right, w.numeral(2).node):
         return p
-    less, count, below, c = inner.left, writer.dimension(dims[0]), list(p.below), p.c
+    less, count, below = inner.left, writer.dimension(dims[0]), list(p.below)
+    c: Any = p.c
     one = w.numeral(1).node
     if isinstance(count.node, w.n.Number):
         c *= count.node.value - 1

@@ -1,4 +1,4 @@
-"""How indices, slices and their kin are written: in the text that they meet, ``A[1:] @ x``.
+"""How indices, slices and other selectors are written: in the text that they meet, ``A[1:] @ x``.
 
 What takes a slice stands as ``eye(n)[1:]`` where it meets nothing. What puts a slice back is
 ``pad``; of a stepped one, a product with ``eye(n)[:, ::2]``.
@@ -218,7 +218,7 @@ def reshaped(x: Text, texts: Sequence[Text]) -> Text:
 
 
 def alone(b: Base, resize: Callable[[str], str]) -> Text:
-    """One of ``picks`` as a text by itself."""
+    """A selector as a text by itself."""
     if b.kind == "entry":
         return w.indexed(w.called("eye", size_text(resize(b.dims[0]))), [w.whole(b.name)])
     if b.kind == "join":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.symbolic.emit.products import (
@@ -60,9 +61,10 @@ def negated(x: Text) -> Text:
     elif is_difference(node):
         first, cost = n.Binary("-", node.right, node.left), x.cost
     elif any(is_difference(part.right) for part in spine):
-        place = max(i for i, part in enumerate(spine) if is_difference(part.right))
-        part, inner = spine[place], spine[place].right
-        spine[place] = n.Binary(part.op, part.left, n.Binary("-", inner.right, inner.left))
+        last = max(i for i, part in enumerate(spine) if is_difference(part.right))
+        part = spine[last]
+        inner: Any = part.right
+        spine[last] = n.Binary(part.op, part.left, n.Binary("-", inner.right, inner.left))
         first, cost = node, x.cost
     elif (place := turnable(spine)) is not None:
         i, other, less = place

@@ -1,4 +1,4 @@
-"""One term of a sum with what hangs on its labels: vectors, columns, outer products, diagonals.
+"""One term of a sum, with the factors over its labels: vectors, columns, outer products, diagonals.
 
 What is no matrix product is written by letters, as an einsum.
 """

@@ -7,6 +7,7 @@ printer brackets them and the answer can be read again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
@@ -24,7 +25,7 @@ class Text:
     def __init__(self, node: n.Expr, cost: int) -> None:
         if cost > MOST:
             raise too_large()
-        self.node = node
+        self.node: Any = node  # of the kind that a reader asks for
         self.cost = cost
         self._key: str | None = None
 
@@ -113,7 +114,7 @@ def whole(value: int) -> n.Expr:
     return n.Number(value, repr(value)) if value >= 0 else n.Unary("-", numeral(-value).node)
 
 
-def choice(node: n.Expr) -> bool:
+def choice(node: n.Expr) -> TypeGuard[n.Call]:
     """Whether a tree is a where."""
     return isinstance(node, n.Call) and n.same(node.func, n.Name("where"))
 

@@ -229,7 +229,7 @@ class Writer:
                 graph.hang(idx[0], Vector((f.text,), exponent))
             elif len(idx) == 2:
                 if isinstance(f.text, Acting):
-                    both = (f.text, Acting(f.text.b, True, self.resized))
+                    both: tuple = (f.text, Acting(f.text.b, True, self.resized))
                 else:
                     symmetric = (
                         f.text.key in self.symmetric if f.base is None
@@ -307,8 +307,9 @@ class Writer:
             if right:
                 outer = w.called("outer", elementwise(left), elementwise(right))
                 every = min(elementwise([entries, Vector((outer,))]), every, key=lambda x: x.cost)
-            ends = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
-            plain = w.joined([x for x in (ends[0], *chain, ends[1]) if x is not None], "@")
+            outside = [w.called("diag", elementwise(x)) if x else None for x in (left, right)]
+            parts = [x for x in (outside[0], *chain, outside[1]) if x is not None]
+            plain = w.joined(parts, "@")
             if every.cost < plain.cost or (right and len(chain) == 1):
                 found = Piece(c, tops, below, (every,), 2)
                 if len(chain) > 1 and not right:
@@ -379,25 +380,23 @@ class Writer:
             test = self.sum(condition, own, True)
             whole = full and not idx and bool(labels)
             texts = [self.sum(v.Tensor(s), labels, whole and bool(s)) for s in sides]
-            chosen = choice(test, *texts, self.positive)
+            chosen = choice(test, texts[0], texts[1], self.positive)
             pieces.append(
                 Piece(Fraction(1), [], [], (chosen,), 2 if whole or len(idx) == len(labels) else 0)
             )
         if pieces and () in plain and any(p.c > 0 for p in pieces[1:]):
             pieces.append(pieces.pop(0))  # x**2 + 1
-        if full and labels and not any(p.cover == 2 for p in pieces):
-            sides = {p.whole is None for p in pieces if p.cover == 1}
-            if len(sides) < 2:  # a row and a column have the whole shape together
-                best = max(pieces, key=lambda p: p.cover)
-                if best.whole is not None:
-                    pieces[pieces.index(best)] = best.whole
-                else:
-                    self.fill(best, labels)
-        found = gathered(pieces)
+        # A row and a column have the whole shape together.
+        both = len({p.whole is None for p in pieces if p.cover == 1}) > 1
+        if full and labels and not both and not any(p.cover == 2 for p in pieces):
+            best = max(pieces, key=lambda p: p.cover)
+            if best.whole is not None:
+                pieces[pieces.index(best)] = best.whole
+            else:
+                self.fill(best, labels)
+        text = gathered(pieces)
         others = [inside.get(p, p) for p in pieces]
-        if others != pieces:
-            found = min(found, gathered(others), key=lambda x: x.cost)
-        return found
+        return text if others == pieces else min(text, gathered(others), key=lambda x: x.cost)
 
     def chooses(self, f: tuple, labels: tuple[v.Label, ...], m: v.Monomial) -> bool:
         """Whether a factor is a condition's indicator that a where can take over."""

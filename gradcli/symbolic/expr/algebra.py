@@ -169,7 +169,8 @@ def divided(t: v.Tensor, d: v.Tensor) -> v.Tensor | None:
     if not (_is_polynomial(t) and _is_polynomial(d)):
         return None
     lead_d = _lead(d)
-    rest, parts = t, []
+    rest: v.Tensor = t
+    parts: list[v.Tensor] = []
     for _ in range(200):
         if not rest.terms:
             return v.add(*parts)

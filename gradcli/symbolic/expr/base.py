@@ -1,4 +1,4 @@
-"""Labels, interned bases and the symbolic tensor itself: what ``value`` computes with.
+"""Labels, interned bases and the symbolic tensor itself: what ``expr.tensor`` computes with.
 
     a label     (dimension, number): one axis. A number below 0 is summed over, others are free
     a base      a variable, the delta, a constant, a dimension, an elementwise call, a grouped sum

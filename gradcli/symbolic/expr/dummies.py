@@ -1,7 +1,7 @@
 """Summed labels: which factors they tie together, and one way of naming them.
 
 Two products that differ only in how their summed labels are called must become one. The labels are
-told apart by where they occur, round by round (each round looks one factor further); labels that
+distinguished by where they occur, round by round (each round looks one factor further); labels that
 stay alike are interchangeable, or so nearly that no more than a simplification is missed.
 """
 

@@ -91,8 +91,9 @@ def _made(name: str, tensors: tuple[v.Tensor, ...]) -> v.Tensor:
 
 
 def _at_number(name: str, x: Fraction) -> v.Tensor | None:
-    if x in OPERATORS[name].values:
-        return v.number(OPERATORS[name].values[x])
+    known = OPERATORS[name].values
+    if x.denominator == 1 and x.numerator in known:
+        return v.number(known[x.numerator])
     if name == "abs":
         return v.number(abs(x))
     if name == "sign":

@@ -6,6 +6,8 @@ det(kron(A, B))       det(A)**m * det(B)**n     with n rows in A, m in B
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradcli.symbolic.expr import selectors
 from gradcli.symbolic.expr import tensor as v
 
@@ -63,7 +65,7 @@ def kronecker(t: v.Tensor, a: v.Label, b: v.Label) -> Kronecker | None:
         return None
     if any(x[1] >= 0 for labels in used for x in labels):
         return None
-    made = []
+    made: list[Any] = []
     for part, ends in zip(parts, ((i, j), (p, q)), strict=True):
         names = {x: v.fresh(x[0]) for x in ends}
         moved = [(f, tuple(names.get(x, x) for x in idx), e) for f, idx, e in part]

@@ -74,7 +74,7 @@ class Normal:
                     if b.kind == "delta" or (_opens(b) and idx != _own(b)):
                         raise TooMuch
                     if b.kind == "call" and b.name == "where":
-                        raise TooMuch  # its branches have denominators of their own
+                        raise TooMuch  # its branches have other denominators
                     if not _opens(b) or e.denominator > 1:
                         self.roots[b, idx] = lcm(self.roots.get((b, idx), 1), e.denominator)
         for b, idx in list(self.roots):

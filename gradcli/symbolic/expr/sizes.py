@@ -148,7 +148,7 @@ def extent(
     """(how many, the first) of a slice along a dimension of that size; bounds may be sizes.
 
     Of a size with a name is assumed that it reaches to every bound. Raises ValueError for a step
-    below 1 and for bounds that cannot be told apart.
+    below 1 and for bounds that cannot be compared.
     """
     step = 1 if step is None else step
     if step < 1:

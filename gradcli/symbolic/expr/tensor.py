@@ -5,7 +5,7 @@
 
 So ``@``, elementwise ``*``, ``sum``, ``trace``, ``outer``, ``.T`` and broadcasting are one thing. A
 free label that a term does not mention is broadcast over. Factors that are summed over completely
-are a scalar base of their own; products of scalars therefore commute and merge like numbers.
+are a scalar base; products of scalars therefore commute and merge like numbers.
 """
 
 from __future__ import annotations
@@ -187,9 +187,9 @@ def power(t: Tensor, e: Fraction) -> Tensor:
     if e == 0:
         return UNIT
     if any(b.kind == "join" for m in t.terms for b, _, _ in m):
-        found = through_join([t], lambda bodies: power(bodies[0], e))
-        if found is not None:
-            return found
+        joined = through_join([t], lambda bodies: power(bodies[0], e))
+        if joined is not None:
+            return joined
     if not t.terms:
         if e < 0:
             raise no_value("a division by zero")
@@ -222,8 +222,8 @@ def power(t: Tensor, e: Fraction) -> Tensor:
         flipped = base("sum", "", (scale(b.args[0], -1),), b.dims)
         inner, c = [(flipped, i, ONE)], -c
     if c < 0 or len(inner) > 1:
-        whole = Tensor({canonical(inner): Fraction(-1 if c < 0 else 1)})
-        inner = [(*settled("sum", "", (whole,), tuple(whole.free())), ONE)]
+        group = Tensor({canonical(inner): Fraction(-1 if c < 0 else 1)})
+        inner = [(*settled("sum", "", (group,), tuple(group.free())), ONE)]
         c = abs(c)
     found += [(b, i, k * e) for b, i, k in inner]
     for b, i, k in even:  # sqrt(x**2) is abs(x)

@@ -1,4 +1,4 @@
-"""Terms in their normal form, and sums of them: what ``value`` builds its arithmetic on.
+"""Terms in their normal form, and sums of them: what ``expr.tensor`` builds its arithmetic on.
 
 Factors are merged and sorted, summed labels named in one way, deltas carried out; like terms are
 collected. Work is counted (``spend``), so that every rearrangement ends.
@@ -111,7 +111,7 @@ def product(
             e = have + e
             roots = roots or (kind == "sum" and len(b.args[0].terms) == 1 and e.denominator == 1)
         if e.__class__ is not int and e.denominator == 1:
-            e = e.numerator  # whole exponents are plain numbers: they hash fast
+            e = e.numerator  # type: ignore[assignment]  # whole exponents are plain numbers: they hash fast
         merged[key] = e
         if kind in _PLAIN:
             continue
@@ -215,7 +215,7 @@ def _flat(merged: Mapping, coefficient: Fraction) -> tuple[list[tuple], Fraction
 def _carried(merged: dict, deltas: list, bound: set[Label]) -> list | None:
     """The factors with one delta carried out; None where all that are left have free labels.
 
-    Then what hangs on such a delta hangs on the first of its labels: diag(u).
+    Then the factors over such a delta have the first of its labels: diag(u).
     """
     for b, idx in deltas:
         if (b, idx) not in merged:
@@ -373,8 +373,8 @@ def _averaged(m: Monomial, free: Iterable[Label]) -> int:
 
 def settled(
     kind: str, name: str, args: tuple[Tensor, ...], labels: tuple[Label, ...], make: bool = True
-) -> tuple[Base, tuple[Label, ...]] | None:
-    """A base over tensors, and the labels to put it at: itself or its transpose, as it came first.
+) -> Any:
+    """(base, labels): a base over tensors or its transpose, as it came first, and where to put it.
 
     Without ``make`` only a base that exists already, else None.
     """

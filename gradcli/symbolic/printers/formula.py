@@ -1,7 +1,7 @@
 """What the printers read: one or several expressions as one list of steps, shared parts once.
 
-A step is that of ``program``: an operator with its inputs and parameters; with it goes its shape.
-Whatever spelling the user chose (``A.t()``, ``A.T``, ``torch.sin``) is one operator here.
+A step is that of ``program``: an operator with its inputs and parameters; its shape goes with it.
+However the user wrote it (``A.t()``, ``A.T``, ``torch.sin``) is one operator here.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def _numpy_flip(params: Mapping[str, Any], rank: int) -> str:
 
 @written("torch", "flip")
 def _torch_flip(params: Mapping[str, Any], rank: int) -> str:
-    return "torch" + _numpy_flip(params, rank).removeprefix("np")
+    return (_numpy_flip(params, rank) or "").replace("np.", "torch.", 1)
 
 
 @written("torch", "squeeze")

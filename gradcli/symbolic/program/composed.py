@@ -1,4 +1,4 @@
-"""Functions that are composed of operators, spelled out: run on stand-ins that note the operators.
+"""Functions composed of operators, expanded: run on stand-ins that record the operators.
 
 ``lerp``, ``cross``, ``matrix_power``, ``huber_loss`` are written as Python that calls operators.
 Here they are read once more, as they stand: a stand-in has the rank and the sizes of what it stands
@@ -32,7 +32,7 @@ class Extent:
 
     __slots__ = ("dims", "of", "work")
 
-    def __init__(self, work: _Spelling, dims: tuple[int, ...]) -> None:
+    def __init__(self, work: _Expansion, dims: tuple[int, ...]) -> None:
         self.work = work
         self.of = work.unifier
         self.dims = dims
@@ -106,7 +106,7 @@ class Stand:
     dtype = float64
     requires_grad = False
 
-    def __init__(self, work: _Spelling, place: int) -> None:
+    def __init__(self, work: _Expansion, place: int) -> None:
         self.work = work
         self.place = place
 
@@ -177,8 +177,8 @@ put_signs(Stand)
 Stand.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
-class _Spelling:
-    """The steps made so far with their shapes, and the step that is spelled out."""
+class _Expansion:
+    """The steps made so far with their shapes, and the step that is expanded."""
 
     def __init__(self, unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> None:
         self.unifier = unifier
@@ -213,10 +213,10 @@ class _Spelling:
         return Stand(self, len(self.steps) - 1)
 
 
-def spell(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> int:
+def expand(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> int:
     """Append the steps of a composed function; the place of its result.
 
-    Raises a fault (E0701) for a function that cannot be spelled out, and what it raises itself.
+    Raises a fault (E0701) for a function that cannot be expanded, and what it raises itself.
     """
     function: Callable = step.params["function"]
     name = function.__name__
@@ -224,7 +224,7 @@ def spell(unifier: Any, steps: list[Step], shapes: list[tuple], step: Step) -> i
     for i in step.inputs:
         if name in _ASKED and shapes[i] and shapes[i][-1] is not None:
             unifier.join(shapes[i][-1], unifier.new(_ASKED[name]), step)
-    work = _Spelling(unifier, steps, shapes, step)
+    work = _Expansion(unifier, steps, shapes, step)
     given = iter([Stand(work, i) for i in step.inputs])
 
     def filled(a: Any) -> Any:

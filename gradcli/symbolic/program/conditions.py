@@ -61,8 +61,7 @@ def words(node: n.Node, op: str) -> str:
                 return f"{unparse(sides[i])} {sign} {unparse(sides[i + 1])}"
         return unparse(node)
     if not isinstance(node, n.Expr):
-        node = getattr(node, "test", None) or getattr(node, "iter", None) or getattr(
-            node, "value", node
-        )  # fmt: skip
+        parts = (getattr(node, name, None) for name in ("test", "iter", "value"))
+        node = next((part for part in parts if part), node)
     text = unparse(node) if isinstance(node, n.Expr) else "a value"
     return f"{text} {op}" if op.startswith("==") else text

@@ -325,7 +325,7 @@ class Pair:
 
 
 put_signs(Pair)
-Pair.__hash__ = object.__hash__  # type: ignore[method-assign]
+Pair.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 def _in_place(op: Operator) -> Any:
@@ -364,7 +364,8 @@ def _extreme(name: str) -> Any:
     def method(self: Pair, *args: Any, **options: Any) -> Any:
         if not args and not options:
             return OPERATORS[f"a{name}"](self)
-        if args and getattr(args[0], "__gradcli_rank__", 0):
+        first: Any = args[0] if args else None
+        if getattr(first, "__gradcli_rank__", 0):
             return OPERATORS[f"{name}imum"](self, args[0])
         raise no_closed_form(f"`.{name}` along a dimension")
 

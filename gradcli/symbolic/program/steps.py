@@ -37,7 +37,7 @@ class Step:
 
     ``op`` is "name", "number" or "constant" for a leaf, whose ``value`` says which; "eye", "ones"
     and "zeros" hold their dimensions in ``value``. ``ties`` is what became of the ties of its
-    arguments where it was differentiated (see ``symbol.Ties``), None before that.
+    arguments where it was differentiated (see ``trace.symbol.Ties``), None before that.
     """
 
     __slots__ = ("inputs", "node", "op", "params", "ties", "value")
@@ -152,7 +152,7 @@ class _Flattening:
             made.append(len(self.steps) - 1)
         return made[-1]
 
-    def plan(self, node: n.Node) -> tuple[str, list[n.Node], dict, Any]:
+    def plan(self, node: Any) -> tuple[str, list[Any], dict, Any]:
         """The operator of a node, the nodes it reads, its parameters, and a leaf's value."""
         kind = type(node)
         if kind is n.Name:
@@ -191,10 +191,10 @@ class _Flattening:
         }  # fmt: skip
         raise self.refuse(words.get(kind, f"a {kind.__name__.lower()}"), node)
 
-    def subscript(self, node: n.Subscript) -> tuple[str, list[n.Node], dict, Any]:
+    def subscript(self, node: n.Subscript) -> tuple[str, list[Any], dict, Any]:
         """``slogdet(X)[1]``, and entries by number."""
-        inner = node.value
-        called = inner.func if isinstance(inner, n.Call) else None
+        inner: Any = node.value
+        called: Any = inner.func if isinstance(inner, n.Call) else None
         known = isinstance(called, n.Name) and id(called) not in self.checked.variables
         if known and called.id == "slogdet" and len(inner.args) == 1:
             part = self.literal(node.index)
@@ -230,7 +230,7 @@ class _Flattening:
             return found.value if found is node else -found.value
         raise self.refuse("an index that is not a whole number written out", node)
 
-    def attribute(self, node: n.Attribute) -> tuple[str, list[n.Node], dict, Any]:
+    def attribute(self, node: n.Attribute) -> tuple[str, list[Any], dict, Any]:
         if isinstance(node.value, n.Name) and node.value.id in self.checked.modules:
             if node.name in ("pi", "e"):
                 return "constant", [], {}, node.name
@@ -240,7 +240,7 @@ class _Flattening:
             raise prefix[0]
         raise self.refuse(f"`.{node.name}`", node)
 
-    def call(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
+    def call(self, node: n.Call) -> tuple[str, list[Any], dict, Any]:
         """A call; of a function under a prefix that is not imported, the fault for that."""
         prefix = not_imported(self.checked, node.func)
         if prefix is None:
@@ -252,7 +252,7 @@ class _Flattening:
         except Fault:
             raise prefix[0] from None
 
-    def called(self, node: n.Call) -> tuple[str, list[n.Node], dict, Any]:
+    def called(self, node: n.Call) -> tuple[str, list[Any], dict, Any]:
         func, args = node.func, list(node.args)
         if isinstance(func, n.Name):
             name = func.id
@@ -323,7 +323,7 @@ class _Flattening:
         code = getattr(composed_function(self.checked, node.func, name), "__code__", None)
         return code is not None and asked <= set(code.co_varnames)
 
-    def check_order(self, args: list[n.Node], named: dict[str, n.Expr]) -> None:
+    def check_order(self, args: list[Any], named: dict[str, n.Expr]) -> None:
         """The order of a norm is a number. Raises a fault (E0701) that says what to write."""
         order = named.pop("p", named.pop("ord", None)) or (args[1] if len(args) > 1 else None)
         if order is None or self.is_literal(order) or not args:
@@ -331,9 +331,7 @@ class _Flattening:
         more = [*map(unparse, args[2:]), *(f"{k}={unparse(x)}" for k, x in named.items())]
         raise at(norm_of_order(unparse(args[0]), unparse(order), more), self.source, order)
 
-    def shaped(
-        self, name: str, node: n.Call, args: list[n.Node]
-    ) -> tuple[str, list[n.Node], dict, Any]:
+    def shaped(self, name: str, node: n.Call, args: list[Any]) -> tuple[str, list[Any], dict, Any]:
         """``x.reshape(n, 2)``, ``x.expand((n, 2))``: sizes by name or number, -1 as it is."""
         sizes_given = args[1:]
         if len(sizes_given) == 1 and isinstance(sizes_given[0], n.Tuple | n.List):
@@ -346,16 +344,16 @@ class _Flattening:
         return name, args[:1], {OPERATORS[name].sizes: found}, None
 
     def composed(
-        self, name: str, node: n.Call, args: list[n.Node]
-    ) -> tuple[str, list[n.Node], dict, Any]:
-        """A function that is made of operators: see ``spelled``."""
+        self, name: str, node: n.Call, args: list[Any]
+    ) -> tuple[str, list[Any], dict, Any]:
+        """A function that is made of operators: see ``composed.expand``."""
         function = composed_function(self.checked, node.func, name)
         op = getattr(function, "operator", function)
         if isinstance(op, Operator) and op.sizes:
             return self.shaped(op.name, node, args)
         if not hasattr(function, "__code__"):
             raise self.refuse(f"`{name}`", node)
-        data: list[n.Node] = []
+        data: list[Any] = []
 
         def read(a: n.Node) -> Any:
             try:
@@ -372,8 +370,8 @@ class _Flattening:
         return "composed", data, params, None
 
     def joining(
-        self, name: str, node: n.Call, args: list[n.Node], params: dict
-    ) -> tuple[str, list[n.Node], dict, Any]:
+        self, name: str, node: n.Call, args: list[Any], params: dict
+    ) -> tuple[str, list[Any], dict, Any]:
         """``cat`` and ``stack``: a list of tensors, and the dimension."""
         if not args or not isinstance(args[0], n.List | n.Tuple) or not args[0].items:
             raise self.refuse(f"`{name}` of what is no list written out", node)

@@ -67,7 +67,7 @@ def ending_with(program: Program, of: str) -> Program | None:
         raise _nowhere(of)
     body = program.checked.module.body
     for i in range(len(body) - 1, -1, -1):
-        statement = body[i]
+        statement: Any = body[i]
         target = statement.targets[0] if isinstance(statement, n.Assign) else None
         if isinstance(target, n.Name) and target.id == of and len(statement.targets) == 1:
             last = n.ExprStmt(n.Name(of, target.start, target.end), statement.start, statement.end)

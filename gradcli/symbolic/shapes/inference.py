@@ -49,7 +49,7 @@ def infer(
 ) -> Shapes:  # fmt: skip
     """Shapes for every step; ``known`` are names that stand for sizes.
 
-    Composed functions among the steps are spelled out in place: there are more of them then.
+    Composed functions among the steps are expanded in place, which adds steps.
     Where they are to be ``printed``, those that mathematics has a sign for stay as they are.
 
     Raises a fault: E0301 where shapes contradict, E0701 where one is unknown.

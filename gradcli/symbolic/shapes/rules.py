@@ -361,8 +361,8 @@ def _split_dimension(u: Any, s: Step, left: list, right: list) -> list:
     known = [None if d is None else u.size(d) for d in right]
     if None in right:
         whole = u.size(left[0])
-        rest = [k for d, k in zip(right, known, strict=True) if d is not None]
-        if whole is None or not all(k and k.isdigit() for k in (whole, *rest)):
+        rest = [k or "" for d, k in zip(right, known, strict=True) if d is not None]
+        if whole is None or not all(k.isdigit() for k in (whole, *rest)):
             raise no_closed_form("a reshape with -1 beside others", u.source, s.node)
         right[right.index(None)] = u.new(str(int(whole) // max(prod(map(int, rest)), 1)))
     u.join(_joined_dimension(u, s, right, None), left[0], s)

@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic.expr import sizes
-from gradcli.symbolic.program.composed import spell
+from gradcli.symbolic.program.composed import expand
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.shapes.declarations import Declaration, conflict
 from gradcli.symbolic.shapes.rules import SHAPES, core_of, reduces
@@ -43,7 +43,7 @@ class Unifier:
         self.places: dict[str, Any] = {}
 
     def new(self, name: str | None = None) -> int:
-        """A dimension: of its own, or the one of that size."""
+        """A new dimension, or the known one of that size."""
         if name is not None and name in self.named:
             return self.named[name]
         self.parent.append(len(self.parent))
@@ -173,7 +173,7 @@ class Unifier:
         """The shapes of all steps, by name."""
         shapes: list[tuple[int | None, ...]] = []
         if any(s.op == "composed" for s in self.steps):
-            self.spelled_out(shapes)
+            self.expand_composed(shapes)
         else:
             for s in self.steps:
                 shapes.append(self.shape(s, [shapes[i] for i in s.inputs]))
@@ -184,7 +184,7 @@ class Unifier:
                 raise no_closed_form(f"an index outside a dimension of size {known}", self.source)
         return [tuple(None if d is None else self.size(d) for d in shape) for shape in shapes]
 
-    def spelled_out(self, shapes: list[tuple[int | None, ...]]) -> None:
+    def expand_composed(self, shapes: list[tuple[int | None, ...]]) -> None:
         """Shapes of all steps; composed functions are replaced by what they are made of."""
         given, steps = list(self.steps), self.steps
         del steps[:]
@@ -192,7 +192,7 @@ class Unifier:
         for s in given:
             s.inputs = tuple(places[i] for i in s.inputs)
             if s.op == "composed":
-                places.append(spell(self, steps, shapes, s))
+                places.append(expand(self, steps, shapes, s))
                 continue
             steps.append(s)
             shapes.append(self.shape(s, [shapes[i] for i in s.inputs]))
@@ -281,10 +281,10 @@ class Unifier:
                 raise self.wrong(s, f"{s.op} needs a vector or a matrix", s.inputs)
             return first
         if reduces(s.op):
-            dims = normal_dims(s.params.get("dim"), len(first))
+            gone = normal_dims(s.params.get("dim"), len(first))
             if s.params.get("keepdim"):
-                return tuple(None if i in dims else d for i, d in enumerate(first))
-            return tuple(d for i, d in enumerate(first) if i not in dims)
+                return tuple(None if i in gone else d for i, d in enumerate(first))
+            return tuple(d for i, d in enumerate(first) if i not in gone)
         if s.op in SHAPES:
             return SHAPES[s.op](self, s, inner)
         op = OPERATORS.get(s.op)
@@ -339,6 +339,7 @@ class Unifier:
         name = s.value
         if name not in self.variables:
             given = self.declared.get(name)
+            dims: tuple[Any, ...]
             if given is not None and given.dims:
                 dims = tuple(None if d == "1" else self.new(d) for d in given.dims)
             else:

@@ -113,7 +113,7 @@ class _Shapes:
             return []
         digits = []
         while p:
-            rest, quotient = p, {}
+            rest, quotient = p, {}  # type: ignore[var-annotated]
             while True:
                 high = {m: c for m, c in rest.items() if m[k] >= n}
                 if not high:

@@ -166,7 +166,9 @@ class _Tree:
         signs = self.cells.signs
         for i, one in enumerate(signs):
             for j, two in enumerate(signs[:i]):
-                for up in (True, False) if one.d is not None and two.d is not None else ():
+                if one.d is None or two.d is None:
+                    continue
+                for up in (True, False):
                     for same in (True, False):
                         a = one.d if up else v.scale(one.d, -1)
                         b = two.d if same else v.scale(two.d, -1)
@@ -270,7 +272,8 @@ def choices_met(t: v.Tensor) -> v.Tensor:
         ((m, _),) = b.args[0].terms.items()
         test, at, _ = m[0]
         if has_pieces(test.args):
-            both, _ = meeting(*test.args, lambda x, y: not may_coincide(x, y), "")
+            left, right = test.args
+            both, _ = meeting(left, right, lambda x, y: not may_coincide(x, y), "")
             if both is None or both.terms:
                 continue  # they are equal at more than single points
         known = first.get((tuple(a.key for a in test.args[::-1]), at))

@@ -75,8 +75,8 @@ def _ties(t: v.Tensor) -> bool:
     labels = t.free()
     if len(labels) != 2 or labels[0][0] != labels[1][0]:
         return False
-    a, b = labels
-    return v.relabel(t, {a: b, b: a}) == v.add(t)
+    one, two = labels
+    return v.relabel(t, {one: two, two: one}) == v.add(t)
 
 
 def _apart(a: v.Tensor, b: v.Tensor) -> bool:

@@ -125,7 +125,7 @@ def _places(m: v.Monomial, label: Label) -> tuple[dict[Label, int], list]:
     """How many entries on labels are from one that rotations lead to them, and those rotations."""
     places = {label: 0}
     left = [f for f in m if f[0].kind == "roll" and f[0].dims[0] == "3" and f[2] == 1]
-    used = []
+    used: list = []
     while True:
         known = [f for f in left if f[1][0] in places or f[1][1] in places]
         if not known:

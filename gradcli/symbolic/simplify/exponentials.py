@@ -70,8 +70,9 @@ def _met(t: v.Tensor) -> v.Tensor:
 def _exponential(difference: v.Tensor) -> v.Tensor | None:
     """exp of a sum of logarithms, None where it is another sum."""
     for shape in [difference, *arrangements(difference)]:
-        if all(c.denominator <= 2 and _logarithm(m) is not None for m, c in shape.terms.items()):
-            parts = [v.power(_logarithm(m), c) for m, c in shape.terms.items()]
+        logs = [(_logarithm(m), c) for m, c in shape.terms.items()]
+        if all(c.denominator <= 2 and u is not None for u, c in logs):
+            parts = [v.power(u, c) for u, c in logs if u is not None]
             whole = v.UNIT
             for part in parts:
                 whole = v.mul(whole, part)

@@ -22,7 +22,7 @@ def surely_positive(m: v.Monomial) -> bool:
 def contradict(rows: list[dict]) -> bool:
     """Whether sums of terms cannot all be above 0.
 
-    Their terms are eliminated one by one, each as a variable of its own (Fourier, Motzkin).
+    Their terms are eliminated one by one, each treated as a variable (Fourier, Motzkin).
     """
     while True:
         if any(not any(c > 0 for c in r.values()) and not any(m and c for m, c in r.items())

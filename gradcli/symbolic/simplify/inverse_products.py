@@ -9,6 +9,7 @@ What is one inverse used twice, ``inv(L).T @ inv(L)``, stays.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.operator import OPERATORS
@@ -54,7 +55,8 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
     right = _argument(node.right)
     if right is None:
         return None
-    left, around = node.left, []
+    left: Any = node.left
+    around: list = []
     while True:
         one = _argument(left)
         if one is not None:
@@ -86,7 +88,7 @@ def _joined(node: n.Binary, scalars: Collection[str]) -> tuple[n.Expr, int] | No
 def _argument(node: n.Expr) -> tuple[n.Expr, int] | None:
     """What an inverse is of, and the operations saved beside one: inv(X).T is inv(X.T)."""
     turned = isinstance(node, n.Attribute) and node.name == "T"
-    inner = node.value if turned else node
+    inner: Any = node.value if turned else node  # type: ignore[attr-defined]
     if not isinstance(inner, n.Call) or not n.same(inner.func, n.Name("inv")):
         return None
     x = inner.args[0]

@@ -40,7 +40,7 @@ class TooMany(Exception):
 
 
 class Sign:
-    """A difference d of which only the sign matters, and a condition that tells that sign.
+    """A difference d of which only the sign matters, and a condition that decides it.
 
     ``test`` holds where d > 0 if ``up``, else where d < 0. ``d`` is None for a condition that is no
     comparison of sizes: it holds where ``up``. ``given`` says that the test stood in the formula.

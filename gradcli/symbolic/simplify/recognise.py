@@ -92,7 +92,7 @@ def ramps(t: v.Tensor) -> v.Tensor:
     return inside_groups(t, lambda u: _by_term(u, change))
 
 
-def _by_term(t: v.Tensor, change: Callable[[dict], v.Tensor | None]) -> v.Tensor:
+def _by_term(t: v.Tensor, change: Callable[[dict], list | None]) -> v.Tensor:
     found = []
     for m, c in t.terms.items():
         factors = {(b, i): e for b, i, e in m}

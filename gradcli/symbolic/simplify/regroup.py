@@ -64,7 +64,8 @@ def _shared_once(t: v.Tensor, most: int, last: bool) -> v.Tensor | None:
                 counts[pattern] = counts.get(pattern, 0) + 1
     anchors = [p for p in counts if counts[p] > 1]
     for anchor in sorted(anchors[::-1] if last else anchors, key=lambda p: -counts[p]):
-        here, others = [], []
+        here: list = []
+        others: list = []
         for m, c in terms:
             has = any(_pattern(f, frozenset()) == anchor for f in m)
             (here if has else others).append((m, c))

@@ -134,8 +134,9 @@ def logarithms_named(t: v.Tensor) -> v.Tensor:
     def change(b: v.Base) -> v.Tensor | None:
         if not is_call(b, "log") or len(b.args[0].terms) != 2:
             return None
-        powers = [_exponent(m) for m, c in b.args[0].sorted() if c == 1]
-        if len(powers) != 2 or None in powers:
+        found = [_exponent(m) for m, c in b.args[0].sorted() if c == 1]
+        powers = [u for u in found if u is not None]
+        if len(powers) != 2:
             return None
         one, two = sorted(powers, key=lambda u: not u.terms)
         labels = tuple((d, i) for i, d in enumerate(b.dims))

@@ -52,7 +52,7 @@ from gradcli.symbolic.simplify.rule import Rule
 
 _SQUARES = frozenset(SQUARES)
 _ANGLES = _SQUARES | set(QUOTIENTS)
-_GONE = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
+_GONE: tuple[frozenset[str], ...] = (frozenset(), _SQUARES & ODD, _SQUARES & EVEN)
 """Functions whose squares are exchanged in a normal form: none, the odd ones, the even ones."""
 _RAMPS = frozenset(PIECES) - {"where", "abs"}
 _NAMED = _SQUARES | {"exp", "sigmoid"}
@@ -140,20 +140,20 @@ class _Search:
         if turns(t):
             yield from self._crosses(t)
         for shape in self._arranged(t):
-            yield from self._spelled(shape)
+            yield from self._variants(shape)
         shares = _tried(lambda u: named(opened(u)), t) if "exp" in self.calls else None
         if shares is not None and any(
             is_call(b, "softmax", "softmax0") for b in v.bases_of(shares)
         ):
             for shape in self._arranged(shares):  # shares as units
-                yield from self._spelled(shape)
+                yield from self._variants(shape)
         flat = _tried(lambda u: opened(named(u)), t) if self.calls & _SQUARES else None
         for start in (t, flat) if self.calls & _SQUARES else ():
-            for gone in SQUARES if start is not None else ():
-                if gone in self.calls:
+            for gone in SQUARES:
+                if gone in self.calls and start is not None:
                     other = _tried(partial(squares_exchanged, gone=gone), start)
                     for shape in self._arranged(other) if other is not None else ():
-                        yield from self._spelled(shape)
+                        yield from self._variants(shape)
         if not self.single:
             yield from self._normal(t)
 
@@ -167,7 +167,7 @@ class _Search:
         for start in dict.fromkeys(trees):
             if start is not None and start not in (t, self.t):
                 for shape in self._arranged(_tried(tidied, start) or start):
-                    yield from self._spelled(shape)
+                    yield from self._variants(shape)
 
     def _crosses(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """Cross products by their name, what stands in them multiplied out or shared."""
@@ -175,7 +175,7 @@ class _Search:
         shared = _tried(lambda u: crossed(sums_shared(opened(u))), first)
         for other in (_tried(lambda u: crossed(opened(u)), first), first, shared):
             for shape in self._arranged(other) if other is not None else ():
-                yield from self._spelled(shape)
+                yield from self._variants(shape)
 
     def _normal(self, t: v.Tensor) -> Iterator[v.Tensor | None]:
         """The normal form, squares of sines and cosines exchanged or not, tan as sin/cos or not."""
@@ -186,10 +186,10 @@ class _Search:
             squares = self.calls & _SQUARES or start is not t
             for gone in _GONE if squares else _GONE[:1]:
                 for shape in _tried(partial(_by_parts, gone=gone), start) or ():
-                    yield from self._spelled(_tried(tidied, shape), start is not t)
+                    yield from self._variants(_tried(tidied, shape), start is not t)
         for start in dict.fromkeys((t, _tried(opened, t) or t)) if t.free() else ():
             for shape in _tried(_coefficients, start) or ():
-                yield from self._spelled(shape)
+                yield from self._variants(shape)
 
     def _arranged(self, t: v.Tensor) -> Iterator[v.Tensor]:
         """A tensor as it is, factored and multiplied out."""
@@ -202,7 +202,7 @@ class _Search:
             if start is None or (arrange is _over_all and not _divides(t)):
                 continue
             change = partial(factored, t) if arrange is factored else arrange
-            other = _tried(lambda u, change=change: tidied(change(u)), start)
+            other = _tried(partial(_tidied_after, change), start)
             if other is not None:
                 yield other
                 again = _tried(factored if arrange is opened else denominators_opened, other)
@@ -226,7 +226,7 @@ class _Search:
                 if other is not None and other != start:
                     yield other
 
-    def _spelled(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
+    def _variants(self, t: v.Tensor | None, quotients: bool = False) -> Iterator[v.Tensor | None]:
         """A tensor with functions recognised, and as it is. Each tensor once."""
         if t is None or t.key in self.shapes:
             return
@@ -260,6 +260,10 @@ def _divides(t: v.Tensor) -> bool:
     """Whether terms of a sum have something below the line."""
     sums = [u for u in (t, *(b.args[0] for b in v.groups_of(t))) if len(u.terms) > 1]
     return any(e < 0 for u in sums for m in u.terms for _, _, e in m)
+
+
+def _tidied_after(change: Callable[[v.Tensor], v.Tensor], t: v.Tensor) -> v.Tensor:
+    return tidied(change(t))
 
 
 def _over_all(t: v.Tensor) -> v.Tensor:

@@ -1,4 +1,4 @@
-"""What indexing, joining, reversing and running sums do to symbols: products with ``picks``."""
+"""Indexing, joining, reversing and running sums of symbols: products with selectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradcli.symbolic.unsupported import no_closed_form
 
 
 def _times(x: v.Tensor, base: v.Base, labels: tuple[v.Label, ...], gone: v.Label) -> v.Tensor:
-    """A tensor times one of ``picks``, summed over a label; every term by itself."""
+    """A tensor times a selector, summed over a label; every term by itself."""
     return v.contract(v.distribute(x, v.factor(base, labels)), [gone])
 
 
@@ -29,10 +29,11 @@ def entry_of(x: v.Tensor, label: v.Label, k: int) -> v.Tensor:
 def getitem(x: Symbol, index: Any = ()) -> Symbol:
     """x[index]: a number picks an entry, a slice a part, None adds an axis of size 1.
 
-    Raises a fault (E0701) where the size of a slice cannot be told.
+    Raises a fault (E0701) where the size of a slice is not known.
     """
     x = _apart(x)
-    t, axes = x.tensor, []
+    t: v.Tensor = x.tensor
+    axes: list = []
     left = iter(x.axes)
     for p in items(index, len(x.axes)):
         if p is None:
@@ -57,7 +58,7 @@ def _slice(t: v.Tensor, label: Any, p: slice) -> tuple[v.Tensor, Any]:
     if size == label[0]:
         return t, label
     if size == "1":
-        return entry_of(t, label, start), None
+        return entry_of(t, label, _numbered(start, label[0])), None
     new = v.fresh(size)
     return _times(t, selectors.part(size, label[0], start, p.step or 1), (new, label), label), new
 
@@ -88,7 +89,9 @@ def put(x: Symbol, value: Symbol, index: Any = (), onward: bool = False) -> Symb
             continue
         size, start = sizes.extent(label[0], p.start, p.stop, p.step)
         if here is None:
-            t = v.distribute(t, v.factor(selectors.entry(label[0], start), (far,)))
+            t = v.distribute(
+                t, v.factor(selectors.entry(label[0], _numbered(start, label[0])), (far,))
+            )
         elif size == label[0]:
             whole[-1] = here
         else:
@@ -124,14 +127,14 @@ def cat(*xs: Symbol, dim: int = 0) -> Symbol:
     parts = [_apart(x) for x in xs]
     long = "0"
     for x in parts:
-        long = sizes.plus(long, x.axes[axis][0] if x.axes[axis] is not None else "1")
+        long = sizes.plus(long, _extent(x, axis))
     others = [Symbol(x.tensor, x.axes[:axis] + x.axes[axis + 1 :]) for x in parts]
     tensors, axes = aligned(others)
     label = v.fresh(long)
     start, found = "0", []
     for x, t in zip(parts, tensors, strict=True):
         found.append(_embedded(t, x.axes[axis], label, start))
-        start = sizes.plus(start, x.axes[axis][0] if x.axes[axis] is not None else "1")
+        start = sizes.plus(start, _extent(x, axis))
     return Symbol(v.add(*found), (*axes[:axis], label, *axes[axis:]))
 
 
@@ -237,3 +240,22 @@ def cumsum(x: Symbol, dim: int = 0) -> Symbol:
     new = v.fresh(label[0])
     t = _times(x.tensor, selectors.below(label[0], label[0], 0), (new, label), label)
     return Symbol(t, (*x.axes[:d], new, *x.axes[d + 1 :]))
+
+
+def _numbered(start: int | str, size: str) -> int:
+    """A place by its number, from the end where only that is known: n - 1 of n is -1.
+
+    Raises a fault (E0701) for a place that has none, such as m of n.
+    """
+    if isinstance(start, int) or start.lstrip("-").isdigit():
+        return int(start)
+    beyond = sizes.plus(start, size, -1)
+    if beyond.lstrip("-").isdigit():
+        return int(beyond)
+    raise no_closed_form(f"one entry at {start} of {size}")
+
+
+def _extent(x: Symbol, axis: int) -> str:
+    """The size of an axis."""
+    label = x.axes[axis]
+    return "1" if label is None else label[0]

@@ -1,7 +1,7 @@
-"""inv, det and logdet of symbols: bases of their own over a square argument.
+"""inv, det and logdet of symbols: bases over a square argument.
 
 The inverse of a product of square matrices splits, that of a diagonal is taken entry by entry, and
-what is left is the inverse of one base. ``value.product`` cancels inv(U) @ U.
+what is left is the inverse of one base. ``tensor.product`` cancels inv(U) @ U.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradcli.symbolic.unsupported import no_closed_form, no_value
 
 
 def _own(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
-    """A square matrix over two labels of its own. Raises a fault (E0701) for anything else."""
+    """A square matrix over two fresh labels. Raises a fault (E0701) for anything else."""
     if len(x.axes) != 2 or None in x.axes or x.axes[0][0] != x.axes[1][0]:  # type: ignore[index]
         raise no_closed_form(f"`{name}` of what is no square matrix")
     if any(v.is_hidden(label) for label in x.tensor.free()):
@@ -108,7 +108,7 @@ def _split(m: v.Monomial, c: Fraction, a: v.Label, b: v.Label) -> v.Tensor | Non
         return None
     names = {a: b, b: a}
     found = v.power(v.product(scalars, c, ()), Fraction(-1))
-    factors = []
+    factors: list = []
     for core, idx, _ in left:
         p, q = (names.get(x, x) for x in idx)
         inner = v.factor(core, ((a[0], 0), (a[0], 1)))
@@ -123,7 +123,7 @@ def _split(m: v.Monomial, c: Fraction, a: v.Label, b: v.Label) -> v.Tensor | Non
 
 
 def of_matrix(name: str, t: v.Tensor, a: v.Label, b: v.Label) -> v.Tensor:
-    """det, logdet and their kin of a tensor over two labels: a scalar base."""
+    """det, logdet, logabsdet or detsign of a tensor over two labels: a scalar base."""
     if name in ("det", "logdet", "logabsdet") and len(t.terms) == 1:
         ((m, c),) = t.terms.items()
         if c == 1 and len(m) == 1:

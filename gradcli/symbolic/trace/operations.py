@@ -1,7 +1,7 @@
 """What the operators do to symbols: arithmetic, products, sums, extremes and shapes, by index.
 
 Nothing here knows a derivative. An operator that is not here is an elementwise call or has no
-closed form yet. The largest and smallest entries and products over axes are bases over a body,
+closed form. The largest and smallest entries and products over axes are bases over a body,
 which has local labels of the axes that stay and labels from ``GONE`` on for those reduced.
 """
 
@@ -107,7 +107,7 @@ operation("ones_like")(lambda x: Symbol(v.UNIT, x.axes))
 # ---- Sums and products ---------------------------------------------------------------------------
 
 
-def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
+def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[Any], Any]:
     """The labels that a reduction runs over, and the axes that it leaves."""
     dims = normal_dims(dim, len(x.axes))
     gone = [x.axes[d] for d in dims if x.axes and x.axes[d] is not None]
@@ -117,7 +117,7 @@ def _reduced(x: Symbol, dim: Any, keepdim: bool) -> tuple[list[v.Label], Any]:
 
 
 def _apart(x: Symbol) -> Symbol:
-    """The symbol with labels of its own (a diagonal may use one twice)."""
+    """The symbol with distinct, fresh labels (a diagonal may use one twice)."""
     if not x.axes:
         return x
     names = {a: v.fresh(a[0]) for a in x.axes if a is not None}
@@ -168,14 +168,12 @@ def std(x: Symbol, dim: Any = None, correction: Any = 1, keepdim: bool = False) 
 
 @operation("norm")
 def norm(x: Symbol, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Symbol:
-    """The root of a sum of squares, for p = 1 a sum of abs; others are in ``reductions``."""
+    """The root of a sum of squares, for p = 1 a sum of abs; see ``p_norm``."""
     if p in (2, "fro", None):
         square = Symbol(v.power(x.tensor, Fraction(2)), x.axes)
         return _power(Fraction(1, 2))(sum(square, dim, keepdim))
     if p == 1:
         return sum(call("abs", [x]), dim, keepdim)
-    pass
-
     return p_norm(x, p, dim, keepdim)
 
 
@@ -217,7 +215,7 @@ def matmul(x: Symbol, y: Symbol) -> Symbol:
     left, right = x.axes[-1], y.axes[-2 if len(y.axes) > 1 else 0]
     lead = x.axes[:-2] if len(x.axes) > 1 else ()
     if len(y.axes) > 2:
-        same = {}
+        same: dict = {}
         front = y.axes[:-2]
         for i in range(1, min(len(lead), len(front)) + 1):
             if lead[-i] is not None and front[-i] is not None:
@@ -338,7 +336,7 @@ def undiagonal(x: Symbol, shape: Any = ()) -> Symbol:
     x = _apart(x)
     if len(x.axes) != 1 or x.axes[0] is None or shape[0] != shape[1]:
         raise no_closed_form("a diagonal matrix that is not square")
-    (a,) = x.axes
+    a: Any = x.axes[0]
     other = v.fresh(a[0])
     return Symbol(v.mul(x.tensor, v.delta(a, other)), (a, other))
 
@@ -411,8 +409,6 @@ def p_norm(x: Symbol, p: Any, dim: Any, keepdim: bool) -> Symbol:
         return _over("amax" if p > 0 else "amin", size, dim, keepdim)
     if isinstance(p, str) or p == 0:
         raise no_closed_form(f"`norm` with p = {p}")
-    pass
-
     exponent = Fraction(repr(p))
     total = sum(Symbol(v.power(size.tensor, exponent), size.axes), dim, keepdim)
     return Symbol(v.power(total.tensor, 1 / exponent), total.axes)

@@ -1,4 +1,4 @@
-"""What joins axes to one or splits one: reshape and tile, as products with ``picks.join``.
+"""What joins axes to one or splits one: reshape and tile, as products with ``selectors.join``.
 
 ``x.reshape(n, m)`` and ``X.flatten()`` read entries in order: entry i*m + j of the one is entry
 (i, j) of the other.

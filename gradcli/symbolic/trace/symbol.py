@@ -95,10 +95,10 @@ class Size(Symbol):
         super().__init__(v.size(dimension))
         self.dimension = dimension
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Size) and other.dimension == self.dimension
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
@@ -117,8 +117,7 @@ def dimension_of(entry: Any) -> str | None:
 
 
 put_signs(Symbol)
-Symbol.__hash__ = object.__hash__
-Size.__eq__ = Size.__dict__["__eq__"]
+Symbol.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 def _constants() -> dict[float, v.Tensor]:
@@ -234,7 +233,7 @@ def aligned(symbols: Sequence[Symbol]) -> tuple[list[v.Tensor], Axes]:
 
 
 def _in_order(axes: Axes) -> bool:
-    """Whether axes have labels of their own, in the order in which those were made."""
+    """Whether axes have distinct labels, in the order in which those were made."""
     numbers = [x[1] for x in axes if x is not None]
     return numbers == sorted({*numbers})
 

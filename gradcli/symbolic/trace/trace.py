@@ -17,8 +17,8 @@ from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.shapes.inference import Shapes
 from gradcli.symbolic.trace import indexing as indexing  # registers indexing and joining
-from gradcli.symbolic.trace import indicators as indicators  # registers where and its kin
-from gradcli.symbolic.trace import matrices as matrices  # registers inv, det and their kin
+from gradcli.symbolic.trace import indicators as indicators  # registers where, comparisons
+from gradcli.symbolic.trace import matrices as matrices  # registers inv, det, solve
 from gradcli.symbolic.trace import operations
 from gradcli.symbolic.trace import reshaping as reshaping  # registers reshape and tile
 from gradcli.symbolic.trace import (
@@ -84,7 +84,7 @@ def _step(
     if step.op == "constant":
         return Symbol(v.factor(v.base("constant", step.value))), None
     if step.op in ("eye", "ones", "zeros"):
-        axes = tuple(None if d is None else v.fresh(d) for d in shape)
+        axes: tuple[Any, ...] = tuple(None if d is None else v.fresh(d) for d in shape)
         if step.op == "eye":
             return Symbol(v.delta(axes[0], axes[1]), axes), None
         return Symbol(v.UNIT if step.op == "ones" else v.ZERO, axes), None

@@ -88,7 +88,7 @@ class Joined:
         return Piece(text, ENTRIES, left.negative != right.negative)
 
     def kronecker(self, s: Step) -> tuple[int, int] | None:
-        """The factors of ``kron``, which is spelled as a reshaped product of reshaped ones."""
+        """The factors of ``kron``, which is written as a reshaped product of reshaped ones."""
         steps = self.formula.steps
         inner = steps[s.inputs[0]]
         if s.op != "reshape" or inner.op != "mul" or s.inputs[0] in self.names:

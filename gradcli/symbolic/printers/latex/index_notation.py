@@ -106,7 +106,7 @@ class _Entries:
         return i in self.w.names and i != self.root[0]
 
     def summed(self, key: Key) -> bool:
-        """Whether a factor is a sum of terms of its own."""
+        """Whether a factor is a sum of terms."""
         return self.opened(key[0]) and self.w.formula.steps[key[0]].op in _TERMS
 
     def inner(self, i: int, k: int, index: tuple) -> Key:

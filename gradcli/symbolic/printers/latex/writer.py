@@ -2,8 +2,8 @@
 
 Products of scalars are written side by side; entry by entry on tensors they are ``\\odot``, and a
 power entry by entry is ``x^{\\odot 2}``. A choice is a ``cases`` environment. Where the language
-broadcasts, the formula says so in matrices (``latex_spread``); what has more than two dimensions,
-and every ``einsum``, is written by its entries (``latex_entries``).
+broadcasts, the formula says so in matrices (``broadcasting``); what has more than two dimensions,
+and every ``einsum``, is written by its entries (``index_notation``).
 """
 
 from __future__ import annotations
