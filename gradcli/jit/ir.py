@@ -33,7 +33,6 @@ class Value(Operand):
 
     __slots__ = ("const", "dtype", "example", "shape", "source", "trace")
     __gradcli_rank__ = 1.5  # above Tensors, below the tangents and batches of inner transforms
-    hollow = True
 
     def __init__(
         self, trace: Any, shape: tuple[int, ...], dtype: DType, const: Any = None,
@@ -46,10 +45,6 @@ class Value(Operand):
         self.example = example
         self.source: Instruction | None = None
 
-    def parts(self) -> tuple:
-        """Nothing: there is no Tensor inside."""
-        return ()
-
     def __gradcli_apply__(self, op: Operator, args: tuple, params: dict) -> Any:
         return self.trace.apply(op, args, params)
 
@@ -60,9 +55,11 @@ class Value(Operand):
         """The same value, with no derivative."""
         return self.trace.apply(OPERATORS["clone"], (self,), {}, recorded=False)
 
-    def become(self, other: Any) -> Any:
+    def write(self, value: Any) -> None:
         """Raises NotTraceable: a write in place."""
         raise NotTraceable("a write in place")
+
+    admit = write
 
     @property
     def array(self) -> Any:
@@ -85,9 +82,9 @@ class Value(Operand):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotTraceable("a value as a NumPy array")
 
-    tolist = numpy = each_of = pick_from = item
+    tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item
     __int__ = __index__ = __float__
-    requires_grad = grad = grad_fn = is_leaf = data = array
+    requires_grad = grad = grad_fn = is_leaf = data = device = array
 
     def __repr__(self) -> str:
         raise NotTraceable("a value's text")

@@ -1,12 +1,17 @@
 """Transforms of functions: derivatives as functions of their own.
 
-    composable   grad, vjp, jacrev, jacfwd, hessian: torch.func's, a function for a function
+    func         grad, vjp, jacrev, jacfwd, hessian: torch.func's, a function for a function
     functional   jacobian, hessian, vjp, jvp, hvp, vhp: torch.autograd.functional's, and its checks
     reverse      what both stand on; jacobian, hessian, hvp at a point
-    forward      tangents, jvp               batched, vmap   batches, vmap
+    forward      jvp, linearize              vmap            vmap
     check        gradcheck against central differences
 
-Tangents (``Dual``) and batches (``Batched``) are values that take part in the operators' protocol.
+Tangents (``Dual``) and batches (``Batched``) are values that take part in the operators' protocol:
+
+    tracer       what both have in common; writing in place
+    dual         tangents                    batched         batches; batch_rules
+    memory       what gains a tangent or a batch by a write in place, and what shares its memory
+    levels       the numbers that tell nested transforms apart, and what runs in each thread
 """
 
 from gradcli.transforms.check import gradcheck, gradgradcheck

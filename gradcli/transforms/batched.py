@@ -29,7 +29,7 @@ from gradcli.transforms.levels import running
 from gradcli.transforms.memory import movable, moved, note_promoted, primals, zeros_beside
 from gradcli.transforms.reverse import gradients
 from gradcli.transforms.tracer import (
-    Operand,
+    Layer,
     as_value,
     become,
     bottom,
@@ -47,12 +47,12 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-class Batched(Operand):
+class Batched(Layer):
     """``count`` values side by side."""
 
     __slots__ = ()
     batch = True
-    value = Operand.content
+    value = Layer.content
 
     def __init__(self, value: Any, level: int) -> None:
         self.value = value
@@ -200,7 +200,7 @@ class Batched(Operand):
 
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
         full = (self.count, *size)
-        if isinstance(self.value, Operand):
+        if isinstance(self.value, Layer):
             return Batched(self.value._like(make, full, *value, **options), self.__gradcli_rank__)
         return Batched(super()._like(make, full, *value, **options), self.__gradcli_rank__)
 

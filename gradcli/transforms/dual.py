@@ -24,15 +24,15 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
-from gradcli.transforms.tracer import Operand, shares, snapshot, store, tensors_of
+from gradcli.transforms.tracer import Layer, shares, snapshot, store, tensors_of
 
 
-class Dual(Operand):
+class Dual(Layer):
     """A primal with a tangent of its shape."""
 
     __slots__ = ()
     batch = False
-    primal = Operand.content
+    primal = Layer.content
     tangent: Any = Slots.edge  # type: ignore[attr-defined]
 
     def __init__(self, primal: Any, tangent: Any, level: int) -> None:
@@ -157,7 +157,7 @@ class Dual(Operand):
         return create(self.primal, *value, **options)
 
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
-        if isinstance(self.primal, Operand):
+        if isinstance(self.primal, Layer):
             return self.primal._like(make, size, *value, **options)
         return super()._like(make, size, *value, **options)
 

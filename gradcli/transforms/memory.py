@@ -25,7 +25,7 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import running
-from gradcli.transforms.tracer import Operand, bottom, memory_of, operands_of, store
+from gradcli.transforms.tracer import Layer, bottom, memory_of, operands_of, store
 
 _new = object.__new__
 _SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if name != "__weakref__"]
@@ -33,7 +33,7 @@ _SLOTS = [getattr(Slots, name) for name in Slots.__slots__ if name != "__weakref
 
 def sharing(value: Any) -> list:
     """All that shares the memory of ``value``, itself among them; a base before its views."""
-    if isinstance(value, Operand):
+    if isinstance(value, Layer):
         return list(value.sharing())
     base = memory_of(value)
     views = () if base.meta is None else base.meta.views or ()
@@ -118,9 +118,9 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
     return found
 
 
-def primals(value: Any) -> Iterator[Operand]:
+def primals(value: Any) -> Iterator[Layer]:
     """The tangents and batches on the way down to the primal Tensor."""
-    while isinstance(value, Operand) and not value.hollow:
+    while isinstance(value, Layer):
         yield value
         value = value.content
 
@@ -130,7 +130,7 @@ def moved(members: Sequence[Any]) -> list:
     new = {id(member): _copied(member, _new(member.__class__)) for member in members}
     kin = [weakref.ref(value) for value in new.values()]
     for old, value in zip(members, new.values(), strict=True):
-        if isinstance(old, Operand):
+        if isinstance(old, Layer):
             value.kin = kin
         elif value.meta is not None:
             if value.meta.base is not None:
@@ -163,7 +163,7 @@ def demote(level: int) -> None:
     alive = []
     for reference, was in running.promoted.pop(level, ()):
         value = reference()
-        if isinstance(value, Operand) and value.__gradcli_rank__ == level:
+        if isinstance(value, Layer) and value.__gradcli_rank__ == level:
             alive.append((value, was))
     back = {id(was): value for value, was in alive}
     for value, was in alive:

@@ -25,21 +25,21 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.levels import Vmap, running
-from gradcli.transforms.tracer import Operand, as_value, bottom, tensors_of
+from gradcli.transforms.tracer import Layer, as_value, bottom, tensors_of
 
 # ---- What to differentiate by, inside tangents and batches of enclosing transforms ---------------
 
 
 def rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """The same tower around a changed Tensor."""
-    if isinstance(value, Operand):
+    if isinstance(value, Layer):
         return value.around(rebuilt(value.content, change))
     return change(value)
 
 
 def detached(value: Any) -> Any:
     """The tower with every Tensor in it outside the graph."""
-    if isinstance(value, Operand):
+    if isinstance(value, Layer):
         return value.over(detached)
     return value.detach() if isinstance(value, Tensor) else value
 
@@ -97,7 +97,7 @@ def _batches(leaves: Sequence[Any]) -> dict[int, Any]:
     """The batches around leaves, by level."""
     found = {}
     for leaf in leaves[:1]:  # all are lifted to the same levels
-        while isinstance(leaf, Operand) and not leaf.hollow:
+        while isinstance(leaf, Layer):
             if leaf.batch:
                 found[leaf.__gradcli_rank__] = leaf
             leaf = leaf.content

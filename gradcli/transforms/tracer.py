@@ -49,18 +49,18 @@ def rank_of(value: Any) -> int:
 
 
 def bottom(value: Any) -> Tensor:
-    """The Tensor inside tangents and batches, or what stands for one without having any."""
-    while isinstance(value, Operand) and not value.hollow:
+    """The Tensor inside tangents and batches."""
+    while isinstance(value, Layer):
         value = value.content
     return value
 
 
-def operands_of(value: Any) -> Iterator[Operand]:
+def operands_of(value: Any) -> Iterator[Layer]:
     """Every tangent and batch of a tower, those around tangents included."""
     stack = [value]
     while stack:
         v = stack.pop()
-        if isinstance(v, Operand):
+        if isinstance(v, Layer):
             yield v
             stack += v.parts()
 
@@ -75,8 +75,8 @@ def tensors_of(value: Any) -> list[Tensor]:
 def memory_of(value: Any) -> Tensor:
     """The tensor whose memory a value has: itself, or what it is a view of."""
     tensor = bottom(value)
-    meta = tensor.meta if isinstance(tensor, Tensor) else None
-    return tensor if meta is None or meta.base is None else meta.base
+    base = getattr(getattr(tensor, "meta", None), "base", None)
+    return tensor if base is None else base
 
 
 def shares(view: Any, source: Any) -> bool:
@@ -86,7 +86,7 @@ def shares(view: Any, source: Any) -> bool:
 
 def snapshot(value: Any) -> Any:
     """``value`` as it is now, in memory of its own: what a recorded write reads."""
-    if isinstance(value, Operand):
+    if isinstance(value, Layer):
         return value.over(snapshot)
     if not mode.grad:
         return value
@@ -164,33 +164,11 @@ METHODS: dict[str, Callable] = {
 """Methods that are composed of operators: what operators can do, they can."""
 
 
-class Operand(Slots, Conversions):
+class Operand(Conversions):
     """A value that stands for a Tensor inside a transformed function."""
 
     __slots__ = ()
     __array_priority__ = 2000
-
-    hollow = False  # whether there is no Tensor inside: a value that only notes operators
-    content: Any = Slots.array  # type: ignore[attr-defined]  # of a lower level
-    __gradcli_rank__: Any = Slots.dtype  # type: ignore[attr-defined]
-    # Weak references to the values that share this one's memory, itself among them; None: nobody.
-    kin: Any = Slots.meta  # type: ignore[attr-defined]
-
-    batch: bool  # a batch, else a tangent
-
-    # -- what a subclass answers -----------------------------------------------------------------
-
-    def parts(self) -> tuple:
-        """What it is made of: the content, and the tangent where there is one."""
-        raise NotImplementedError
-
-    def around(self, content: Any) -> Any:
-        """The same level around another content: a batch of it, or it with the same tangent."""
-        raise NotImplementedError
-
-    def over(self, change: Callable[[Any], Any]) -> Any:
-        """The same level around what ``change`` makes of the content."""
-        raise NotImplementedError
 
     def write(self, value: Any) -> None:
         """Write a value of this level or lower ones, or a number, into the memory below."""
@@ -200,63 +178,12 @@ class Operand(Slots, Conversions):
         """Give a target of lower levels what it needs to hold a value of this one."""
         raise NotImplementedError
 
-    # -- what shares memory ----------------------------------------------------------------------
-
-    def sharing(self) -> Iterator[Operand]:
-        """This value and those that share its memory."""
-        if self.kin is None:
-            self.kin = [weakref.ref(self)]
-        return (v for v in (reference() for reference in self.kin) if v is not None)
-
-    def note_view(self, view: Operand) -> Any:
-        """``view``, noted to share this value's memory."""
-        if self.kin is None:
-            self.kin = [weakref.ref(self)]
-        kin = self.kin
-        if len(kin) >= 16 and not len(kin) & (len(kin) - 1):
-            kin[:] = [reference for reference in kin if reference() is not None]
-        kin.append(weakref.ref(view))
-        view.kin = kin
-        return view
-
     def __gradcli_write__(self, target: Any, op: Any, others: tuple, params: dict) -> Any:
         """A write in place to a Tensor, of an operator that has this value among its operands."""
         return become(target, op(snapshot(target), *others, **params))
 
     def __gradcli_put__(self, target: Any, index: Any) -> None:
         put(target, index, self)
-
-    # -- what it is ------------------------------------------------------------------------------
-
-    @property
-    def edge(self) -> Any:
-        """None of its own: the Tensors inside have places in the graph."""
-        raise AttributeError("edge")
-
-    @property
-    def meta(self) -> Any:
-        """What the Tensor inside has: a graph that saved it looks there for its version."""
-        return bottom(self).meta
-
-    @property
-    def array(self) -> Any:
-        """The numbers, for what is decided by them and has no derivative."""
-        return self.content.array
-
-    @property
-    def dtype(self) -> Any:
-        """The element type."""
-        return self.content.dtype
-
-    @property
-    def device(self) -> Device:
-        """Where the numbers are."""
-        return bottom(self).device
-
-    @property
-    def requires_grad(self) -> bool:
-        """Whether the value is recorded for a gradient."""
-        return self.content.requires_grad
 
     @property
     def ndim(self) -> int:
@@ -424,6 +351,92 @@ class Operand(Slots, Conversions):
         return OPERATORS["logical_not"](self)
 
     __hash__ = object.__hash__
+
+
+class Layer(Slots, Operand):
+    """A tangent or a batch: a level of a tower, around a content of lower levels."""
+
+    __slots__ = ()
+
+    content: Any = Slots.array  # type: ignore[attr-defined]  # of a lower level
+    __gradcli_rank__: Any = Slots.dtype  # type: ignore[attr-defined]
+    # Weak references to the values that share this one's memory, itself among them; None: nobody.
+    kin: Any = Slots.meta  # type: ignore[attr-defined]
+
+    batch: bool  # a batch, else a tangent
+
+    # -- what a subclass answers -----------------------------------------------------------------
+
+    def parts(self) -> tuple:
+        """What it is made of: the content, and the tangent where there is one."""
+        raise NotImplementedError
+
+    def around(self, content: Any) -> Any:
+        """The same level around another content: a batch of it, or it with the same tangent."""
+        raise NotImplementedError
+
+    def over(self, change: Callable[[Any], Any]) -> Any:
+        """The same level around what ``change`` makes of the content."""
+        raise NotImplementedError
+
+    # -- what shares memory ----------------------------------------------------------------------
+
+    def sharing(self) -> Iterator[Layer]:
+        """This value and those that share its memory."""
+        if self.kin is None:
+            self.kin = [weakref.ref(self)]
+        return (v for v in (reference() for reference in self.kin) if v is not None)
+
+    def note_view(self, view: Layer) -> Any:
+        """``view``, noted to share this value's memory."""
+        if self.kin is None:
+            self.kin = [weakref.ref(self)]
+        kin = self.kin
+        if len(kin) >= 16 and not len(kin) & (len(kin) - 1):
+            kin[:] = [reference for reference in kin if reference() is not None]
+        kin.append(weakref.ref(view))
+        view.kin = kin
+        return view
+
+    # -- what it is ------------------------------------------------------------------------------
+
+    @property
+    def edge(self) -> Any:
+        """None of its own: the Tensors inside have places in the graph."""
+        raise AttributeError("edge")
+
+    @property
+    def meta(self) -> Any:
+        """What the Tensor inside has: a graph that saved it looks there for its version."""
+        return bottom(self).meta
+
+    @property
+    def array(self) -> Any:
+        """The numbers, for what is decided by them and has no derivative."""
+        return self.content.array
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.content.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the numbers are."""
+        return bottom(self).device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the value is recorded for a gradient."""
+        return self.content.requires_grad
+
+
+def _operator(op: Operator) -> Callable:
+    return lambda self, other: op(self, other)
+
+
+def _reflected(op: Operator) -> Callable:
+    return lambda self, other: op(other, self)
 
 
 def _augmented(op: Operator) -> Callable:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -263,3 +265,35 @@ def test_grad_inside_a_dual_level():
     # y = (ab, b), and the sum of squares a^2 b^2 + b^2
     same(found.primal, [8, 8])
     same(found.tangent, [2 * 4 + 4 * 2 * 0.5, 4 * 2 * 1 + (2 + 2) * 0.5])
+
+
+def test_threads_do_not_meet():
+    rows = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def written(x):
+        y = torch.zeros_like(x)
+        y[:1] += x[1:]
+        y *= x
+        return y
+
+    def found():
+        square = hessian(lambda x: (written(x) ** 2).sum())
+        values = (vmap(written)(rows), jacfwd(written)(rows[0]), square(rows[0]))
+        return [value.tolist() for value in values]
+
+    want, differ, interval = found(), [], sys.getswitchinterval()
+
+    def repeat():
+        differ.extend(True for _ in range(15) if found() != want)
+        differ.append(False)
+
+    threads = [threading.Thread(target=repeat) for _ in range(4)]
+    try:
+        sys.setswitchinterval(1e-6)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert differ == [False] * 4
