@@ -19,9 +19,9 @@ from gradcli.engine.record.inplace import rewrite, set_item, write_result
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.overloads import flatten
 from gradcli.functions.sorting import extreme_method
+from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.errors import IndexFault, RuntimeFault, TypeFault
 from gradcli.ops.indexing import is_basic
-from gradcli.ops.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.operator import OPERATORS, Operator
 
 # Methods whose operator does not read as a method of its first input.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import reduced
+from gradcli.ops.declaration.batching import reduced
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import UnwrittenFault
 from gradcli.ops.kinds import constant, step

@@ -7,7 +7,7 @@ protocols. What has no array among its arguments, or goes past the protocols, st
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,3 +69,16 @@ def special(name: str, like: Any, *args: Any) -> Any:
     out = getattr(library, name)(*args)
     dtype = getattr(like, "dtype", None)
     return out if dtype is None or out.dtype == dtype or dtype.kind != "f" else out.astype(dtype)
+
+
+def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy arrays, for arrays of another device too: they are moved, and back."""
+
+    @functools.wraps(function)
+    def run(*args: Any) -> Any:
+        like = next((a for a in args if hasattr(a, "get")), None)  # CuPy's copy to the host
+        if like is None:
+            return function(*args)
+        return np.asarray(function(*(a.get() if hasattr(a, "get") else a for a in args)), like=like)
+
+    return run

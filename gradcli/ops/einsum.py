@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch
+from gradcli.ops.declaration.batching import Batch
+from gradcli.ops.declaration.node_names import of_einsum
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.kinds import bilinear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.node_names import of_einsum
 from gradcli.ops.operator import OPERATORS, Operator
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch
+from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.kinds import linear
 from gradcli.ops.operator import Operator

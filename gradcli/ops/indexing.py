@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch
 from gradcli.ops.comparison import zeros_like
 from gradcli.ops.cupy_compat import add_at, grid, writable_copy, zeros
+from gradcli.ops.declaration.batching import Batch
+from gradcli.ops.declaration.node_names import of_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import budget, charge_shape
-from gradcli.ops.node_names import of_index
 from gradcli.ops.operator import Operator
 from gradcli.ops.shape import expand_words, sum_to
 
@@ -59,7 +59,10 @@ def _charge_picked(x: Any, index: Any) -> None:
             return
         shapes.append(shape)
         axis += 1
-    rows = np.broadcast_shapes(*shapes) if len({*map(len, shapes)}) < 2 else ()
+    try:
+        rows = np.broadcast_shapes(*shapes) if len({*map(len, shapes)}) < 2 else ()
+    except ValueError:
+        return  # the indexing itself says what is wrong
     charge_shape((*rows, *picked, *x.shape[axis:]), x.dtype.itemsize)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch
 from gradcli.ops.cupy_compat import zeros
+from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.indexing import getitem

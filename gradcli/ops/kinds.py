@@ -93,7 +93,7 @@ class _Formula(Operator):
     def __getattr__(self, name: str) -> Any:
         if name not in ("compute", "rules", "reads", "recorded", "scaled", "saves"):
             raise AttributeError(name)
-        from gradcli.ops.formula import derive  # few programs use any composite
+        from gradcli.ops.declaration.formula import derive  # few programs use any composite
 
         made, rules = derive(self)
         self.__class__ = Operator  # type: ignore[assignment]  # of the same slots

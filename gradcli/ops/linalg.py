@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch, lined_up, matrices
+from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
 from gradcli.ops.matrix_errors import not_square, unsolved

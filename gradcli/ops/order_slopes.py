@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.cupy_compat import special
+from gradcli.ops.cupy_compat import on_host, special
 from gradcli.ops.memory_budget import charge_shape
 
 # Nodes and weights for the integral from 0 to infinity: t = exp(pi/2 sinh(s)), which meets both
@@ -55,6 +55,7 @@ def _density(a: Any, y: Any) -> Any:
     return np.where(a > 20, stirling, plain)
 
 
+@on_host
 def gammainc_slope(order: Any, y: Any, n: int) -> Any:
     """The derivative of order n of gammainc(order, y) by ``order``; NaN outside order > 0, y >= 0.
 
@@ -105,6 +106,7 @@ def _integral(a: Any, z: Any, c: Any, slopes: list[Any], lower: Any, n: int) -> 
     return np.sum(-side * c * weights * terms, -1)
 
 
+@on_host
 def zeta_slope(order: Any, y: Any, n: int) -> Any:
     """The derivative of order n of Hurwitz's zeta(order, y) by ``order``.
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch
+from gradcli.ops.declaration.batching import Batch
+from gradcli.ops.declaration.node_names import of_product
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
-from gradcli.ops.node_names import of_product
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 from gradcli.ops.shape import diagonal, expand, mT, reshape, squeeze, undiagonal, unsqueeze
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import along, vectors
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.declaration.batching import along, vectors
+from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import constant, general, linear, reduction
-from gradcli.ops.node_names import by_dim
 from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import abs, unit, where
 from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unsqueeze

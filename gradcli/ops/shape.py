@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import Batch, matrices
 from gradcli.ops.cupy_compat import zeros
+from gradcli.ops.declaration.batching import Batch, matrices
+from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.node_names import by_dim
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import SCALARS
 

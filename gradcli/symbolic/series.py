@@ -15,8 +15,8 @@ import numpy as np
 
 from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import is_comparison
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.closed_form import diff
 from gradcli.symbolic.emit import sums as w

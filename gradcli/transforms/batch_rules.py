@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine import dtypes
-from gradcli.ops import batching
+from gradcli.ops.declaration import batching
 from gradcli.ops.operator import OPERATORS, Operator, is_number
 
 

@@ -34,10 +34,10 @@ from gradcli.functions import methods, scatter
 from gradcli.functions.operator_methods import plain_index, sizes_method
 from gradcli.functions.overloads import flatten
 from gradcli.functions.sorting import extreme_method
+from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
+from gradcli.ops.declaration.infix import by_sign, put_signs
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import is_basic
-from gradcli.ops.infix import METHODS as SIGN_METHODS
-from gradcli.ops.infix import by_sign, put_signs
 from gradcli.ops.operator import OPERATORS, Operator
 
 # ---- Towers: a Tensor at the bottom, batches and tangents of enclosing transforms around it ------

@@ -76,3 +76,15 @@ def test_the_collector_is_left_as_it_was_found(on):
         assert gc.isenabled() is on
     finally:
         (gc.enable if before else gc.disable)()
+
+
+def test_a_budget_changes_no_error_of_an_index():
+    import gradcli as torch
+
+    x, rows, columns = torch.ones(2, 3), torch.tensor([0, 1]), torch.tensor([0, 1, 2])
+    set_budget(10**9)
+    try:
+        with pytest.raises(IndexError, match="could not be broadcast"):
+            x[rows, columns]
+    finally:
+        set_budget(None)

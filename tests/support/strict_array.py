@@ -111,6 +111,8 @@ class StrictArray(NDArrayOperatorsMixin):
 
     def __array_function__(self, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         name = func.__name__
+        if name == "asarray" and kwargs.keys() <= {"like"}:  # NumPy's array moved to the device
+            return StrictArray(args[0])
         if name not in FUNCTIONS or not func.__module__.startswith("numpy"):
             raise refused(f"numpy.{name}")
         extra = REFUSED_KEYWORDS.get(name, set()) & kwargs.keys()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradcli.ops import OPERATORS
+from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import is_comparison
 from gradcli.symbolic import diff
 from gradcli.symbolic.printers.latex.notation import head
 from gradcli.symbolic.printers.latex.writer import _Writer, latex

@@ -453,7 +453,7 @@ CODES: dict[str, tuple[str, str, str]] = {
         "gradient says. Look for a kink at this very point, for a write through .data or .numpy(), "
         "for float32 inputs, or for a wrong backward.",
         ">>> import gradcli\n"
-        ">>> x = gradcli.tensor(2.0, dtype=gradcli.float64)\n"
+        ">>> x = gradcli.tensor(2.0, dtype=gradcli.float64, requires_grad=True)\n"
         ">>> gradcli.autograd.gradcheck(lambda x: x * x.detach(), x)\n",
     ),
     "E0411": (

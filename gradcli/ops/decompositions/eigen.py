@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj, real
+from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import (
     Together,
     both_parts,

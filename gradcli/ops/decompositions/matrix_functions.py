@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.batching import matrices
 from gradcli.ops.conversion import conj
+from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat

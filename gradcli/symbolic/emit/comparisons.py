@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import MIRRORED
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.emit import sums as w
 from gradcli.symbolic.emit.reductions import reached

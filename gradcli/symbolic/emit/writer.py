@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import is_comparison
 from gradcli.symbolic.emit import sums as w
 from gradcli.symbolic.emit.collect import gathered
 from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller

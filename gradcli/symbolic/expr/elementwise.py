@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
 
-from gradcli.ops.infix import is_comparison
+from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import EVEN, ODD

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.formula import Line, traced
+from gradcli.ops.declaration.formula import Line, traced
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.emit.slices import size_text
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from gradcli.engine.dtypes import float64
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.declaration.infix import put_signs
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import put_signs
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
-from gradcli.ops.infix import MIRRORED
+from gradcli.ops.declaration.infix import MIRRORED
 from gradcli.symbolic.program.steps import COMPARISON
 
 

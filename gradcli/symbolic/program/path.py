@@ -27,8 +27,8 @@ from gradcli.language.names import attributes
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Program
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.declaration.infix import METHODS, by_sign, put_signs
 from gradcli.ops.indexing import is_basic
-from gradcli.ops.infix import METHODS, by_sign, put_signs
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.program.conditions import Condition, words
 from gradcli.symbolic.program.steps import Step

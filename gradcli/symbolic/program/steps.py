@@ -15,9 +15,9 @@ from gradcli.language.compile.resolve import Checked
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
+from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.einsum import plan
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import METHODS, MIRRORED, by_sign
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name, composed_function, not_imported

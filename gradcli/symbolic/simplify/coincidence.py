@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcli.ops.infix import is_comparison
+from gradcli.ops.declaration.infix import is_comparison
 from gradcli.symbolic.expr import selectors
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.identities import PIECEWISE

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
+from gradcli.functions.overloads import HIDDEN
+from gradcli.ops.declaration.infix import put_signs
 from gradcli.ops.errors import Fault
-from gradcli.ops.infix import put_signs
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.elementwise import applied
 from gradcli.symbolic.unsupported import no_closed_form
@@ -49,7 +50,8 @@ class Symbol:
         if op.formula is not None:
             return op.formula(*symbols, **params)
         plain = all(type(p) in (int, float) for p in params.values())
-        if op.entrywise and op.kind in ("elementwise", "constant") and plain:
+        named = op.name not in HIDDEN  # else no text can call it
+        if op.entrywise and op.kind in ("elementwise", "constant") and plain and named:
             # Parameters that are numbers are arguments of the call, as they are written.
             return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gradcli.language.runtime.run import Program
-from gradcli.ops.infix import is_comparison
+from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.printers.formula import FREE, Formula

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.ops.infix import put_signs
+from gradcli.ops.declaration.infix import put_signs
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.read import on_arrays, push_forward
 
