@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
@@ -29,7 +30,7 @@ from gradcli.symbolic.simplify.search import forms
 from gradcli.symbolic.symmetry import retraced, without_symmetry
 from gradcli.symbolic.trace.trace import derivative
 from gradcli.symbolic.unsupported import NO_CLOSED_FORM, WITHHELD, no_closed_form
-from gradcli.symbolic.verify import TOLERANCE, Points, evaluate, worst
+from gradcli.symbolic.verify import TOLERANCE, Points, evaluate, kept, worst
 
 MOST_ORDER = 8
 
@@ -322,11 +323,37 @@ def _confirmed(
             )
         found = _agreeing(options, small, steady, points)
     if found[1][0] <= TOLERANCE:
-        return found[0], found[1][0]
+        return _lasting(found[0], found[1][0], options, small, known, points, path)
     first = found
     if first[1][1] is None:
         raise no_closed_form("an expression whose formula has no value where it could be checked")
     raise withheld(*first, path)
+
+
+_OVERFLOWS = re.compile(r"\b(exp|sinh|cosh)\(")
+
+
+def _lasting(
+    text: Text, error: float, options: Sequence[Text], small: Sequence[Text],
+    known: Sequence[tuple], points: Points, path: tuple[str, ...],
+) -> tuple[Text, float]:  # fmt: skip
+    """The text, or one at most twice as long that keeps its value at large arguments where the text
+    overflows: ``6/cosh(x)**4 - 4/cosh(x)**2`` for ``(6 - 4*cosh(x)**2)/cosh(x)**4``.
+    """
+    if not _OVERFLOWS.search(text.key):
+        return text, error
+    far = points.far(path)
+    of = dict(zip((x.key for x in options), (x.key for x in small), strict=True))
+    best, most = (text, error), kept(prepare(of[text.key]), far, points.sizes)
+    for other, checkable in zip(options, small, strict=True):
+        if most == len(far) or other.cost > 2 * text.cost + 1:
+            break
+        answer = prepare(checkable.key)
+        if kept(answer, far, points.sizes) > most:
+            off = worst(answer, known, points.sizes)[0]
+            if off <= TOLERANCE:
+                best, most = (other, off), kept(answer, far, points.sizes)
+    return best
 
 
 def _agreeing(

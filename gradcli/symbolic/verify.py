@@ -40,6 +40,7 @@ _CERTAIN = 1e-13
 """How far the rounding of a point may move the engine's derivative, where formulas are judged."""
 _DOMAIN = ("E0304",)
 """Faults of what has no value at a point: the inverse of a singular matrix."""
+_FAR = (40.0, -40.0, 400.0, -400.0, 1500.0, -1500.0)
 LARGEST = 8
 """A dimension declared larger than this is checked at a smaller size."""
 
@@ -226,6 +227,20 @@ class Points:
                     break
         return found
 
+    def far(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray | None]]:
+        """Points of large numbers of both signs, with the derivative where the engine has one."""
+        found = []
+        with double():
+            for size in _FAR:
+                point = {
+                    name: size * (1 + 0.01 * a)
+                    if not (d := self.shapes.declarations[name]).traits and len(d.dims) < 2
+                    else a
+                    for name, a in self.at(path)[0][0].items()
+                }
+                found.append((point, self._numeric(point, path)))
+        return found
+
     def steady(self, path: tuple[str, ...]) -> list[tuple[dict, np.ndarray]]:
         """The points at which the engine's derivative is no rounding: std of equal numbers is.
 
@@ -344,6 +359,21 @@ def worst(
             if difference == np.inf:
                 return most
     return most
+
+
+def kept(
+    answer: Program, far: Sequence[tuple[dict, np.ndarray | None]], sizes: Mapping[str, int]
+) -> int:
+    """At how many of these points an answer is finite and, where the engine is, says the same."""
+    count = 0
+    for point, exact in far:
+        try:
+            got = evaluate(answer, point, sizes)
+        except Fault:
+            continue
+        known = exact if exact is not None and np.isfinite(exact).all() else got
+        count += bool(np.isfinite(got).all() and np.allclose(got, known, rtol=1e-6, atol=1e-9))
+    return count
 
 
 def evaluate(answer: Program, values: Mapping[str, Any], sizes: Mapping[str, int]) -> np.ndarray:

@@ -166,3 +166,14 @@ def test_a_clamp_beyond_its_bound() -> None:
     found = diff(text, "x")
     assert float(found.evaluate(x=0.97, y=-2.3)) == 1.0
     assert float(found.evaluate(x=0.3, y=-2.3)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "at"),
+    [("tanh(x)**2", 2, 400.0), ("exp(-x)/(1+exp(-x))**2", 1, 1500.0), ("1/cosh(x)", 2, 800.0)],
+)
+def test_a_form_that_keeps_its_value_at_large_arguments(text: str, order: int, at: float) -> None:
+    found = diff(text, "x", order=order)
+    for x in (at, -at):
+        with np.errstate(all="ignore"):
+            assert abs(float(found.evaluate(x=np.asarray(x)))) < 1e-300
