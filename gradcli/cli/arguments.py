@@ -41,7 +41,7 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
     flags, takers = _declared(command)
     variables = Variables([*flags, *takers])
     sorted_args = split(args, flags, takers, variables)
-    usage = typer.BadParameter.__base__
+    usage: Any = typer.BadParameter.__base__
     try:
         result = command.main(
             sorted_args, prog_name=f"gradcli {name}", standalone_mode=False, obj=variables

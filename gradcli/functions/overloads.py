@@ -16,10 +16,10 @@ from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
-from gradcli.ops.shape import normal_dim
 from gradcli.ops.torch_messages import not_a
 
 HIDDEN = frozenset(

@@ -17,7 +17,7 @@ from gradcli.ops.comparison import logical_and, zeros_like
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
-from gradcli.ops.operator import OPERATORS, is_complex, is_number
+from gradcli.ops.operator import OPERATORS, Operator, is_complex, is_number
 from gradcli.ops.piecewise import where
 from gradcli.ops.torch_messages import NO_MASK, no_difference
 
@@ -371,7 +371,7 @@ round = step(
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
-trunc = step(
+trunc: Operator = step(
     "trunc",
     np.trunc,
     doc="x without its fraction.",

@@ -29,8 +29,8 @@ def _axes(x: Any, dim: Dims) -> tuple[int, ...] | None:
 
 def _sum(x: Any, dim: Dims, keepdim: bool) -> Any:
     # The method: np.sum costs as much again on small arrays.
-    kind = dim.__class__
-    if dim is None or kind is int or (kind is tuple and dim and dim[0].__class__ is int):
+    whole = isinstance(dim, tuple) and dim and dim[0].__class__ is int
+    if dim is None or dim.__class__ is int or whole:
         try:
             return x.sum(axis=dim, keepdims=keepdim)
         except (ValueError, TypeError, AttributeError):

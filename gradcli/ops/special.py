@@ -271,7 +271,7 @@ gammaincc = elementwise(
     numpy="special.gammaincc",
     latex="Q",
 )
-zeta_slope = elementwise(
+zeta_slope: Operator = elementwise(
     "zeta_slope",
     lambda x, y, n: order_slopes.zeta_slope(x, y, n),
     lambda x, y, n: zeta_slope(x, y, n + 1),
@@ -280,7 +280,7 @@ zeta_slope = elementwise(
     doc="The derivative of order n of zeta by its first argument.",
     domain="x > 1, y > 0",
 )
-gammainc_slope = elementwise(
+gammainc_slope: Operator = elementwise(
     "gammainc_slope",
     lambda x, y, n: order_slopes.gammainc_slope(x, y, n),
     lambda x, y, n: gammainc_slope(x, y, n + 1),

@@ -82,9 +82,9 @@ def test_a_budget_changes_no_error_of_an_index():
     import gradcli as torch
 
     x, rows, columns = torch.ones(2, 3), torch.tensor([0, 1]), torch.tensor([0, 1, 2])
-    set_budget(10**9)
+    memory_budget.set_budget(10**9)
     try:
         with pytest.raises(IndexError, match="could not be broadcast"):
             x[rows, columns]
     finally:
-        set_budget(None)
+        memory_budget.set_budget(None)

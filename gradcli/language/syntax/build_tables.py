@@ -47,7 +47,7 @@ def lark_parser(grammar: str, lexer: Any = None) -> Any:
         def __init__(self, _conf: Any) -> None:
             pass
 
-        def lex(self, _text: Any) -> Any:
+        def lex(self, lexer_state: Any, parser_state: Any = None) -> Any:
             return iter(())
 
     return Lark(grammar, parser="lalr", lexer=lexer or NoLexer, start="module")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from gradcli.ops.dims import normal_dims
 from gradcli.ops.errors import ValueFault
-from gradcli.ops.shape import normal_dims
 from gradcli.symbolic.expr.sizes import names as names_of
 from gradcli.symbolic.program.lookup import called_by_name
 from gradcli.symbolic.program.steps import Step

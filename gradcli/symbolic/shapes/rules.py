@@ -11,9 +11,9 @@ from functools import cache
 from math import prod
 from typing import Any
 
+from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
-from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.unsupported import at, no_closed_form

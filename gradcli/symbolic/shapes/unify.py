@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.operator import OPERATORS
-from gradcli.ops.shape import normal_dim, normal_dims
 from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.composed import expand
 from gradcli.symbolic.program.steps import Step

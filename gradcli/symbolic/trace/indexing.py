@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.shapes.rules import items, widths

@@ -88,19 +88,19 @@ def remainder(x: Symbol, y: Symbol) -> Symbol:
 
 
 @operation("fmod")
-def fmod(x: Symbol, y: Symbol) -> Symbol:
+def fmod(x: Any, y: Any) -> Any:
     """x - trunc(x/y)*y."""
     return x - call("trunc", [x / y]) * y
 
 
 @operation("xlogy")
-def xlogy(x: Symbol, y: Symbol) -> Symbol:
+def xlogy(x: Any, y: Any) -> Symbol:
     """x*log(y), 0 where x is 0."""
     return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log", [y]))
 
 
 @operation("xlog1py")
-def xlog1py(x: Symbol, y: Symbol) -> Symbol:
+def xlog1py(x: Any, y: Any) -> Symbol:
     """x*log1p(y), 0 where x is 0."""
     return where(call("eq", [x, as_symbol(0)]), as_symbol(0), x * call("log1p", [y]))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from gradcli.ops.shape import normal_dim, normal_dims
+from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.symbolic.expr import elementwise
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.simplify.coincidence import marks_one
