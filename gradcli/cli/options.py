@@ -18,6 +18,7 @@ import typer
 
 from gradcli.cli import inputs
 from gradcli.cli.job import Job
+from gradcli.engine.grad_mode import unchanged
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 from gradcli.language.runtime.text import OUTPUT_LIMIT
 
@@ -143,8 +144,9 @@ def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]
                 declared.setdefault(name, own_declared.get(name, entry))
 
         def run(ctx: typer.Context, **asked: Any) -> Any:
-            job = Job(ctx.obj, asked)
-            return function(job, **{name: asked[name] for name in own_declared})
+            with unchanged():
+                job = Job(ctx.obj, asked)
+                return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__
         keyword = inspect.Parameter.KEYWORD_ONLY

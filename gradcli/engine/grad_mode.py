@@ -7,9 +7,9 @@ variable. A State never changes: to change a mode is to set another one.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -92,6 +92,20 @@ restore = _state.set
 restore(_DEFAULTS)  # a variable that is set in its context is found faster than a default
 
 
+@contextlib.contextmanager
+def unchanged() -> Iterator[None]:
+    """The modes are afterwards what they were, also where a signal broke off a switch of them.
+
+    An exception that a signal handler raises may come between a change and the ``try`` that would
+    undo it.
+    """
+    state = current()
+    try:
+        yield
+    finally:
+        restore(state)
+
+
 def _mode(name: str) -> Any:
     def get(mode: _Modes) -> Any:
         return getattr(current(), name)
@@ -166,6 +180,10 @@ def is_inference_mode_enabled() -> bool:
     return mode.inference
 
 
+_GENERATOR = 0x20
+"""The flag of a generator's code, ``inspect.CO_GENERATOR``: that module takes long to load."""
+
+
 class _Switch:
     """A context manager that sets the gradient mode, restores it, and decorates functions."""
 
@@ -198,7 +216,8 @@ class _Switch:
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isgeneratorfunction(function):
+        code = getattr(function, "__code__", None)
+        if code is not None and code.co_flags & _GENERATOR:
             return self._generator(function)
 
         @functools.wraps(function)

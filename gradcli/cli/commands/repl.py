@@ -19,6 +19,7 @@ from gradcli.display.values import show_rows, show_value
 from gradcli.engine import Tensor
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import unchanged
 from gradcli.language.diagnostics.render import Diagnostic, SyntaxFault
 from gradcli.language.runtime import text
 from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
@@ -95,8 +96,9 @@ class Session:
             ):
                 continue
             try:
-                if not self.take(pending):
-                    break
+                with unchanged():
+                    if not self.take(pending):
+                        break
             except SyntaxFault as fault:
                 if fault.incomplete and line.strip():
                     continue
