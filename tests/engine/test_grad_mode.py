@@ -125,3 +125,19 @@ def test_a_generator_keeps_its_own_mode_only_while_it_runs():
         results = [on() for _ in range(2)]
     assert results == [False, False]
     assert on()
+
+
+def test_modes_are_put_back_where_a_signal_broke_off_their_switch():
+    """As a time limit does that strikes between entering a switch and its ``try``."""
+    from gradcli.engine.grad_mode import unchanged
+
+    def broken_off():
+        with unchanged():
+            torch.no_grad().__enter__()
+            torch.inference_mode().__enter__()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()
+    assert torch.is_grad_enabled()
+    assert not torch.is_inference_mode_enabled()
