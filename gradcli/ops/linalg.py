@@ -298,15 +298,30 @@ logabsdet = general(
     pytorch="torch.linalg.slogdet({0})[1]",
     batching=matrices,
 )
-detsign = Operator(
-    "constant",
+
+
+def _turning(g: Any, x: Any, out: Any) -> Any:
+    """The vjp of the sign: a complex one turns by Im(tr(inv(x) dx)), a real one stays."""
+    if not is_complex(x):
+        return OPERATORS["zeros_like"](x)
+    # The engine conjugates g before and the result after, as for a holomorphic operator.
+    return 1j * _column(_column(OPERATORS["imag"](g * out))) * mT(inv(x))
+
+
+def _turned(tx: Any, x: Any, out: Any) -> Any:
+    if not is_complex(x):
+        return OPERATORS["zeros_like"](out)
+    return 1j * OPERATORS["imag"](sum(mT(inv(x)) * tx, (-2, -1))) * out
+
+
+detsign = general(
     "detsign",
     _detsign,
-    (lambda g: OPERATORS["zeros_like"](_column(_column(g))),),
+    _turning,
+    jvp=_turned,
     grad_name="LinalgSlogdetBackward0",
-    entrywise=False,
     dtypes="inexact",
-    doc="The sign of the determinant: the first part of slogdet.",
+    doc="The sign of the determinant, the first part of slogdet: of a complex one its phase.",
     core="(n,n)->()",
     numpy="np.linalg.slogdet({0})[0]",
     pytorch="torch.linalg.slogdet({0})[0]",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradcli
+import gradcli as torch
 from gradcli.ops import OPERATORS
 from gradcli.ops.einsum import einsum
 from gradcli.ops.errors import Fault
@@ -111,3 +112,27 @@ def test_equations_that_are_none(equation: str) -> None:
     assert caught.value.code in ("E0301", "E0304")
     with pytest.raises(Fault):
         einsum("ij,jk->ik", np.eye(2), np.eye(3))
+
+
+def test_the_phase_of_a_complex_determinant_has_a_derivative():
+    """It was a zero that nothing said; against differences, backward and forward."""
+    rng = np.random.default_rng(5)
+    a, d = (rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3)) for _ in range(2))
+    weight = 0.3 - 0.8j
+
+    def phase(m):
+        return np.linalg.slogdet(m)[0]
+
+    step = 1e-6
+    slope = (phase(a + step * d) - phase(a - step * d)) / (2 * step)
+    x = torch.tensor(a, requires_grad=True)
+    sign = torch.linalg.slogdet(x)[0]
+    sign.backward(torch.tensor(weight))
+    assert np.isclose(np.sum(np.conj(x.grad.numpy()) * d).real, (np.conj(weight) * slope).real)
+    _, pushed = torch.func.jvp(
+        lambda m: torch.linalg.slogdet(m)[0], (torch.tensor(a),), (torch.tensor(d),)
+    )
+    assert np.isclose(complex(pushed), slope)
+    assert torch.autograd.gradgradcheck(
+        lambda m: torch.linalg.slogdet(m)[0], torch.tensor(a, requires_grad=True)
+    )
