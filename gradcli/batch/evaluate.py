@@ -203,7 +203,8 @@ class Evaluator:
             if value.edge is not None:
                 for leaf in leaves:
                     if leaf.edge is not None:
-                        leaf.edge.grad = None  # type: ignore[attr-defined]  # what the program's own backward() left
+                        # What the program's own backward() left.
+                        leaf.edge.grad = None  # type: ignore[attr-defined]
                 backward([value], [self.cotangent])
         found = []
         for leaf in leaves:

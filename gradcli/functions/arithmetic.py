@@ -173,7 +173,8 @@ def copysign(input: Any, other: Any) -> Any:
     """The size of ``input`` with the sign of ``other``."""
     if not isinstance(other, Tensor | int | float | np.ndarray) and not hasattr(other, "shape"):
         raise not_a("Tensor", "copysign", "other", 1, other)
-    signs = O["signbit"](other) if isinstance(other, Tensor) else np.signbit(other)
+    traced = getattr(other, "__gradcli_rank__", 0)  # a Tensor, or what stands for one
+    signs = O["signbit"](other) if traced else np.signbit(other)
     size = O["abs"](input)
     out = O["where"](signs, -size, size)
     if not isinstance(other, Tensor):

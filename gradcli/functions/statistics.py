@@ -245,6 +245,7 @@ def bucketize(
 @by_element
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of ``bins`` equal parts of ``min`` to ``max``."""
+    refuse_derivative("histc", bins=bins, min=min, max=max)
     raw = np.asarray(input.array).ravel()
     if not isinstance(bins, int):
         raise TypeFault("E0303", f"histc needs a whole number of bins, got {type(bins).__name__}")

@@ -135,11 +135,13 @@ def _in_front(index: Any) -> Any:
 
 
 def indexed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element at one basic index; None where NumPy would move the axes."""
     index = _in_front(params["index"])
     return NotImplemented if index is None else op(batch.values[0], index=index)
 
 
 def scattered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Zeros of one shape, with the entries of each element at one index."""
     index = _in_front(params["index"])
     if index is None:
         return NotImplemented
@@ -147,6 +149,7 @@ def scattered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def gathered(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Entries of each element at the same positions along a dimension."""
     rank = batch.ranks[0]
     if not rank:
         return NotImplemented

@@ -74,6 +74,7 @@ def _part(g: Any, shapes: Sequence[Any], index: int, dim: int) -> Any:
 
 
 def joined(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Elements joined along a dimension, which is one further on in the batch."""
     rank = batch.ranks[0]
     if len(set(batch.ranks)) != 1 or not rank:
         return NotImplemented
@@ -82,6 +83,7 @@ def joined(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def stacked(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Elements stacked along a new dimension of each."""
     if len(set(batch.ranks)) != 1:
         return NotImplemented
     parts = [batch.full(i) for i in range(len(batch.values))]
@@ -89,6 +91,7 @@ def stacked(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def padded(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element padded at its last dimensions."""
     fits = len(params["pad"]) <= 2 * batch.ranks[0]  # else the error is about one element
     return op(batch.values[0], params["pad"]) if fits else NotImplemented
 

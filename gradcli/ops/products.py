@@ -133,6 +133,7 @@ def _by_right(g: Any, x: Any, shape: Sequence[int]) -> Any:
 
 
 def multiplied(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """A product for each element: vectors become matrices of one row or column."""
     a, b = batch.ranks
     if not a or not b:
         return NotImplemented
@@ -161,18 +162,21 @@ def multiplied(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def dotted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """The dot product of each pair of vectors."""
     if batch.ranks != [1, 1] or batch.args[0].shape[0] != batch.args[1].shape[0]:
         return NotImplemented
     return OPERATORS["sum"](batch.values[0] * batch.values[1], dim=-1)
 
 
 def outer_products(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """The outer product of each pair of vectors."""
     if batch.ranks != [1, 1]:
         return NotImplemented
     return unsqueeze(batch.values[0], -1) * unsqueeze(batch.values[1], -2)
 
 
 def traces(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """The trace of each matrix."""
     if batch.ranks[0] != 2:
         return NotImplemented
     return OPERATORS["sum"](diagonal(batch.values[0]), dim=-1)

@@ -68,6 +68,7 @@ def _reshape(x: Any, shape: Any) -> Any:
 
 
 def reshaped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element in another shape."""
     shape = params["shape"]
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if -1 in shape:
@@ -77,6 +78,7 @@ def reshaped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def expanded(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element broadcast to a shape."""
     x, rank, shape = batch.values[0], batch.ranks[0], tuple(params["shape"])
     lead = len(shape) - rank
     if lead < 0:
@@ -87,6 +89,7 @@ def expanded(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element summed to the shape it was broadcast from."""
     x, shape = batch.values[0], tuple(params["shape"])
     lead = batch.ranks[0] - len(shape)
     if lead > 0:
@@ -95,6 +98,7 @@ def summed_to(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Two dimensions of each element exchanged."""
     rank = batch.ranks[0]
     if not rank:
         return batch.values[0]
@@ -103,6 +107,7 @@ def transposed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """The dimensions of each element in another order."""
     dims = tuple(params["dims"])
     if len(dims) != batch.ranks[0]:
         return NotImplemented
@@ -111,28 +116,34 @@ def permuted(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """The dimensions of each element in reverse order."""
     return permute(batch.values[0], dims=(0, *range(batch.ranks[0], 0, -1)))
 
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element without some dimensions of size 1."""
     dims = normal_dims(params["dim"], batch.ranks[0])
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
 def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element with one more dimension of size 1."""
     return op(batch.values[0], dim=normal_dim(params["dim"], batch.ranks[0] + 1) + 1)
 
 
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element with the order of entries along some dimensions reversed."""
     dims = normal_dims(params["dims"], batch.ranks[0])
     return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
 def undiagonalised(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Diagonals put back into each element."""
     return op(batch.values[0], shape=(batch.count, *params["shape"]))
 
 
 def rolled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """The entries of each element rotated along a dimension, or all in order."""
     x, shifts, dims = batch.values[0], params["shifts"], params["dims"]
     if dims is None:  # all entries in order
         if not isinstance(shifts, int):
@@ -145,6 +156,7 @@ def rolled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 
 def tiled(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Each element repeated along its dimensions."""
     x, repeats = batch.values[0], params["repeats"]
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
     lead = len(repeats) - batch.ranks[0]

@@ -36,6 +36,7 @@ class ValueFormFault(Fault, ValueError):
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span from ``start`` to ``end`` without the blanks around it."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -169,10 +170,12 @@ class Reader:
 
 
 def items(count: int) -> str:
+    """``count`` items, in words."""
     return f"{count} item{'s' * (count != 1)}"
 
 
 def range_of(dtype: np.dtype) -> str:
+    """What numbers an element type holds, in words."""
     if dtype.kind == "b":
         return "true or false, 1 or 0"
     info = np.iinfo(dtype)

@@ -15,6 +15,8 @@ def _params(node: Any) -> dict[str, Any]:
 
 
 def by_dim(plain: str, along: str, several: str | None = None) -> Callable[[Any], str]:
+    """Names by whether a reduction takes all entries, one dimension or several."""
+
     def name(node: Any) -> str:
         dim = _params(node).get("dim")
         if dim is None:
@@ -25,6 +27,7 @@ def by_dim(plain: str, along: str, several: str | None = None) -> Callable[[Any]
 
 
 def of_product(node: Any) -> str:
+    """PyTorch's node of a product, by the ranks of its operands."""
     if not node.shape:
         return "DotBackward0"
     if len(node.shape) == 2:
@@ -37,6 +40,7 @@ def of_product(node: Any) -> str:
 
 
 def of_index(node: Any) -> str:
+    """PyTorch's node of an index: that of the last part that does something."""
     index = _params(node).get("index", ())
     if isinstance(index, slice):
         return "SliceBackward0"
