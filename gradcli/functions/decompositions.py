@@ -189,13 +189,17 @@ def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Partial pivoting: which row stands where in the end, and LAPACK's exchanges, from 1."""
     a = np.array(x, copy=True)
     m, n = a.shape[-2:]
+    if a.dtype.kind == "c":  # LAPACK's size of a complex number, without a root
+        size = lambda column: np.abs(column.real) + np.abs(column.imag)  # noqa: E731
+    else:
+        size = np.abs
     order = np.broadcast_to(np.arange(m), (*a.shape[:-2], m)).copy()
     k = min(m, n)
     pivots = np.zeros((*a.shape[:-2], k), np.int32)
     for place in np.ndindex(a.shape[:-2]):
         part, rows = a[place], order[place]
         for i in range(k):
-            best = i + int(np.argmax(np.abs(part[i:, i])))
+            best = i + int(np.argmax(size(part[i:, i])))
             pivots[(*place, i)] = best + 1
             part[[i, best]], rows[[i, best]] = part[[best, i]], rows[[best, i]]
             if part[i, i] != 0:
