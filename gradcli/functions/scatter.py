@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.creation.factories import eye
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
@@ -171,26 +170,6 @@ def _scaled(value: Any, factor: Any) -> Any:
     return value if factor == 1 else factor * value
 
 
-def matrix_power(input: Any, n: int) -> Any:
-    """A matrix times itself, ``n`` times in all."""
-    if n < 0:
-        input, n = O["inv"](input), -n
-    if not n:
-        return O["expand"](eye(input.shape[-1], dtype=input.dtype), tuple(input.shape))
-    out = None
-    while n:
-        if n & 1:
-            out = input if out is None else O["matmul"](out, input)
-        n >>= 1
-        input = O["matmul"](input, input) if n else input
-    return out
-
-
-def adjoint(input: Any) -> Any:
-    """The last two dimensions exchanged, conjugated."""
-    return O["conj"](O["mT"](input) if len(input.shape) != 0 else input)
-
-
 def _raised(rank: int) -> Any:
     def raised(*tensors: Any) -> Any:
         several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
@@ -273,7 +252,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 BOTH = (
     index_put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
-    diag_embed, diagflat, addr, addbmm, matrix_power, adjoint, hsplit, vsplit, dsplit, positive,
+    diag_embed, diagflat, addr, addbmm, hsplit, vsplit, dsplit, positive,
     renorm, ravel,
 )  # fmt: skip
 """Functions that are methods too."""
