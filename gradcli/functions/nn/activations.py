@@ -211,6 +211,8 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"numbers = {weight.numel()}, and channel size = {channels}.",
             )  # fmt: skip
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
+    else:
+        weight = _O["reshape"](weight, ())
     return called(
         _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
     )
