@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcli.functions import arithmetic, reductions, statistics
-from gradcli.functions.overloads import public_operators
+from gradcli.functions.methods import public_operators
 
 __all__ = [
     "bessel_j0", "bessel_j1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit",

@@ -86,7 +86,8 @@ from gradcli.engine.grad_mode import (
 )
 from gradcli.engine.record.out import with_out as _with_out
 from gradcli.functions.methods import functions as _functions
-from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel, public_operators
+from gradcli.functions.methods import public_operators
+from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 

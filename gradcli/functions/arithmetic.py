@@ -262,3 +262,17 @@ ALONE = (polygamma, cdist, polar, view_as_real)
 """Functions only."""
 ALIASES = {"subtract": sub, "divide": div, "true_divide": div, "clip": clamp}
 """Further names."""
+WRITTEN = (
+    clamp,
+    clamp_min,
+    clamp_max,
+    nan_to_num,
+    copysign,
+    round,
+    deg2rad,
+    rad2deg,
+    pow,
+    sgn,
+    float_power,
+)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

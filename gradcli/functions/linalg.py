@@ -31,7 +31,8 @@ from gradcli.functions.decompositions import (
     svd,
     svdvals,
 )
-from gradcli.functions.overloads import public_operators
+from gradcli.functions.methods import public_operators
+from gradcli.functions.scatter import diag_embed
 from gradcli.functions.scatter import vander as _vander
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault
@@ -143,7 +144,7 @@ def solve_triangular(
     part = _O["triu" if upper else "tril"]
     if unitriangular:
         ones = _O["ones_like"](_O["diagonal"](A))
-        A = part(A, 1 if upper else -1) + overloads.diag_embed(ones)
+        A = part(A, 1 if upper else -1) + diag_embed(ones)
     else:
         A = part(A, 0)
     return called(solve(A, B, left=left), "LinalgSolveTriangularBackward0", A, B)

@@ -174,3 +174,5 @@ ALONE = (var_mean, std_mean, trapezoid)
 """Functions only."""
 ALIASES = {"trapz": trapezoid}
 """Further names."""
+WRITTEN = (cumsum, cumprod)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

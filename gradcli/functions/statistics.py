@@ -285,5 +285,5 @@ BOTH = (
 """Functions that are methods too."""
 ALONE = (isin, searchsorted, bucketize)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""
+WRITTEN = (ldexp,)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -214,5 +214,3 @@ BOTH = (as_strided,)
 """Functions that are methods too."""
 ALONE = (gradient,)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

@@ -116,6 +116,7 @@ lerp_number = linear(
     entrywise=True,
     dtypes="promote",
     grad_name="LerpBackward0",
+    public=False,
 )
 neg = linear(
     "neg",

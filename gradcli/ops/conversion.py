@@ -45,6 +45,7 @@ cast = linear(
     entrywise=True,
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",
+    public=False,
 )
 clone = linear(
     "clone",

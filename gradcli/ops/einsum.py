@@ -72,6 +72,7 @@ contract: Operator = bilinear(
     pytorch="torch.einsum({labels}, {0}, {1})",
     batching=contracted,
     node_name=of_einsum,
+    public=False,
 )
 
 

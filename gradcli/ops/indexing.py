@@ -177,6 +177,7 @@ getitem = linear(
     view=True,
     batching=indexed,
     node_name=of_index,
+    public=False,
 )
 
 
@@ -211,6 +212,7 @@ scatter: Operator = linear(
     grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
     batching=scattered,
+    public=False,
 )
 
 
@@ -270,6 +272,7 @@ put = linear(
     dtypes="keep",
     grad_name="CopySlices",
     doc="x with the entries at an index replaced by a value.",
+    public=False,
 )
 
 
@@ -316,4 +319,5 @@ ungather: Operator = linear(
     grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",
     batching=gathered,
+    public=False,
 )

@@ -110,6 +110,7 @@ cat = linear(
     doc="Tensors joined along a dimension they have.",
     example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
     batching=joined,
+    public=False,
 )
 
 
@@ -154,6 +155,7 @@ stack = linear(
     numpy="np.stack([{*}], {dim})",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
     batching=stacked,
+    public=False,
 )
 
 

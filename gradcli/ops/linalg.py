@@ -220,6 +220,7 @@ adjugate_along: Operator = general(
     dtypes="promote",
     doc="The derivative of adjugate(x) along y.",
     batching=matrices,
+    public=False,
 )
 adjugate_along_two: Operator = general(
     "adjugate_along_two",
@@ -233,6 +234,7 @@ adjugate_along_two: Operator = general(
     dtypes="promote",
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
     batching=matrices,
+    public=False,
 )
 
 
@@ -297,6 +299,7 @@ logabsdet = general(
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
     batching=matrices,
+    public=False,
 )
 
 
@@ -327,6 +330,7 @@ detsign = general(
     pytorch="torch.linalg.slogdet({0})[0]",
     latex=r"\operatorname{sign}\det",
     batching=matrices,
+    public=False,
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ class Operator:
                     name of its kernel, or a sentence; or a function of the element types
         node_name   PyTorch's name for a node, where it depends on the call: see ``node_names``
         masks       chooses between branches: what is not taken gets a cotangent of 0
+        public      callable by its name; else reached by syntax or through a function
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
@@ -105,6 +106,7 @@ class Operator:
         "params",
         "parity",
         "positive",
+        "public",
         "pytorch",
         "quotient",
         "reads",
@@ -150,6 +152,7 @@ class Operator:
         edges: str = "",
         example: str = "",
         family: str = "",
+        public: bool = True,
         infix: str = "",
         core: str = "",
         sizes: str = "",
@@ -198,6 +201,7 @@ class Operator:
         self.edges = edges
         self.example = example
         self.family = family
+        self.public = public
         self.infix = infix
         self.core = core
         self.sizes = sizes

@@ -124,6 +124,7 @@ prod_others = general(
     doc="Along the last dimension, the product of all the other entries.",
     dtypes="keep",
     batching=vectors,
+    public=False,
 )
 
 
@@ -455,6 +456,7 @@ argcummax = constant(
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
     refuses={"complex": "cummax_cpu"},
+    public=False,
 )
 argcummin = constant(
     "argcummin",
@@ -464,4 +466,5 @@ argcummin = constant(
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",
     refuses={"complex": "cummin_cpu"},
+    public=False,
 )

@@ -320,6 +320,7 @@ reverse_dims: Operator = linear(
     numpy="np.transpose",
     pytorch="({0}).mT",
     batching=reversed_dims,
+    public=False,
 )
 mT: Operator = linear(
     "mT",
@@ -333,6 +334,7 @@ mT: Operator = linear(
     numpy="np.swapaxes({0}, -1, -2)",
     pytorch="({0}).mT",
     batching=matrices,
+    public=False,
 )
 
 
@@ -502,6 +504,7 @@ tile = linear(
     sizes="repeats",
     numpy="np.tile({0}, {repeats})",
     batching=tiled,
+    public=False,
 )
 diagonal = linear(
     "diagonal",
@@ -541,6 +544,7 @@ undiagonal: Operator = linear(
     numpy="np.diag({0})",
     pytorch="torch.diag({0})",
     batching=undiagonalised,
+    public=False,
 )
 
 

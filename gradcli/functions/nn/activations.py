@@ -12,8 +12,8 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
+from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.functions.overloads import public_operators
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import refuse_derivative
 
