@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
+from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
@@ -31,6 +32,7 @@ add = linear(
     dtypes="promote",
     example="x + y --x 1 --y 2",
     infix="+",
+    node={"saved": {"alpha": 1}, "edges": tensor_first},
 )
 sub = linear(
     "sub",
@@ -44,7 +46,11 @@ sub = linear(
     example="x - y --x 1 --y 2",
     infix="-",
     refuses=no_difference,
-    node_name=lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
+    node={
+        "name": lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
+        "saved": {"alpha": 1},
+        "edges": lambda node: node.edges[1:] if node.only == 1 else node.edges,
+    },
 )
 mul = bilinear(
     "mul",
@@ -57,6 +63,7 @@ mul = bilinear(
     dtypes="promote",
     example="x * y --x 2 --y 3",
     infix="*",
+    node={"turns": True, "edges": tensor_first},
 )
 
 
@@ -96,7 +103,7 @@ div = elementwise(
     domain="y != 0",
     example="x / y --x 1 --y 2",
     infix="/",
-    node_name=lambda node: "MulBackward0" if node.only == 1 else "DivBackward0",
+    node={"name": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0", "turns": True},
 )
 
 
@@ -185,7 +192,10 @@ remainder = elementwise(
     numpy="np.remainder",
     refuses={"bool complex": "remainder_cpu"},
     breaks="multiples",
-    node_name=lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
+    node={
+        "name": lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
+        "edges": tensors_alone,
+    },
 )
 fmod = elementwise(
     "fmod",
@@ -201,7 +211,10 @@ fmod = elementwise(
     numpy="np.fmod",
     breaks="multiples",
     refuses={"bool complex": "fmod_cpu"},
-    node_name=lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
+    node={
+        "name": lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
+        "edges": tensors_alone,
+    },
 )
 
 
@@ -284,7 +297,11 @@ pow = elementwise(
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
     example="x**y --x 2 --y 3",
     infix="**",
-    node_name=lambda node: "PowBackward" + {0: "0", None: "1", 1: "2"}[node.only],
+    node={
+        "name": lambda node: "PowBackward" + {0: "0", None: "1", 1: "2"}[node.only],
+        "operands": {"": ("self", "exponent")},
+        "edges": tensors_alone,
+    },
 )
 sqrt = elementwise(
     "sqrt",
@@ -325,6 +342,7 @@ square = elementwise(
     doc="x times x.",
     dtypes="promote",
     grad_name="PowBackward0",
+    node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},
 )
 reciprocal = elementwise(
     "reciprocal",

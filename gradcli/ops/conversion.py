@@ -80,7 +80,7 @@ real = linear(
     numpy="{0}",
     pytorch="torch.real",
     latex=r"\operatorname{Re}",
-    node_name=lambda node: "SelectBackward0",
+    node={"name": lambda node: "SelectBackward0"},
 )
 imag = linear(
     "imag",
@@ -92,5 +92,5 @@ imag = linear(
     domain="complex x",
     example="imag(x*2j) --x 3",
     latex=r"\operatorname{Im}",
-    node_name=lambda node: "SelectBackward0",  # of the two columns of view_as_real,
+    node={"name": lambda node: "SelectBackward0"},  # of the two columns of view_as_real,
 )

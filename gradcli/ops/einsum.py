@@ -71,7 +71,7 @@ contract: Operator = bilinear(
     numpy="np.einsum({labels}, {0}, {1})",
     pytorch="torch.einsum({labels}, {0}, {1})",
     batching=contracted,
-    node_name=of_einsum,
+    node={"name": of_einsum},
     public=False,
 )
 

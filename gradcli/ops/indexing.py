@@ -176,7 +176,7 @@ getitem = linear(
     example="x[1] * x[2] --x 1,2,3",
     view=True,
     batching=indexed,
-    node_name=of_index,
+    node={"name": of_index},
     public=False,
 )
 

@@ -60,6 +60,7 @@ inv = general(
     core="(n,n)->(n,n)",
     numpy="np.linalg.inv",
     batching=matrices,
+    node={"result": "inverse"},
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -198,6 +199,7 @@ det = general(
     numpy="np.linalg.det",
     latex=r"\det",
     batching=matrices,
+    node={"operands": {"": ("A",)}},
 )
 adjugate: Operator = general(
     "adjugate",
@@ -410,6 +412,7 @@ solve = general(
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
     numpy="np.linalg.solve",
     batching=solved,
+    node={"operands": {"": ("A", "B")}},
 )
 
 
@@ -449,4 +452,5 @@ cholesky = general(
     numpy="np.linalg.cholesky",
     latex=r"\operatorname{chol}",
     batching=matrices,
+    node={"result": "L"},
 )

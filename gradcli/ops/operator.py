@@ -46,7 +46,7 @@ class Operator:
         one_dtype   two Tensors have to have one element type
         refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
                     name of its kernel, or a sentence; or a function of the element types
-        node_name   PyTorch's name for a node, where it depends on the call: see ``node_names``
+        node        what PyTorch shows of a node, where the rest does not say it: see ``node_names``
         masks       chooses between branches: what is not taken gets a cotangent of 0
         public      callable by its name; else reached by syntax or through a function
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
@@ -100,7 +100,7 @@ class Operator:
         "latex",
         "masks",
         "name",
-        "node_name",
+        "node",
         "numpy",
         "one_dtype",
         "params",
@@ -143,7 +143,7 @@ class Operator:
         one_dtype: bool = False,
         refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
-        node_name: Callable[[Any], str] | None = None,
+        node: Mapping[str, Any] | None = None,
         masks: bool = False,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
@@ -192,7 +192,7 @@ class Operator:
         self.one_dtype = one_dtype
         self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
-        self.node_name = node_name
+        self.node = node or _NOTHING
         self.masks = masks
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES
@@ -351,6 +351,7 @@ class Operator:
         return f"{self.name}({', '.join(parts)})"
 
 
+_NOTHING: Mapping[str, Any] = {}
 _TORCH_NAMES = ("input", "other", "value")
 _PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",

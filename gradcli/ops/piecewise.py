@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_not, sign
+from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import composite, elementwise
@@ -47,6 +48,7 @@ where: Operator = elementwise(
     numpy="np.where",
     breaks="condition",
     masks=True,
+    node={"operands": {"": ("condition",), "MaskedFillBackward0": ("mask",)}, "edges": of_choice},
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import of_product
+from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
@@ -195,7 +195,7 @@ matmul = bilinear(
     infix="@",
     batching=multiplied,
     one_dtype=True,
-    node_name=of_product,
+    node={"name": of_product, "operands": OF_PRODUCT},
 )
 
 
@@ -236,6 +236,7 @@ dot = bilinear(
     batching=dotted,
     refuses={"bool": "dot"},
     one_dtype=True,
+    node={"operands": OF_PRODUCT},
 )
 
 

@@ -46,7 +46,7 @@ sum = linear(
     dtypes="keep",
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
-    node_name=by_dim("SumBackward0", "SumBackward1"),
+    node={"name": by_dim("SumBackward0", "SumBackward1"), "dims": True},
 )
 
 
@@ -70,7 +70,7 @@ mean = linear(
     dtypes="inexact",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
-    node_name=by_dim("MeanBackward0", "MeanBackward1"),
+    node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
 )
 
 
@@ -148,7 +148,7 @@ prod = reduction(
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     batching=along,
-    node_name=by_dim("ProdBackward0", "ProdBackward1"),
+    node={"name": by_dim("ProdBackward0", "ProdBackward1")},
 )
 
 
@@ -306,6 +306,7 @@ amax = reduction(
     pytorch="torch.amax",
     latex=r"\max",
     refuses={"complex": "max_values_cpu"},
+    node={"dims": True},
 )
 amin = reduction(
     "amin",
@@ -322,6 +323,7 @@ amin = reduction(
     pytorch="torch.amin",
     latex=r"\min",
     refuses={"complex": "min_values_cpu"},
+    node={"dims": True},
 )
 
 
@@ -347,6 +349,7 @@ logsumexp = reduction(
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)""",
     pytorch="torch.logsumexp",
+    node={"dims": True},
 )
 
 

@@ -411,7 +411,7 @@ squeeze = linear(
     view=True,
     numpy="np.squeeze({0}, {dim})",
     batching=squeezed,
-    node_name=by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
+    node={"name": by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2")},
 )
 unsqueeze = linear(
     "unsqueeze",

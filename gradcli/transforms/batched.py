@@ -73,8 +73,6 @@ class Batched(Layer):
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
-        if op.name == "getitem":
-            params = {**params, "index": params.get("index", ())}
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:

@@ -138,8 +138,8 @@ def _causes(root: Node, known: dict) -> set[Node]:
 
 
 def _taken(node: Node, inputs: tuple, place: int) -> Any:
-    """An input as far as the result holds it: of a branch of ``where`` the entries chosen."""
-    if node.op.name != "where" or inputs[0] is None:
+    """An input as far as the result holds it: of a branch of a choice the entries chosen."""
+    if node.op.dtypes != "where" or inputs[0] is None:
         return inputs[place]
     chosen = inputs[0] if place == 1 else np.logical_not(inputs[0])
     return np.where(chosen, inputs[place], 0.0)

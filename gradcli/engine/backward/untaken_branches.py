@@ -33,7 +33,7 @@ def taken(node: Node, g: Any, pulled: tuple) -> tuple:
         finite = np.isfinite(raw)
         if finite.all():  # though their squares are not
             continue
-        if node.op.kind == "bilinear" and node.op.name != "mul":
+        if node.op.kind == "bilinear" and not node.op.entrywise:
             found[i] = _product(node, i, g, r)
             continue
         idle = _idle(node, g, raw.shape)
