@@ -47,7 +47,9 @@ __all__ = [
 ]  # fmt: skip
 
 _names = public_operators()
-det, inv, matrix_exp = (_names[_name] for _name in ("det", "inv", "matrix_exp"))
+det = _names["det"]
+inv = _names["inv"]
+matrix_exp = _names["matrix_exp"]
 cross, multi_dot = products.cross, products.multi_dot
 
 

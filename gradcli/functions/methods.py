@@ -7,7 +7,8 @@ which have PyTorch's optional parameters; over them what a method takes otherwis
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,7 @@ def _own() -> dict[str, Any]:
     }  # fmt: skip
 
 
+# By the method's name: those of Tensor that have a form in place in another shape.
 _SHAPED = {
     **dict.fromkeys(("transpose", "swapaxes", "swapdims"), reshaping.transpose),
     "t": reshaping.t, "unsqueeze": reshaping.unsqueeze, "squeeze": FUNCTIONS["squeeze"],
@@ -258,7 +260,8 @@ for _name, _method in METHODS.items():
 Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
 
 
-def public_operators() -> dict[str, Any]:
+@cache
+def public_operators() -> Mapping[str, Any]:
     """Operators by the names that a user calls them by, aliases included."""
     names: dict[str, Any] = {}
     for op in OPERATORS.values():

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import log
@@ -33,6 +34,7 @@ add = linear(
     example="x + y --x 1 --y 2",
     infix="+",
     node={"saved": {"alpha": 1}, "edges": tensor_first},
+    cures=cures.ADD,
 )
 sub = linear(
     "sub",
@@ -51,6 +53,8 @@ sub = linear(
         "saved": {"alpha": 1},
         "edges": lambda node: node.edges[1:] if node.only == 1 else node.edges,
     },
+    neutral=0.0,
+    cures=cures.SUB,
 )
 mul = bilinear(
     "mul",
@@ -64,6 +68,8 @@ mul = bilinear(
     example="x * y --x 2 --y 3",
     infix="*",
     node={"turns": True, "edges": tensor_first},
+    neutral=1.0,
+    cures=cures.MUL,
 )
 
 
@@ -104,6 +110,9 @@ div = elementwise(
     example="x / y --x 1 --y 2",
     infix="/",
     node={"name": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0", "turns": True},
+    neutral=1.0,
+    cures=cures.DIV,
+    slope_cures=cures.DIV_SLOPE,
 )
 
 
@@ -134,6 +143,7 @@ neg = linear(
     entrywise=True,
     doc="The opposite; `-x`.",
     refuses={"bool": f"Negation, the `-` operator, on a bool tensor is not supported. {NO_MASK}"},
+    python="-{0}",
 )
 
 
@@ -302,6 +312,9 @@ pow = elementwise(
         "operands": {"": ("self", "exponent")},
         "edges": tensors_alone,
     },
+    neutral=1.0,
+    cures=cures.POW,
+    slope_cures=cures.POW_SLOPE,
 )
 sqrt = elementwise(
     "sqrt",
@@ -311,6 +324,8 @@ sqrt = elementwise(
     domain="x >= 0",
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
+    cures=cures.SQRT,
+    slope_cures=cures.SQRT_SLOPE,
 )
 rsqrt = elementwise(
     "rsqrt",
@@ -321,6 +336,9 @@ rsqrt = elementwise(
     example="rsqrt(x) --x 4",
     numpy="(1/np.sqrt({0}))",
     pytorch="torch.rsqrt",
+    python="1.0 / sqrt({0})",
+    cures=cures.SQRT + cures.RECIPROCAL,
+    slope_cures=cures.LOG_SLOPE,
 )
 cbrt = elementwise(
     "cbrt",
@@ -334,6 +352,7 @@ cbrt = elementwise(
     pytorch="""def _cbrt(x):
     return torch.sign(x) * torch.abs(x) ** (1 / 3)""",
     latex=r"\sqrt[3]{{x}}",
+    slope_cures=cures.SQRT_SLOPE,
 )
 square = elementwise(
     "square",
@@ -343,6 +362,8 @@ square = elementwise(
     dtypes="promote",
     grad_name="PowBackward0",
     node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},
+    python="{0} * {0}",
+    cures=cures.TOO_LARGE,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -353,6 +374,9 @@ reciprocal = elementwise(
     example="reciprocal(x) --x 4",
     numpy="(1/({0}))",
     pytorch="torch.reciprocal",
+    python="1.0 / {0}",
+    cures=cures.RECIPROCAL,
+    slope_cures=cures.LOG_SLOPE,
 )
 
 floor = step(

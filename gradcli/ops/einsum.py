@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_einsum
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -73,6 +74,7 @@ contract: Operator = bilinear(
     batching=contracted,
     node={"name": of_einsum},
     public=False,
+    cures=cures.TOO_LARGE,
 )
 
 

@@ -174,7 +174,7 @@ getitem = linear(
     grad_name="SelectBackward0",
     doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
-    view=True,
+    moves="view",
     batching=indexed,
     node={"name": of_index},
     public=False,
@@ -308,6 +308,7 @@ gather = linear(
     "that no entry is named twice.",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
     batching=gathered,
+    moves="copy",
 )
 ungather: Operator = linear(
     "ungather",

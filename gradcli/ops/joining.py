@@ -111,6 +111,7 @@ cat = linear(
     example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
     batching=joined,
     public=False,
+    moves="copy",
 )
 
 
@@ -156,6 +157,7 @@ stack = linear(
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
     batching=stacked,
     public=False,
+    moves="copy",
 )
 
 

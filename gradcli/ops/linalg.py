@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
@@ -275,6 +276,7 @@ logdet = general(
     pytorch="torch.linalg.slogdet({0})[1]",
     latex=r"\log\det",
     batching=matrices,
+    cures=cures.LOGDET,
 )
 
 

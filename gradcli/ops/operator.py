@@ -52,7 +52,10 @@ class Operator:
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
-        view        the result shares the input's memory where it can
+        moves       each entry of the result is one of the inputs' ("copy"), in the same memory
+                    where it can be ("view")
+        neutral     the second operand that leaves the first as it is, bit by bit; True: what leaves
+                    its input as it is where shape and element type stay
         parity      "odd" or "even": f(-x) is -f(x) or f(x)
         positive    f(x) > 0 wherever it is defined
         values      exact values at whole numbers: {0: 1} for cos
@@ -63,6 +66,9 @@ class Operator:
         breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
                     ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
                     one a multiple of the other ("multiples"), or as a "condition" has it
+        cures       why it gives no finite number, and what to do; of a gradient ``slope_cures``:
+                    see ``cures``
+        python      the call on Python floats; a single number for a reduction or a shape
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
@@ -82,6 +88,7 @@ class Operator:
         "breaks",
         "compute",
         "core",
+        "cures",
         "doc",
         "domain",
         "dtypes",
@@ -99,7 +106,9 @@ class Operator:
         "kink",
         "latex",
         "masks",
+        "moves",
         "name",
+        "neutral",
         "node",
         "numpy",
         "one_dtype",
@@ -107,6 +116,7 @@ class Operator:
         "parity",
         "positive",
         "public",
+        "python",
         "pytorch",
         "quotient",
         "reads",
@@ -117,11 +127,11 @@ class Operator:
         "scaled",
         "sizes",
         "slope",
+        "slope_cures",
         "square",
         "torch",
         "values",
         "variadic",
-        "view",
     )
 
     def __init__(
@@ -156,7 +166,8 @@ class Operator:
         infix: str = "",
         core: str = "",
         sizes: str = "",
-        view: bool = False,
+        moves: str = "",
+        neutral: float | None = None,
         parity: str = "",
         positive: bool = False,
         values: Mapping[int, float] | None = None,
@@ -164,6 +175,9 @@ class Operator:
         quotient: tuple[str, str] | None = None,
         kink: str = "",
         breaks: str = "",
+        cures: Sequence[tuple[str, str, str]] = (),
+        slope_cures: Sequence[tuple[str, str, str]] = (),
+        python: str = "",
         numpy: str | None = None,
         pytorch: str | None = None,
         jax: str | None = None,
@@ -205,7 +219,8 @@ class Operator:
         self.infix = infix
         self.core = core
         self.sizes = sizes
-        self.view = view
+        self.moves = moves
+        self.neutral = neutral
         self.parity = parity
         self.positive = positive
         self.values = values or {}
@@ -213,6 +228,9 @@ class Operator:
         self.quotient = quotient
         self.kink = kink
         self.breaks = breaks
+        self.cures = cures
+        self.slope_cures = slope_cures
+        self.python = python
         self.numpy = numpy
         self.pytorch = pytorch
         self.jax = jax

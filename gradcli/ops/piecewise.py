@@ -49,6 +49,7 @@ where: Operator = elementwise(
     breaks="condition",
     masks=True,
     node={"operands": {"": ("condition",), "MaskedFillBackward0": ("mask",)}, "edges": of_choice},
+    python="{1} if {0} else {2}",
 )
 
 
@@ -73,6 +74,7 @@ abs = elementwise(
     latex=r"\left\lvert {x} \right\rvert",
     refuses={"bool": "abs_cpu"},
     breaks="0",
+    python="fabs({0})",
 )
 
 
@@ -96,6 +98,7 @@ maximum = elementwise(
     refuses={"complex": "maximum not implemented for complex tensors."},
     breaks="ties",
     masks=True,
+    python="{0} if {0} >= {1} or {0} != {0} else {1}",
 )
 minimum = elementwise(
     "minimum",
@@ -112,6 +115,7 @@ minimum = elementwise(
     refuses={"complex": "minimum not implemented for complex tensors."},
     breaks="ties",
     masks=True,
+    python="{0} if {0} <= {1} or {0} != {0} else {1}",
 )
 fmax = elementwise(
     "fmax",
@@ -197,6 +201,7 @@ relu = elementwise(
     },
     breaks="0",
     masks=True,
+    python="0.0 if {0} <= 0.0 else {0}",
 )
 leaky_relu = composite(
     "leaky_relu",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -196,6 +197,7 @@ matmul = bilinear(
     batching=multiplied,
     one_dtype=True,
     node={"name": of_product, "operands": OF_PRODUCT},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -237,6 +239,7 @@ dot = bilinear(
     refuses={"bool": "dot"},
     one_dtype=True,
     node={"operands": OF_PRODUCT},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -268,6 +271,7 @@ outer = bilinear(
     core="(n),(m)->(n,m)",
     numpy="np.outer",
     batching=outer_products,
+    cures=cures.TOO_LARGE,
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
@@ -47,6 +48,7 @@ sum = linear(
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
     node={"name": by_dim("SumBackward0", "SumBackward1"), "dims": True},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -71,6 +73,7 @@ mean = linear(
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
     node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -149,6 +152,7 @@ prod = reduction(
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     batching=along,
     node={"name": by_dim("ProdBackward0", "ProdBackward1")},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -173,6 +177,7 @@ var = reduction(
     dtypes="inexact",
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
+    cures=cures.SPREAD,
 )
 
 
@@ -201,6 +206,7 @@ std = reduction(
     example="std(x) --x 1,2,4",
     parity="even",
     kink="where {0} is constant: std has no derivative (gradcli grad takes 0)",
+    cures=cures.SPREAD,
 )
 
 
@@ -264,6 +270,7 @@ norm = reduction(
     example="norm(x) --x 3,4",
     parity="even",
     kink="at {0} = 0: {op} has no derivative (gradcli grad takes 0)",
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -425,6 +432,7 @@ cumsum: Operator = linear(
     example="sum(cumsum(x, 0)) --x 1,2,3",
     numpy="np.cumsum({0}, {dim})",
     latex=r"\operatorname{cumsum}",
+    cures=cures.TOO_LARGE,
 )
 
 

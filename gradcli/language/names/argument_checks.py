@@ -308,6 +308,7 @@ def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
     )
 
 
+# By function: what bounds the size of its result, which no operator's declaration says.
 _SPECIAL: dict[Any, Callable] = {
     OPERATORS["gather"]: _gather,
     overloads.cat: _joining(overloads.cat, "cat"),
@@ -327,6 +328,7 @@ _SPECIAL: dict[Any, Callable] = {
 }  # fmt: skip
 
 
+# Names of parameters, of which a few are names of operators, too.
 DATA = frozenset(
     ("input", "other", "tensor1", "tensor2", "end", "exponent", "mat1", "mat2", "mat",
      "vec", "vec1", "vec2", "batch1", "batch2", "x", "y", "x1", "x2", "a", "b", "target",

@@ -23,7 +23,7 @@ CONSTANTS = {
 
 
 def _bare_names() -> dict[str, Any]:
-    table: dict[str, Any] = methods.public_operators()
+    table: dict[str, Any] = dict(methods.public_operators())
     for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "as_tensor"):
         table[name] = getattr(factories, name)
     for name in ("rand", "randn", "randint", "manual_seed"):
