@@ -17,6 +17,13 @@ from gradcli.functions.nn.loss_checks import check_floating
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import refuse_derivative
 
+__all__ = [
+    "celu", "dropout", "dropout1d", "dropout2d", "elu", "gelu", "glu", "gumbel_softmax",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid",
+    "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+]  # fmt: skip
+
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
 logsigmoid, softsign = _names["logsigmoid"], _names["softsign"]

@@ -14,6 +14,8 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = ["embedding", "embedding_bag"]
+
 
 def embedding(
     input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,

@@ -18,6 +18,11 @@ from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
+__all__ = [
+    "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear", "normalize",
+    "rms_norm", "scaled_dot_product_attention",
+]  # fmt: skip
+
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""

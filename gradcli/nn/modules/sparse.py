@@ -12,6 +12,8 @@ from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 
+__all__ = ["Embedding", "EmbeddingBag"]
+
 
 class _Table(Module):
     """A table of vectors, drawn where it is not given; the row of ``padding_idx`` is then 0."""
