@@ -24,6 +24,7 @@ from gradcli.functions import (
     bitwise,
     counting,
     in_place,
+    matrices,
     overloads,
     products,
     reductions,
@@ -42,7 +43,7 @@ from gradcli.ops.operator import OPERATORS, Operator
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
-    strided,
+    strided, matrices,
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 

@@ -420,7 +420,7 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.swapaxes(x, -1, -2)))
+    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
 
 
 def _half(x: Any) -> Any:
@@ -428,15 +428,20 @@ def _half(x: Any) -> Any:
     return 0.5 * (tril(x, 0) + tril(x, -1))
 
 
+def _mH(x: Any) -> Any:
+    return _conjugate(mT(x))
+
+
 def _cholesky_vjp(g: Any, out: Any) -> Any:
     a = inv(out)
-    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), a)
-    return 0.5 * (s + mT(s))
+    # The engine conjugates g before and the result after: see _turning.
+    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), _conjugate(a))
+    return 0.5 * (s + _mH(s))
 
 
 def _cholesky_jvp(tx: Any, out: Any) -> Any:
     a = inv(out)
-    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + mT(tx))), mT(a))))
+    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + _mH(tx))), _mH(a))))
 
 
 cholesky = general(
@@ -448,7 +453,7 @@ cholesky = general(
     grad_name="LinalgCholeskyExBackward0",
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     domain="symmetric positive definite x",
-    edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
+    edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     numpy="np.linalg.cholesky",
