@@ -45,6 +45,11 @@ _MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
 """Commands that share a file with a sibling."""
 
 
+def module_of(command: str) -> str:
+    """The module in ``gradcli.cli.commands`` that has a command."""
+    return _MODULES.get(command, command)
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and exit: 0 good, 1 mathematics, 2 words, 3 a limit, 130 Ctrl-C."""
     # Imports make many objects and no garbage: the collector rests until a command's work begins.
@@ -86,6 +91,11 @@ def run(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
+    if argv in ([], ["repl"]):
+        from gradcli.cli.repl.start import configured, on_terminal, start
+
+        if on_terminal():  # Typer would take as long as NumPy
+            return start(*configured())
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":
             return _dispatch([argv[1], "--help"])
@@ -143,7 +153,7 @@ def _command(name: str, rest: list[str]) -> int:
     from gradcli.cli.arguments import invoke
 
     warnings.showwarning = _warned
-    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

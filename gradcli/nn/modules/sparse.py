@@ -26,7 +26,7 @@ class _Table(Module):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
-            padding_idx %= num_embeddings
+            padding_idx = functions.padding_row(padding_idx, num_embeddings)
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
