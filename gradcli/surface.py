@@ -8,6 +8,7 @@ import builtins as _builtins
 import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
+from typing import Any as _Any
 
 from gradcli import engine as _engine
 from gradcli.engine import dtypes as _dtypes
@@ -117,7 +118,7 @@ def set_default_device(device: object) -> None:
         as_tensor(0).to(device)
 
 
-def set_printoptions(**options: object) -> None:
+def set_printoptions(**options: _Any) -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
     from gradcli.engine.printing import set_printoptions as change
 

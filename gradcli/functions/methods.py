@@ -89,9 +89,9 @@ def _repeat(self: Tensor, *repeats: Any) -> Tensor:
         )
     sizes = (1,) * (len(repeats) - len(shape)) + shape
     if repeats and min(repeats) < 0:
-        shape = [r * n for r, n in zip(repeats, sizes, strict=True)]
+        wanted = [r * n for r, n in zip(repeats, sizes, strict=True)]
         raise RuntimeFault(
-            "E0306", f"Trying to create tensor with negative dimension {min(shape)}: {shape}"
+            "E0306", f"Trying to create tensor with negative dimension {min(wanted)}: {wanted}"
         )
     return FUNCTIONS["tile"](self, tuple(repeats))
 
@@ -245,7 +245,7 @@ def _own() -> dict[str, Any]:
 
 
 # By the method's name: those of Tensor that have a form in place in another shape.
-_SHAPED = {
+_SHAPED: dict[str, Callable] = {
     **dict.fromkeys(("transpose", "swapaxes", "swapdims"), reshaping.transpose),
     "t": reshaping.t, "unsqueeze": reshaping.unsqueeze, "squeeze": FUNCTIONS["squeeze"],
 }  # fmt: skip

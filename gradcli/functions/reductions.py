@@ -82,7 +82,7 @@ def _spread(name: str) -> Any:
         return O[name](input, dim, given, keepdim)
 
     spread.__name__ = name
-    spread.__doc__ = O[name].__doc__ + " ``unbiased=False`` divides by n."
+    spread.__doc__ = f"{O[name].__doc__} ``unbiased=False`` divides by n."
     return spread
 
 

@@ -73,9 +73,9 @@ class Emitter:
         self.exact = self._deciding()
         self.last: dict[Value, int] = {}
         self.owned: set[Value] = set()
-        self.steps = schedule(program.instructions)
+        self.steps: list[Any] = schedule(program.instructions)  # type: ignore[assignment]
         for place, step in enumerate(self.steps):
-            for ins in step.everything() if step.__class__ is Group else (step,):
+            for ins in step.everything() if isinstance(step, Group) else (step,):
                 for a in ins.inputs():
                     self.last[a] = place
         for v in program.results():

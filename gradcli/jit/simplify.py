@@ -69,9 +69,10 @@ class _Simplifier:
                 known = known or a.const is not None or a in self.repeats
         if known and op.entrywise:
             args = tuple([_number(a) for a in args])
-            args = self._broadcast(ins, args)
-            if args is None:
+            shaped = self._broadcast(ins, args)
+            if shaped is None:
                 return
+            args = shaped
             folded = self._folded(ins, args)
             if folded is not None:
                 self.replaced[out] = folded

@@ -69,7 +69,9 @@ def _cost(program: Program) -> float:
 def _written_out(program: Program) -> Program:
     trace = Trace()
     now: dict[Value, Any] = {}
-    inputs, captures, unpacked = [], [], {}
+    inputs: list[Value] = []
+    captures: list[Value] = []
+    unpacked = {}
     for given, taken in ((program.inputs, inputs), (program.captures, captures)):
         for v in given:
             whole = Value(trace, v.shape, v.dtype)
@@ -128,14 +130,14 @@ def _entries(ins: Instruction, args: list, trace: Trace) -> Any:
         return _array([total], ()).reshape(shape)
     if op.name == "scatter":
         zero = trace.constant(np.float64(0.0))
-        out = _array([zero] * math.prod(shape), shape)
+        placed = _array([zero] * math.prod(shape), shape)
         index = ins.params["index"]
         if not is_basic(index):  # entries that are met twice are added up
             raise NotTraceable("indices of entries")
-        out[index if isinstance(index, tuple) else (index,)] = (
+        placed[index if isinstance(index, tuple) else (index,)] = (
             args[0] if args[0].ndim else args[0][()]
         )
-        return out
+        return placed
     return op.compute(*args, **ins.params)
 
 

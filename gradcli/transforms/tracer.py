@@ -272,13 +272,13 @@ class Operand(Conversions):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
-        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             return part.pick_from(self, index)
         return OPERATORS["getitem"](self, plain_index(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             part.put_at(self, index, value)
         else:
@@ -398,7 +398,7 @@ class Layer(Slots, Operand):
         return self.content.array
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Any:  # type: ignore[override]
         """The element type."""
         return self.content.dtype
 

@@ -53,7 +53,7 @@ class _Anomaly:
         place = place_of(node)
         if place is None or hasattr(fault, "place"):
             return
-        fault.place = place
+        fault.place = place  # type: ignore[attr-defined]
         code, line = place
         if code.co_filename != PROGRAM:
             fault.notes = (

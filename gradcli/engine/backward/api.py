@@ -151,7 +151,7 @@ def _towards(
     keep: bool, create_graph: bool,
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
-    edges = [edge_of(t) for t in inputs]
+    edges: list[Any] = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
             raise RuntimeFault(

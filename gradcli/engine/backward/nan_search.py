@@ -110,7 +110,7 @@ def first_nonfinite(root: Tensor) -> Finding | None:
         return None
     order, known = _values(root)
     reaches = _bad(root.array)
-    causes = _causes(root.edge, known) if reaches else None
+    causes = _causes(root.edge, known) if reaches else set()
     for node in order:
         raw = known.get(node)
         if raw is not None and _bad(raw) and (not reaches or node in causes):
@@ -200,7 +200,7 @@ class stop_at_nonfinite(detect_anomaly):
 
     def __init__(self) -> None:
         super().__init__()
-        self.looker = _Search()
+        self.looker: Any = _Search()
         self.annotated: list[bool] = []
 
     def __enter__(self) -> None:

@@ -120,6 +120,7 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
             if branches and node.masks:
                 careful = True
     except Fault:
+        assert node is not None
         _accumulate_whole(order[order.index(node) :], order, arrived)
         raise
 
@@ -217,7 +218,7 @@ def _walk(
     wanted: dict | None,
 ) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
-    runs = None
+    runs: Any = None  # where there is what is wanted: the nodes on the way there
     if wanted is not None:
         order, runs = _only_towards(wanted, order)
     waits = _waits(order, roots, wanted)
@@ -227,7 +228,8 @@ def _walk(
         if root in waits:
             waits[root] -= 1
             if not waits[root]:
-                arrive_at_leaf(root, arrived.pop(root), recorded, wanted)
+                leaf: Any = root
+                arrive_at_leaf(leaf, arrived.pop(leaf), recorded, wanted)
     for node in order:
         if node.__class__ is AccumulateGrad:
             continue
@@ -238,7 +240,7 @@ def _walk(
         if branches and node.masks:
             careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
-            if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
+            if edge is None or (wanted is not None and not (edge in runs or edge in wanted)):
                 continue
             if r is not None:
                 if r.shape != edge.shape:
@@ -261,7 +263,7 @@ def _pull_watched(
     gone: Freed | None,
     recorded: bool,
     wanted: dict | None,
-    runs: set[Node] | None,
+    runs: Any,
     careful: bool,
 ) -> tuple:
     """One node's cotangents, with its hooks run and its saved values released."""

@@ -388,7 +388,7 @@ def typed(dtype: DType, name: str) -> Any:
 
     create.__name__ = name
     create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
-    create.dtype = dtype  # x.type(DoubleTensor)
+    create.dtype = dtype  # type: ignore[attr-defined]  # x.type(DoubleTensor)
     return create
 
 

@@ -159,7 +159,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    chance = input.detach() if p is None else p
+    chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
     low, high = (chance, chance) if one else (chance.min().item(), chance.max().item())
     if not (low >= 0 and high <= 1):

@@ -91,6 +91,8 @@ class Store(tuple):
     because the Tensor points at the node and a way back would be a cycle.
     """
 
+    entries: list[Any]
+
     def __new__(cls, tensors: tuple, outputs: dict[int, tuple[int, Tensor]]) -> Store:
         store = super().__new__(cls, (None,))
         store.entries = [None if t is None else _entry(t, outputs) for t in tensors]
@@ -116,14 +118,14 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
     return value, number, version, version.number
 
 
-def _unpacked(entry: tuple, node: Any) -> Tensor:
+def _unpacked(entry: tuple[Any, Any, Any, Any], node: Any) -> Any:
     value, number, version, then = entry
     if version.number != then:
-        shape = list((value if number is None else value[0]).shape)
+        shape = tuple((value if number is None else value[0]).shape)
         what = "a tensor" if number is None else f"output {number}"
         dtype, edge = (value.dtype, value.edge) if number is None else (value[1], node)
-        raise changed(f"{what} of shape {shape}", node, version, then, (shape, dtype, edge))
+        raise changed(f"{what} of shape {list(shape)}", node, version, then, (shape, dtype, edge))
     if not isinstance(value, Tensor | tuple):  # packed by a hook
         value = value.tensor()
         return value if number is None else wrap(value.array, value.dtype, node.port(number))
-    return value if number is None else wrap(*value, node.port(number))
+    return value if number is None else wrap(value[0], value[1], node.port(number))

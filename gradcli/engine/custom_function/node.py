@@ -35,6 +35,7 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
 
 _OPERATION = Part("function", "function")
+_NO_DTYPE: Any = None
 
 
 class FunctionNode(Node):
@@ -50,13 +51,13 @@ class FunctionNode(Node):
         self.ctx = ctx
         self.edges = edges
         self.arguments = arguments  # for each argument of the call whether it is a tensor
-        self.outputs: list[tuple | None] = []  # shape and dtype of each, None for what is no tensor
+        self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
         self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = placed_number() if mode.placed else next_number()
         self.shape = ()
-        self.dtype = next((e.dtype for e in edges if e is not None), None)
+        self.dtype = next((e.dtype for e in edges if e is not None), _NO_DTYPE)
         self.extra = None
 
     def name(self) -> str:
@@ -147,7 +148,7 @@ def shown_class(name: str) -> type[ShownNode]:
     return type(name, (ShownNode,), {"__slots__": (), "__module__": "gradcli.autograd.function"})
 
 
-def _as_given(part: Any, output: tuple | None, materialize: bool) -> Tensor | None:
+def _as_given(part: Any, output: Any, materialize: bool) -> Tensor | None:
     if part is None:
         if output is None or not materialize:
             return None
@@ -168,7 +169,7 @@ def _checked(node: FunctionNode, result: list) -> tuple:
             f"{len(result)})",
             help="return one gradient for each argument of forward, None for those without",
         )
-    pulled = []
+    pulled: list[Any] = []
     for position, (r, is_tensor) in enumerate(zip(result, node.arguments, strict=True)):
         if not is_tensor:
             if r is not None:
@@ -213,7 +214,7 @@ def call(definition: Any, args: tuple) -> Any:
     forward takes ctx itself).
     """
     args = _bound(definition, args)
-    chosen = max(args, key=_rank, default=None)
+    chosen: Any = max(args, key=_rank, default=None)
     if _rank(chosen) > 1:
         if not hasattr(chosen, "__gradcli_function__"):
             raise TypeFault(
@@ -309,7 +310,7 @@ def _wrapped(
 
 
 def _placed(
-    node: FunctionNode | None, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool,
+    node: Any, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool,
     count: int,
 ) -> Tensor:  # fmt: skip
     """One output as the caller gets it: itself, or for a returned input a view of it."""

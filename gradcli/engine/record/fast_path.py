@@ -233,8 +233,8 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
                 kind = f"{names[i]}.__class__"
                 lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
                              f"({kind} is float or {kind} is int):")  # fmt: skip
-                numbers = tuple(j == i for j in range(3))
-                lines += _indented(_operation(op, names, numbers, reverse, general))
+                places = tuple(j == i for j in range(3))
+                lines += _indented(_operation(op, names, places, reverse, general))
         lines.append(f"    {otherwise}")
     return "\n".join(lines) + "\n"
 

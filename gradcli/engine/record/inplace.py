@@ -387,8 +387,8 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
 
     def addresses(array: np.ndarray) -> np.ndarray:
         start = array.__array_interface__["data"][0]
-        steps = np.indices(array.shape, sparse=True)
-        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.int64(start))
+        steps: Any = np.indices(array.shape, sparse=True)
+        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.asarray(start))
 
     here = np.asarray(addresses(view))
     if base.flags.c_contiguous:

@@ -78,7 +78,7 @@ def with_out(function: Callable) -> Callable:
             return function(*args, **options)
         return into(out, function, args, options)
 
-    call.__name__ = call.__qualname__ = getattr(function, "__name__", None) or function.name
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "") or function.name  # type: ignore[attr-defined]
     call.__doc__ = function.__doc__ or getattr(function, "doc", None)
     call.__module__ = getattr(function, "__module__", None) or __name__
     call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]

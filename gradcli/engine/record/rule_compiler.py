@@ -241,7 +241,7 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         return pulled if node.only is None else (pulled,)
     if op.variadic:
         return _variadic_pull(node, g)
-    cls = node.__class__
+    cls: Any = node.__class__
     pull = cls.pull_recorded
     if pull is None:  # few operators are differentiated twice: written out when one is
         pull = _assemble_recorded(op, cls.numbers, cls.is_complex)

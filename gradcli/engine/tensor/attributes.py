@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class Facts:
 
     __slots__ = ()
     array: Any
+    own_array: Callable[[], Any]
     dtype: dtypes.DType
 
     @property
