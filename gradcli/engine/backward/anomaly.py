@@ -32,7 +32,7 @@ class _Anomaly:
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
 
-    def look(self, node: Node, g: Any, pulled: tuple) -> None:
+    def look(self, node: Node, g: Any, pulled: tuple[Any, ...]) -> None:
         """Raise RuntimeFault (E0501) where one of the node's gradients has a NaN."""
         if not self.check_nan:
             return

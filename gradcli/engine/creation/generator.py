@@ -94,7 +94,7 @@ def _in_single(blocks: Any) -> Any:
     return np.stack([radius * cosine, radius * sine], axis=1)
 
 
-def _polynomial(coefficients: tuple, x: Any) -> Any:
+def _polynomial(coefficients: tuple[Any, ...], x: Any) -> Any:
     y = np.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         y = fused(y, x, c)

@@ -27,9 +27,9 @@ class Context:
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
-        self._gradcli_to_save: tuple = ()
-        self._gradcli_dirty: tuple = ()
-        self._gradcli_fixed: tuple = ()
+        self._gradcli_to_save: tuple[Any, ...] = ()
+        self._gradcli_dirty: tuple[Any, ...] = ()
+        self._gradcli_fixed: tuple[Any, ...] = ()
         self._gradcli_materialize = True
         self._gradcli_node: Any = None  # a weak reference: the node holds this
 
@@ -78,13 +78,13 @@ class Context:
         return tuple(saved.unpacked(node)) if saved else ()
 
     @staticmethod
-    def _only_tensors(values: tuple, message: str) -> None:
+    def _only_tensors(values: tuple[Any, ...], message: str) -> None:
         for value in values:
             if not isinstance(value, Tensor):
                 raise TypeFault("E0412", f"{message} {type(value).__name__}")
 
 
-class Store(tuple):
+class Store(tuple[Any, ...]):
     """What a node keeps in ``saved``: to the engine one entry without a value.
 
     The engine lets go of the whole when backward has run. An output is kept as its array alone,
@@ -93,7 +93,7 @@ class Store(tuple):
 
     entries: list[Any]
 
-    def __new__(cls, tensors: tuple, outputs: dict[int, tuple[int, Tensor]]) -> Store:
+    def __new__(cls, tensors: tuple[Any, ...], outputs: dict[int, tuple[int, Tensor]]) -> Store:
         store = super().__new__(cls, (None,))
         store.entries = [None if t is None else _entry(t, outputs) for t in tensors]
         return store
@@ -103,7 +103,7 @@ class Store(tuple):
         return [None if entry is None else _unpacked(entry, node) for entry in self.entries]
 
 
-def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
+def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple[Any, ...]:
     """The tensor or its array, which output it is, and the version it has now."""
     if t.is_inference():
         raise saves_inference()

@@ -46,7 +46,9 @@ class FunctionNode(Node):
     only = None
     foreign = True
 
-    def __init__(self, definition: Any, ctx: Context, edges: tuple, arguments: tuple) -> None:
+    def __init__(
+        self, definition: Any, ctx: Context, edges: tuple[Any, ...], arguments: tuple[Any, ...]
+    ) -> None:
         self.definition = definition
         self.ctx = ctx
         self.edges = edges
@@ -86,7 +88,7 @@ class FunctionNode(Node):
         return found
 
     @staticmethod
-    def pull(node: FunctionNode, g: Any) -> tuple:
+    def pull(node: FunctionNode, g: Any) -> tuple[Any, ...]:
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
         parts = g.parts if g.__class__ is Cotangents else (g,)
         given = [
@@ -157,7 +159,7 @@ def _as_given(part: Any, output: Any, materialize: bool) -> Tensor | None:
     return part if isinstance(part, Tensor) else wrap(part, output[1])
 
 
-def _checked(node: FunctionNode, result: list) -> tuple:
+def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
     """The gradients that backward returned, one for each edge, in its shape and element type."""
     name, expected = node.name(), len(node.arguments)
     while len(result) > expected and result[-1] is None:
@@ -207,7 +209,7 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
     return r if mode.grad else r.array
 
 
-def call(definition: Any, args: tuple) -> Any:
+def call(definition: Any, args: tuple[Any, ...]) -> Any:
     """Run ``definition.forward`` on ``args`` and record it as one node.
 
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
@@ -252,7 +254,7 @@ def _rank(value: Any) -> float:
     return getattr(value, "__gradcli_rank__", 0)
 
 
-def _bound(definition: Any, args: tuple) -> tuple:
+def _bound(definition: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """With setup_context, arguments that were left out have forward's defaults."""
     if definition.setup_context is None:
         return args
@@ -267,8 +269,12 @@ def _bound(definition: Any, args: tuple) -> tuple:
 
 
 def _wrapped(
-    node: FunctionNode | None, ctx: Context, outputs: list, inputs: list[Tensor], definition: Any
-) -> list:
+    node: FunctionNode | None,
+    ctx: Context,
+    outputs: list[Any],
+    inputs: list[Tensor],
+    definition: Any,
+) -> list[Any]:
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
     dirty = {id(t) for t in ctx._gradcli_dirty}

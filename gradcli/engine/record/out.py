@@ -12,7 +12,9 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import Operator
 
 
-def into(out: Any, function: Callable, args: tuple, options: dict) -> Any:
+def into(
+    out: Any, function: Callable[..., Any], args: tuple[Any, ...], options: dict[Any, Any]
+) -> Any:
     """``function(*args, **options)`` written into ``out``, a tensor or a tuple of tensors.
 
     ``out`` keeps its dtype and takes the result's shape: silently where it was empty, else with a
@@ -66,7 +68,7 @@ def _write(target: Tensor, part: Tensor) -> None:
     target.array = part.array.astype(target.dtype.numpy)
 
 
-def with_out(function: Callable) -> Callable:
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` that takes ``out=`` too; itself where it does so already."""
     code = getattr(function, "__code__", None)
     names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -11,7 +11,7 @@ from gradcli.engine import dtypes
 from gradcli.ops.dims import normal_dim
 
 
-class Size(tuple):
+class Size(tuple[Any, ...]):
     """A shape that prints as PyTorch's: ``gradcli.Size([2, 3])``."""
 
     __slots__ = ()
@@ -19,7 +19,7 @@ class Size(tuple):
     def __repr__(self) -> str:
         return f"gradcli.Size({list(self)})"
 
-    def __add__(self, other: tuple) -> Size:
+    def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
 
     def __getitem__(self, index: Any) -> Any:
