@@ -208,10 +208,14 @@ def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> l
     for name in chosen:
         if name not in leaves:
             near = closest(name, leaves)
+            mend = f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}"
+            if name in program.checked.bound:
+                mend = (
+                    f"the program sets {name} itself: without --wrt all leaves that it makes count"
+                )
             raise ValueFault(
-                "E0910", f"--wrt {name}: no variable of that name has a value",
-                help=f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}",
-            )  # fmt: skip
+                "E0910", f"--wrt {name}: no variable of that name has a value", help=mend
+            )
         if not leaves[name].requires_grad:
             raise ValueFault(
                 "E0910", f"--wrt {name}: {leaves[name].dtype.name} values have no derivative",
@@ -346,11 +350,18 @@ def as_result(value: Any) -> Any:
 
 
 def _last_variable(program: Program, outcome: Outcome) -> Any:
-    """A text that ends with an assignment means the variable it assigned."""
+    """A text that ends with an assignment means the variable it assigned; one that differentiates
+    a variable itself means that."""
     body = program.checked.module.body
     last = body[-1] if body else None
     if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
         return outcome.variables.get(last.targets[0].id)
+    for statement in reversed(body):
+        call = statement.value if isinstance(statement, n.ExprStmt) else None
+        func = call.func if isinstance(call, n.Call) else None
+        backward = isinstance(func, n.Attribute) and func.name == "backward"
+        if backward and isinstance(func.value, n.Name) and func.value.id in outcome.variables:
+            return outcome.variables[func.value.id]
     raise ValueFault(
         "E0314",
         "the text ends without a value",
