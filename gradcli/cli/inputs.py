@@ -359,9 +359,9 @@ def _last_variable(program: Program, outcome: Outcome) -> Any:
     for statement in reversed(body):
         call = statement.value if isinstance(statement, n.ExprStmt) else None
         func = call.func if isinstance(call, n.Call) else None
-        backward = isinstance(func, n.Attribute) and func.name == "backward"
-        if backward and isinstance(func.value, n.Name) and func.value.id in outcome.variables:
-            return outcome.variables[func.value.id]
+        root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None
+        if isinstance(root, n.Name) and root.id in outcome.variables:
+            return outcome.variables[root.id]
     raise ValueFault(
         "E0314",
         "the text ends without a value",
