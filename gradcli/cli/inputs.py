@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
+from gradcli.cli.examples import packaged
 from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
@@ -70,7 +71,8 @@ _MOST = 4 << 20
 
 
 def read_text(file: str) -> str:
-    """A text file, whole. Raises ValueFault (E0904)."""
+    """A text file, whole; ``examples/...`` are there anywhere. Raises ValueFault (E0904)."""
+    file = packaged(file) or file
     try:
         with open(file, "rb") as f:
             return _decoded(f.read(_MOST + 1), file)
@@ -142,11 +144,12 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
 def load(
     source: Source, mode: str, variables: Variables, given: Sequence[str] | None,
     file: str | None, dtype: str | None, rng: int | None, device: str, wrt: str | None = None,
-    differentiate: bool = True, memory: int | None = None,
+    differentiate: bool = True, memory: int | None = None, fill: str | None = None,
 ) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
     """The program, its variables as leaves, and the names to differentiate by.
 
-    ``memory`` bounds the bytes of all values together, None where nothing does.
+    ``memory`` bounds the bytes of all values together, None where nothing does. ``fill`` is the
+    value of a variable that is given none, where it is the only one.
     Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value,
     E09xx for values that cannot be read.
     """
@@ -157,6 +160,9 @@ def load(
     texts = given_texts(program, variables, given)
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
     values = {name: value for name, value in values.items() if program.takes(name)}
+    missing = [name for name in program.free if name not in values and name not in texts]
+    if fill is not None and len(missing) == 1:
+        texts[missing[0]] = fill
     for name, text in texts.items():
         taken = sum(np.asarray(value).nbytes for value in values.values())
         room = None if memory is None else max(0, memory - taken)
