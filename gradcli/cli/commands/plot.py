@@ -72,7 +72,7 @@ def _chosen(job: Job, over: str | None) -> bool:
         here = job.leaves[name].detach().cpu().array
         filled = inputs.read_flag(name, RANGE, job.leaves[name].dtype)
         return here.shape == filled.shape and bool(np.array_equal(here, filled))
-    if name not in numbers:
+    if name not in numbers or rows:
         return False
     leaf = job.leaves[name]
     middle = float(leaf.array)
