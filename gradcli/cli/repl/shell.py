@@ -41,7 +41,6 @@ class Shell:
     """
 
     def __init__(self, settings: Settings, interrupts: Interrupts | None = None) -> None:
-        watchdog.keep_process()
         self.settings = settings
         self.failed = False
         self.width: int | None = None
