@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.loss import *  # noqa: F403
     from gradcli.nn.modules.module import *  # noqa: F403
     from gradcli.nn.modules.normalization import *  # noqa: F403
+    from gradcli.nn.modules.padding import *  # noqa: F403
     from gradcli.nn.modules.pooling import *  # noqa: F403
     from gradcli.nn.modules.rnn import *  # noqa: F403
     from gradcli.nn.modules.sparse import *  # noqa: F403
