@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine import Tensor
-from gradcli.engine.creation.factories import empty_like, eye, zeros
+from gradcli.engine.creation.factories import eye, zeros
 from gradcli.engine.grad_mode import no_grad
-from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import ValueFault
 
 # From PyTorch's documentation of calculate_gain; layers are among them.
@@ -82,66 +79,15 @@ def eye_(tensor: Tensor) -> Tensor:
         return tensor.copy_(eye(*tensor.shape))
 
 
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution that passes its channels through, each of ``groups`` groups for itself."""
+def dirac_(tensor: Tensor) -> Tensor:
+    """A convolution that passes its channels through."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueFault("E0304", "Only tensors with 3, 4, or 5 dimensions are supported")
-    if tensor.shape[0] % groups:
-        raise ValueFault("E0304", "dim 0 must be divisible by groups")
     centre = tuple(n // 2 for n in tensor.shape[2:])
-    outputs = tensor.shape[0] // groups
     with no_grad():
         tensor.zero_()
-        for group in range(groups):
-            for channel in range(min(outputs, tensor.shape[1])):
-                tensor[(group * outputs + channel, channel, *centre)] = 1.0
-    return tensor
-
-
-def orthogonal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Saxe and others (2013): orthonormal rows or columns, of the matrix of all but one dimension.
-
-    Raises ValueFault (E0304) for fewer than two dimensions.
-    """
-    if tensor.ndim < 2:
-        raise ValueFault("E0304", "Only tensors with 2 or more dimensions are supported")
-    if not tensor.array.size:
-        return tensor
-    rows, columns = tensor.shape[0], tensor.array.size // tensor.shape[0]
-    with no_grad():
-        drawn = normal_(zeros(rows, columns, dtype=tensor.dtype), 0.0, 1.0, generator)
-        factor, triangle = np.linalg.qr(drawn.array.T if rows < columns else drawn.array)
-        factor = factor * np.sign(np.diagonal(triangle))  # unique, and so uniformly distributed
-        factor = factor.T if rows < columns else factor
-        return tensor.copy_(wrap(gain * factor.reshape(tensor.shape), tensor.dtype))
-
-
-def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-    generator: Any = None,
-) -> Tensor:  # fmt: skip
-    """Normal numbers between ``a`` and ``b``: those that fall outside are drawn again.
-
-    Where ``a`` to ``b`` holds less than 0.3 of the distribution, uniform numbers are drawn, each
-    kept with the probability that its density has of the largest one.
-    """
-    below, above = (math.erf((end - mean) / std / math.sqrt(2.0)) / 2 for end in (a, b))
-    low, high = (tensor.new_tensor(end).item() for end in (a, b))
-    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-    with no_grad():
-        pending = np.ones(tensor.shape, bool)
-        while pending.any():
-            drawn = empty_like(tensor)
-            if above - below > 0.3:
-                drawn.normal_(mean, std, generator=generator)
-                outside = (drawn.array < low) | (drawn.array > high)
-            else:
-                drawn.uniform_(a, b, generator=generator)
-                density = -0.5 * ((drawn.array - mean) / std) ** 2 - peak
-                chance = empty_like(tensor).uniform_(generator=generator)
-                outside = np.log(chance.array) > density
-            tensor.copy_(wrap(np.where(pending, drawn.array, tensor.array), tensor.dtype))
-            pending &= outside
+        for channel in range(min(tensor.shape[:2])):
+            tensor[(channel, channel, *centre)] = 1.0
     return tensor
 
 
@@ -197,6 +143,5 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_",
-    "normal_", "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_",
-    "xavier_uniform_", "zeros_",
+    "normal_", "ones_", "sparse_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip
