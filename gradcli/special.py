@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcli.functions import arithmetic, reductions, statistics
+from gradcli.functions import arithmetic, reductions
 from gradcli.functions.overloads import public_operators
 
 __all__ = [
@@ -33,6 +33,6 @@ log_ndtr, logsumexp, ndtr, ndtri, xlogy, xlog1py = (
 modified_bessel_i0, modified_bessel_i1 = i0, i1
 log_softmax, softmax = reductions.log_softmax, reductions.softmax
 round = arithmetic.round
-logcumsumexp, polygamma = statistics.logcumsumexp, arithmetic.polygamma
+logcumsumexp, polygamma = reductions.logcumsumexp, arithmetic.polygamma
 
 logit, multigammaln = arithmetic.logit, arithmetic.mvlgamma

@@ -26,8 +26,8 @@ from gradcli.ops.operator import OPERATORS, Operator
 
 # Methods whose operator does not read as a method of its first input.
 _NO_METHOD = frozenset(
-    ("cat", "stack", "put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal",
-     "getitem", "where", "cast", "mT", "real", "imag", "lerp_number")
+    ("cat", "stack", "put", "scatter", "ungather", "prod_others", "recurrence", "reverse_dims",
+     "undiagonal", "getitem", "where", "cast", "mT", "real", "imag", "lerp_number")
 )  # fmt: skip
 
 

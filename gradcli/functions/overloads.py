@@ -23,12 +23,11 @@ from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
 
 HIDDEN = frozenset(
-    ("put", "scatter", "ungather", "prod_others", "reverse_dims", "undiagonal", "getitem", "cast",
-     "mT", "cat", "stack", "tile", "adjugate_along", "adjugate_along_two", "contract", "detsign",
-     "logabsdet", "bessel_i", "bessel_ie", "bessel_j", "sinc_slope", "gammainc_slope",
-     "zeta_slope",
-     "fourier", "argcummax", "argcummin", "eigh_parts", "eig_parts", "svd_parts",
-     "qr_parts", "lu_compact", "eigvals", "lerp_number")
+    ("put", "scatter", "ungather", "prod_others", "recurrence", "reverse_dims", "undiagonal",
+     "getitem", "cast", "mT", "cat", "stack", "tile", "adjugate_along", "adjugate_along_two",
+     "contract", "detsign", "logabsdet", "bessel_i", "bessel_ie", "bessel_j",
+     "sinc_slope", "gammainc_slope", "zeta_slope", "fourier", "argcummax", "argcummin",
+     "eigh_parts", "eig_parts", "svd_parts", "qr_parts", "lu_compact", "eigvals", "lerp_number")
 )  # fmt: skip
 """Operators that are reached by syntax, by a method or through a function below."""
 
