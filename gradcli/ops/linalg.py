@@ -411,23 +411,23 @@ solve = general(
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.swapaxes(x, -1, -2)))
+    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
 
 
 def _half(x: Any) -> Any:
-    """The lower triangle with half the diagonal: what makes x of half + half.T."""
+    """The lower triangle with half the diagonal: what makes x of half and its adjoint."""
     return 0.5 * (tril(x, 0) + tril(x, -1))
 
 
 def _cholesky_vjp(g: Any, out: Any) -> Any:
-    a = inv(out)
-    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), a)
-    return 0.5 * (s + mT(s))
+    a = inv(out)  # the engine gives the conjugate of g, and takes that of the result
+    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), _conjugate(a))
+    return 0.5 * (s + _conjugate(mT(s)))
 
 
 def _cholesky_jvp(tx: Any, out: Any) -> Any:
     a = inv(out)
-    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + mT(tx))), mT(a))))
+    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + _conjugate(mT(tx)))), _conjugate(mT(a)))))
 
 
 cholesky = general(
@@ -437,9 +437,9 @@ cholesky = general(
     jvp=_cholesky_jvp,
     dtypes="inexact",
     grad_name="LinalgCholeskyExBackward0",
-    doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
-    domain="symmetric positive definite x",
-    edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
+    doc="The lower triangular L with L @ L.mH = x, for a Hermitian positive definite x.",
+    domain="symmetric (or Hermitian) positive definite x",
+    edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     numpy="np.linalg.cholesky",
