@@ -152,7 +152,11 @@ _LATER = {
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
     "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
-    "lu_solve": "functions.decompositions", "qr": "functions.decompositions:torch_qr",
+    **dict.fromkeys(("geqrf", "lu_unpack", "ormqr", "triangular_solve"),
+                    "functions.decompositions"),
+    "lu": "functions.decompositions:torch_lu",
+    "lu_solve": "functions.decompositions:torch_lu_solve",
+    "qr": "functions.decompositions:torch_qr",
     "svd": "functions.decompositions:torch_svd", "vmap": "func", "compile": "jit",
     **dict.fromkeys(
         ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",

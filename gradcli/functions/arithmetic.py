@@ -18,7 +18,7 @@ from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import differentiated, is_number, refuse_derivative
+from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
 
 _add, _sub, _div, _pow = O["add"], O["sub"], O["div"], O["pow"]
@@ -214,8 +214,9 @@ def logit(input: Any, eps: float | None = None) -> Any:
 
 
 def float_power(input: Any, exponent: Any) -> Any:
-    """``input ** exponent`` in float64."""
-    return _pow(input.double(), exponent)
+    """``input ** exponent`` in float64, or complex128 where either is complex."""
+    wide = dtypes.complex128 if is_complex(input) or is_complex(exponent) else dtypes.float64
+    return _pow(*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:

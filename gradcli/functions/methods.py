@@ -23,6 +23,7 @@ from gradcli.functions import (
     arithmetic,
     bitwise,
     counting,
+    matrices,
     products,
     reductions,
     reshaping,
@@ -38,7 +39,7 @@ from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
-    strided,
+    strided, matrices,
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (

@@ -26,12 +26,14 @@ from gradcli.functions.indexing import (
     index_add,
     index_copy,
     index_fill,
+    index_reduce,
     index_select,
     masked_fill,
     masked_select,
     narrow,
     scatter,
     scatter_add,
+    scatter_reduce,
     select,
     take,
     take_along_dim,
@@ -73,6 +75,8 @@ def tensor_split(
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
     _, size = overloads._along("tensor_split", input, dim)
+    if getattr(indices_or_sections, "shape", None) == ():
+        indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1:
             raise RuntimeFault(
@@ -83,7 +87,8 @@ def tensor_split(
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
     else:
-        cuts = list(indices_or_sections)
+        listed = getattr(indices_or_sections, "tolist", None)
+        cuts = list(listed() if listed else indices_or_sections)
     ends = zip([0, *cuts], [*cuts, size], strict=True)
     return tuple(_along(input, dim, slice(start, end)) for start, end in ends)
 
@@ -129,7 +134,8 @@ def dstack(tensors: Sequence[Any]) -> Any:
 
 def column_stack(tensors: Sequence[Any]) -> Any:
     """Vectors joined as columns."""
-    return hstack([O["unsqueeze"](t, 1) if t.ndim == 1 else t for t in tensors])
+    _some("column_stack", tensors)
+    return hstack([t if t.ndim > 1 else O["reshape"](t, (-1, 1)) for t in tensors])
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
@@ -181,8 +187,17 @@ def reshape_as(input: Any, other: Any) -> Any:
     return reshaped(O["reshape"](input, tuple(other.shape)), input)
 
 
-def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
-    """Every entry repeated in its place."""
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Every entry repeated in its place; of whole numbers alone, each place so many times.
+
+    Raises RuntimeFault: E0301 for repeats that do not fit, or that do not add up to
+    ``output_size``, E0304 for negative ones.
+    """
+    if repeats is None:
+        size = input.shape[0] if len(input.shape) == 1 else 0
+        return repeat_interleave(wrap(np.arange(size), dtypes.int64), input, 0)
     if dim is None:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
@@ -196,6 +211,12 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
             f"{np.size(times)} and input.size(0) = {size}",
         )
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
+    if output_size is not None and total != output_size:
+        raise RuntimeFault(
+            "E0301",
+            f"allocated size does not match required size: output_size is {output_size}, the "
+            f"repeats add up to {total}",
+        )
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Tensor) else "ViewBackward0"
     return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
@@ -253,19 +274,20 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
     """Grids of the coordinates that vectors give, one for each."""
-    one = len(tensors) == 1 and not isinstance(tensors[0], Tensor)
+    one = len(tensors) == 1 and isinstance(tensors[0], list | tuple)
     listed = list(tensors[0] if one else tensors)
+    for i, value in enumerate(listed):
+        if not getattr(value, "__gradcli_rank__", 0):
+            raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)
     if indexing not in ("ij", "xy"):
         raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
-    swap = indexing == "xy" and len(listed) > 1
-    listed = [listed[1], listed[0], *listed[2:]] if swap else listed
     shape = tuple(t.numel() for t in listed)
     grids = []
     for i, t in enumerate(listed):
         lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
         grids.append(O["expand"](lined, shape))
-    if swap:
-        grids = [O["transpose"](g, 0, 1) for g in (grids[1], grids[0], *grids[2:])]
+    if indexing == "xy" and len(grids) > 1:
+        grids = [O["transpose"](g, 0, 1) for g in grids]
     return tuple(grids)
 
 
@@ -351,9 +373,9 @@ def allclose(
 
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
-    scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
-    unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero,
-    is_same_size, equal, allclose,
+    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split, chunk,
+    unbind, tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave,
+    fliplr, flipud, rot90, nonzero, is_same_size, equal, allclose,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (

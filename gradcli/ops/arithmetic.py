@@ -64,7 +64,7 @@ add_scaled = linear(
     "add_scaled",
     lambda x, y, alpha: x + alpha * y,
     lambda g: g,
-    lambda g, alpha: g * alpha.conjugate(),
+    lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
     params={"alpha": 1},
     entrywise=True,
     dtypes="promote",
@@ -109,7 +109,7 @@ def _lerp(x: Any, y: Any, weight: float) -> Any:
 lerp_number = linear(
     "lerp_number",
     _lerp,
-    lambda g, weight: g * (1 - weight).conjugate(),
+    lambda g, weight: g * (1 - weight.conjugate()),
     lambda g, weight: g * weight.conjugate(),
     params={"weight": 0.5},
     doc="From x to y, by `weight` (a number) of the way.",

@@ -62,6 +62,11 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     return dims if dims and ndim else tuple(range(ndim))
 
 
+def named_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """``normal_dims`` where an empty list names no dimension, and not all as in a reduction."""
+    return () if isinstance(dim, tuple | list) and not len(dim) else normal_dims(dim, ndim)
+
+
 def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:
     """Put the reduced dimensions back as ones, so that ``g`` broadcasts against ``shape``."""
     if keepdim or dim is None:

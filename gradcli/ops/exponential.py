@@ -148,6 +148,7 @@ softsign = elementwise(
     lambda x: x / (1.0 + np.abs(x)),
     lambda t, x: t / (1.0 + x * sign(x)) ** 2,
     doc="x/(1 + abs(x)).",
+    refuses={"complex": "softsign_cpu"},
     numpy="""def _softsign(x):
     return x / (1 + np.abs(x))""",
     pytorch="torch.nn.functional.softsign",

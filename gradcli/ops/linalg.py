@@ -415,19 +415,24 @@ def _cholesky(x: Any) -> Any:
 
 
 def _half(x: Any) -> Any:
-    """The lower triangle with half the diagonal: what makes x of half and its adjoint."""
+    """The lower triangle with half the diagonal: what makes x of half + half.T."""
     return 0.5 * (tril(x, 0) + tril(x, -1))
 
 
+def _mH(x: Any) -> Any:
+    return _conjugate(mT(x))
+
+
 def _cholesky_vjp(g: Any, out: Any) -> Any:
-    a = inv(out)  # the engine gives the conjugate of g, and takes that of the result
+    a = inv(out)
+    # The engine conjugates g before and the result after: see _turning.
     s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), _conjugate(a))
-    return 0.5 * (s + _conjugate(mT(s)))
+    return 0.5 * (s + _mH(s))
 
 
 def _cholesky_jvp(tx: Any, out: Any) -> Any:
     a = inv(out)
-    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + _conjugate(mT(tx)))), _conjugate(mT(a)))))
+    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + _mH(tx))), _mH(a))))
 
 
 cholesky = general(
@@ -437,9 +442,9 @@ cholesky = general(
     jvp=_cholesky_jvp,
     dtypes="inexact",
     grad_name="LinalgCholeskyExBackward0",
-    doc="The lower triangular L with L @ L.mH = x, for a Hermitian positive definite x.",
-    domain="symmetric (or Hermitian) positive definite x",
-    edges="of (x + x.mH)/2, so that value and derivative agree where x is not symmetric",
+    doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
+    domain="symmetric positive definite x",
+    edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     numpy="np.linalg.cholesky",

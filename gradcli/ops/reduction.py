@@ -331,6 +331,8 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
         x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
+    if is_complex(x):  # the principal value, as that of a logarithm
+        out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
 
 

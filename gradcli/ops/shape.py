@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -122,7 +122,7 @@ def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element without some dimensions of size 1."""
-    dims = normal_dims(params["dim"], batch.ranks[0])
+    dims = named_dims(params["dim"], batch.ranks[0])
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -133,7 +133,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
-    dims = normal_dims(params["dims"], batch.ranks[0])
+    dims = named_dims(params["dims"], batch.ranks[0])
     return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -388,7 +388,7 @@ def _squeeze(x: Any, dim: Dims) -> Any:
     if dim.__class__ is int and shape:
         d = normal_dim(dim, len(shape))
         return x.squeeze(d) if shape[d] == 1 else x
-    dims = [d for d in normal_dims(dim, len(shape)) if shape[d] == 1]
+    dims = [d for d in named_dims(dim, len(shape)) if shape[d] == 1]
     return np.squeeze(x, axis=tuple(dims)) if dims else x
 
 
@@ -427,7 +427,7 @@ unsqueeze = linear(
 flip: Operator = linear(
     "flip",
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
-    lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))).copy(),
+    lambda x, dims: np.flip(x, named_dims(dims, np.ndim(x))).copy(),
     lambda g, dims: flip(g, dims),
     params={"dims": None},
     dtypes="keep",

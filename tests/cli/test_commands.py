@@ -10,8 +10,9 @@ import warnings
 
 import pytest
 
+from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.commands.ops import example
-from gradcli.cli.main import _MODULES, COMMANDS, overview
+from gradcli.cli.main import overview
 from gradcli.ops import OPERATORS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def test_help_shows_one_line_and_an_example_that_runs(cli, name, monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_module(name):
-    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     assert callable(getattr(module, name))
 
 

@@ -11,6 +11,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.record.composite import called
 from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
 
@@ -149,6 +150,8 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
                 total = total.copy()
             leaf.grad = wrap(total, leaf.dtype)
         elif isinstance(have.array, np.ndarray):
+            if undo.on:
+                note_write(have.array)
             have.array += total
             if have.meta is not None:
                 have.meta.version.bump()

@@ -20,6 +20,7 @@ from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.undo_log import current_log, undo
 from gradcli.ops.errors import Fault
 from gradcli.ops.memory_budget import budget, charge
 
@@ -75,6 +76,8 @@ def run(
         have = arrived.get(root)
         arrived[root] = g if have is None else have + g
     gone = None if keep else Freed()  # what is put in the place of saved values
+    if gone is not None and undo.on and (log := current_log()) is not None:
+        log.release(reversed(order))
     before = current()
     if recorded or mode.watching or before.inspect is not None:
         restore(before.recording(recorded, before.inference))

@@ -21,6 +21,7 @@ from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
@@ -119,6 +120,8 @@ def _written_shortly(
         return False
     if found.shape != x.shape or found.dtype != x.dtype:
         return False
+    if undo.on:
+        note_write(x)
     x[...] = found
     target._meta().version.bump()
     return True
@@ -262,6 +265,8 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
             "single memory location",
             help="Please clone() the tensor before performing the operation.",
         )
+    if undo.on:
+        note_write(array)
     old = wrap(array, target.dtype, target.edge)
     if mode.watching and current().grad and base is not None and None not in (base.edge, old.edge):
         _read_again(old, base)  # a write to a view passes by hooks of the view
