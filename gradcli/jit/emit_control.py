@@ -12,7 +12,6 @@ What a loop carries has one name for all turns where nothing reads the old value
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable
 from itertools import compress
@@ -56,9 +55,6 @@ class ControlEmitter(Emitter):
         self.program = program  # type: ignore[assignment]
         self.names = named(program)
         self.forward = {back: block for block, back in pairs.items()}
-        for back in self.forward:
-            for v in back.restored:
-                self.names[v] = f"r{len(self.names)}"
         self.scope: dict[str, Any] = {
             "f64": np.float64, "np": np, "compress": compress, "array": array, "packed": packed,
             **scalars.HELPERS,
@@ -184,7 +180,7 @@ class ControlEmitter(Emitter):
                     number += 1
                 if loop is None:
                     continue
-                inner = [name for name in self.inner.get(node, ())]
+                inner = list(self.inner.get(node, ()))
                 if node in self.counts and node in backward:
                     inner.append(self.counts[node])
                 for name in inner:
@@ -238,7 +234,9 @@ class ControlEmitter(Emitter):
     def _loops(self) -> list[Loop]:
         if not hasattr(self, "_held_loops"):
             self._held_loops = [
-                n for n in walk(self.program.block) if n.__class__ is Loop  # type: ignore
+                n
+                for n in walk(self.program.block)
+                if n.__class__ is Loop  # type: ignore
             ]
         return self._held_loops
 
@@ -336,6 +334,12 @@ class ControlEmitter(Emitter):
         if v in self.lists:
             self.say(f"{self.names[v]}_ = {self.names[v]}.tolist()")
 
+    def entries(self, v: Value) -> str:
+        """The list of a vector's entries."""
+        if v in self.names:
+            return f"{self.names[v]}_"
+        return self.bind(f"c{len(self.scope)}", v.const.tolist())
+
     def block(self, block: Block) -> None:
         """The nodes of a block."""
         pushes = {v: name for name, v in self.stacks.get(block, ()) if v.__class__ is Value}
@@ -395,7 +399,7 @@ class ControlEmitter(Emitter):
         if op.__class__ is Scalar:
             words = [self.operand(a) for a in ins.args]
             if op in (scalars.PICK, scalars.BUFFER):
-                words[0] = f"{self.names[ins.args[0]]}_"
+                words[0] = self.entries(ins.args[0])
             word = op.text.format(*words)
             if op is scalars.ADD_AT:
                 self.say(word)
@@ -407,7 +411,9 @@ class ControlEmitter(Emitter):
         if not word:
             self.listed(ins.out)
             return
-        depth = 1 + max((self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0)
+        depth = 1 + max(
+            (self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0
+        )
         if ins.out in self.folds and depth < DEEP:
             self.folded[ins.out] = word
             self.depths[ins.out] = depth
@@ -441,7 +447,6 @@ class ControlEmitter(Emitter):
     def branch(self, node: Branch) -> None:
         """An if statement."""
         test = self.operand(node.test)
-        mark = len(self.lines)
         for word, block in ((f"if {test}:", node.then), ("else:", node.orelse)):
             self.say(word)
             first = len(self.lines)
@@ -455,7 +460,6 @@ class ControlEmitter(Emitter):
                 else:
                     self.say("pass")
             self.pad -= 1
-        del mark
 
     def restore(self, block: Block) -> None:
         """At the beginning of a backward side of a branch: what the forward one saved."""
@@ -561,6 +565,3 @@ def build(program: Structured, pairs: dict[Block, Block]) -> tuple[Callable[...,
     text = emitter.text()
     exec(compile(text, "<gradcli.program>", "exec"), emitter.scope)
     return emitter.scope["program"], text
-
-
-_ = math

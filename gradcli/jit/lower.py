@@ -230,6 +230,7 @@ class _Lowerer:
         self.bound: set[Value] = set()
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
         self.overwritten: set[Value] = set()
+        self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
         self.pure = frozenset().union(_allowed(""), *map(_allowed, modules))
 
@@ -256,9 +257,7 @@ class _Lowerer:
             raise NotTraceable(f"a {node.__class__.__name__}")
         return method(node)
 
-    def program(
-        self, given: Mapping[str, Any], by: Sequence[str], of: str | None
-    ) -> Structured:
+    def program(self, given: Mapping[str, Any], by: Sequence[str], of: str | None) -> Structured:
         """The whole text."""
         inputs = []
         for name, value in given.items():
@@ -328,7 +327,7 @@ class _Lowerer:
             self.fresh.discard(value)
         return value
 
-    def computed(self, value: Any, mark: int) -> Any:
+    def computed(self, value: Any) -> Any:
         """The result of an operation, new memory where the last instruction made it."""
         if value.__class__ is Value:
             ins = value.source
@@ -347,7 +346,7 @@ class _Lowerer:
                 raise NotTraceable("a product of a number")
             function = {"**": operator.pow, "^": operator.pow, "%": operator.mod}.get(op)
             function = function or _FLAT[op]
-            return self.computed(function(self.tensor(a), self.tensor(b)), 0)
+            return self.computed(function(self.tensor(a), self.tensor(b)))
         if Number not in kinds:
             return _KNOWN[op](a, b)
         if any(isinstance(v, Tensor) for v in (a, b)):
@@ -428,7 +427,7 @@ class _Lowerer:
                 return not a
             return self.note(scalars.NOT, (self.truth(a),), "bool")
         if a.__class__ is not Number:
-            return self.computed(-a if node.op == "-" else +a, 0)
+            return self.computed(-a if node.op == "-" else +a)
         kind = "int" if a.kind == "bool" else a.kind
         made = scalars.NEGATIVE if node.op == "-" else scalars.POSITIVE
         return self.note(made, (a.value,), kind, a.small)
@@ -788,12 +787,26 @@ class _Lowerer:
             return self.of_numbers(target, args, options)
         if any(v.__class__ is Closure for v in given):
             raise NotTraceable("a function as an argument")
+        if len(given) == 1 and args and args[0].__class__ is Value:
+            made = self.number_of(target, args[0])
+            if made is not None:
+                return made
         found = with_checks(target)(*args, **options)
         if not any(_dynamic(v) for v in given):
             return self.made_list(found) if found.__class__ is list else found
-        if target is names.NAMES["float"] or target is names.NAMES["int"]:
-            raise NotTraceable("a number of a tensor")
-        return self.computed(found, 0)
+        return self.computed(found)
+
+    def number_of(self, target: Any, value: Value) -> Number | None:
+        """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
+        known = names.NAMES
+        if target not in (known["float"], known["int"], known["bool"]):
+            return None
+        if value.shape or value.dtype is not dtypes.float64:
+            raise NotTraceable("the number of such a tensor")
+        if target is known["float"]:
+            return self.note(scalars.ITEM, (value,), "float")
+        made = scalars.INT if target is known["int"] else scalars.BOOL
+        return self.note(made, (value,), "int" if target is known["int"] else "bool")
 
     def of_numbers(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language with numbers that are not known among its arguments."""
@@ -809,7 +822,7 @@ class _Lowerer:
         if tensors:
             if op is None or not op.entrywise or len(args) != op.arity:
                 raise NotTraceable("a number among the arguments of such a function")
-            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)), 0)
+            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)))
         (first, *rest) = args
         if target is known["abs"] and not rest:
             return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
@@ -859,7 +872,7 @@ class _Lowerer:
             return self.note(scalars.ITEM, (target,), "float" if floating else "bool")
         if any(v.__class__ in (Closure, Number) for v in given):
             raise NotTraceable("a computed argument of a method")
-        return self.computed(attributes.attribute(target, name)(*args, **options), 0)
+        return self.computed(attributes.attribute(target, name)(*args, **options))
 
     def list_method(self, target: list, name: str, args: list, options: dict) -> Any:
         """``append`` and its like, on a list that was made in the same block."""
@@ -904,7 +917,8 @@ class _Lowerer:
         test = self.truth((yield node.test))
         jumps = bool(rest) or _jumps(node)
         if test.__class__ is bool:
-            return (yield self.block([*(node.body if test else node.orelse), *rest]))
+            status = yield self.block([*(node.body if test else node.orelse), *rest])
+            return "done" if jumps and status == "fall" else status
         if jumps and self.loops and not self.loops[-1]:
             raise NotTraceable("a loop over a list that is left where a value says so")
         before = self.frame.names
@@ -1010,6 +1024,8 @@ class _Lowerer:
         for _ in range(8):
             marks = set(self.fresh), set(self.bound), set(self.overwritten)
             found = yield self.body(node, over, before, first, specs, solid)
+            if found is None:  # it never turns
+                return
             loop, ends, carried = found
             again = False
             for name, spec in specs.items():
@@ -1061,7 +1077,10 @@ class _Lowerer:
         else:
             tested = self.truth((yield node.test))
             if tested is False:
-                raise NotTraceable("a loop that never turns")
+                self.leave(outer)
+                self.loops = self.loops[:-1]
+                self.frame.names = before
+                return None
             test = Block(self.trace.tape, [tested])
             self.trace.tape = []
         yield self.block(list(node.body))
@@ -1234,12 +1253,16 @@ class _Lowerer:
             same = made.__class__ is Value and made.shape == old.shape and made.dtype is old.dtype
             if not same or old not in self.fresh:
                 raise NotTraceable("a write to a tensor that something else may have")
+            self.writers[made.source] = old
             self.overwrite(old)
             self.fresh.add(made)
         yield self.store(node.target, made)
 
     def overwrite(self, value: Value) -> None:
-        """A tensor is written to. Raises NotTraceable where a rule has saved what it was."""
+        """A tensor is written to. Raises NotTraceable where a rule has saved what it was.
+
+        An operation that writes keeps a copy of what it needs of its target.
+        """
         stack = [value]
         seen: set[Value] = set()
         while stack:
@@ -1250,7 +1273,8 @@ class _Lowerer:
             self.overwritten.add(v)
             stack += self.sources.get(v, ())
         for ins in self.trace.noted:
-            if ins.recorded and any(v in seen for v in _saved(ins)):
+            target = self.writers.get(ins)
+            if ins.recorded and any(v in seen and v is not target for v in _saved(ins)):
                 raise NotTraceable("a write to a tensor that a rule has saved")
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
@@ -1351,8 +1375,11 @@ class _Lost:
 def _saved(ins: Instruction) -> Iterator[Any]:
     """What the rules of an instruction save."""
     op = ins.op
-    for rule, words in zip(op.rules, op.saves, strict=True):
-        for word in words if rule is not None else ():
+    for place, (rule, words) in enumerate(zip(op.rules, op.saves, strict=True)):
+        by = ins.args if op.variadic else ins.args[place : place + 1]
+        if rule is None or not any(a.__class__ is Value and a.const is None for a in by):
+            continue
+        for word in words:
             if word == "out":
                 yield ins.out
             elif op.variadic:
@@ -1424,4 +1451,3 @@ def _join(a: tuple, b: tuple) -> tuple:
                 break
             return one
     raise NotTraceable("a variable of several shapes or types")
-
