@@ -44,7 +44,7 @@ def with_gradient(job: Job, run_by: str, plain: bool) -> tuple[Any, Any, list | 
     A run on the engine that takes thousands of steps is given up for generated code where that can
     do the same. ``plain``: whether nothing is asked for but the value and its gradient.
     """
-    if not plain or run_by == "eager" or not job.wanted or not has_loops(job):
+    if not plain or run_by == "eager" or not job.wanted or job.fixed or not has_loops(job):
         return *job.run(), None
     made: list[Any] = []
 
@@ -98,7 +98,7 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
     """
     if any(word in job.program.source.text for word in ("print", "hook")):
         return None
-    if of == "gradient" and has_loops(job):
+    if of == "gradient" and not job.fixed and has_loops(job):
         found = of_program(job, names)
         if found is not None:
             return found

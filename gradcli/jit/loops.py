@@ -153,6 +153,7 @@ class Reverse:
             carried = like(v)
             scope.sums[v] = scope.local[v] = carried
             return carried
+        assert scope.parent is not None  # it would own the value
         return self.arrived(scope.parent, v)
 
     def arrive(self, scope: _Scope, v: Value, g: Any) -> None:
@@ -207,7 +208,7 @@ class Reverse:
         """The cotangent of one entry: added to a buffer for all of them."""
         vector, index = ins.args
         owner = scope
-        while not self.owns(owner, vector):
+        while not self.owns(owner, vector) and owner.parent is not None:
             owner = owner.parent
         buffer = owner.buffers.get(vector)
         if buffer is None:
@@ -408,7 +409,7 @@ class Forward:
                 out = like(node.outs[i])
                 tangents[node.outs[i]] = out
                 outs.append(out)
-        self.trace.tape.append(Branch(node.test, *sides, outs))
+        self.trace.tape.append(Branch(node.test, sides[0], sides[1], outs))
 
     def loop(self, node: Loop, found: list[dict[Value, Any]]) -> None:
         chosen = self._twins(node.carried)

@@ -34,7 +34,8 @@ class Generated:
     """The value and the gradient of a program by some of its variables.
 
     Raises NotTraceable where the program has to run eagerly. ``forward`` says which mode is taken;
-    None leaves it to the number of inputs. ``eagerly`` is the program as a function of tensors.
+    None leaves it to the number of inputs. ``eagerly`` is the program as a
+    function of tensors, where something else than ``Program.run`` runs it.
     """
 
     def __init__(
@@ -43,7 +44,13 @@ class Generated:
         eagerly: Callable[..., Any] | None = None,
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
-        self.eagerly = eagerly
+
+        def run(*values: Any) -> Any:
+            bound = dict(zip(by, values, strict=True))
+            outcome = program.run({**given, **bound}, limits=self.limits)
+            return outcome.value if of is None else outcome.variables[of]
+
+        self.eagerly = eagerly or run
         self.by = list(by)
         self.formula = program.formula
         for name in by:

@@ -148,7 +148,7 @@ class Trace:
         """A value's array on the inputs that were traced with."""
         if value.__class__ is not Value or value.example is not None:
             return value.example if value.__class__ is Value else value
-        stack = [value]
+        stack: list[Any] = [value]
         with np.errstate(all="ignore"):
             while stack:
                 ins = stack[-1].source

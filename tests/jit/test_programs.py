@@ -95,6 +95,7 @@ PROGRAMS = {
     "vector": "s = 0\nfor i in range(3):\n"
     "    s = s + 100 * (w[i + 1] - w[i]**2)**2 + (1 - w[i])**2\n"
     "s + k * 0 + y0 * 0",
+    "one entry twice": "s = k * y0\nfor i in range(3):\n    s = s + (w[i] + w[i]) * w[2]\ns",
     "array": "v = w\nfor i in range(4):\n    v = v - 0.1 * sin(v) * k\n(v * v).sum() + y0",
     "matrix": "v = w[0:2]\nA = tensor([[0.5, 0.1], [-0.2, 0.7]])\nfor i in range(4):\n"
     "    v = tanh(A @ v + k)\nv.sum() * y0",
