@@ -64,7 +64,7 @@ class Emitter:
     """The text of one program, line by line."""
 
     def __init__(self, program: Program, name: str = "program") -> None:
-        self.program = program
+        self.program: Any = program
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
         self.lines: list[str] = []
