@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from gradcli.cli import inputs
+from gradcli.cli.job import Job
 from gradcli.engine.grad_mode import unchanged
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
 from gradcli.language.runtime.text import OUTPUT_LIMIT
@@ -144,7 +145,7 @@ def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
         def run(ctx: typer.Context, **asked: Any) -> Any:
             with unchanged():
-                job = ctx.obj.job(asked)
+                job = ctx.obj.job(asked) or Job(ctx.obj, asked)
                 return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__

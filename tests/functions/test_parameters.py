@@ -33,7 +33,7 @@ CALLS = {
     },
 }
 # A clamp that PyTorch leaves out of the gradient, and a matrix that is symmetric by assumption.
-CONVENTION = ("gaussian_nll", "eigh")
+CONVENTION = ("gaussian_nll", "eigh", "hermitian=True")
 
 
 @pytest.fixture(autouse=True)

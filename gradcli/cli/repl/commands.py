@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradcli.cli.main import COMMANDS
+from gradcli.cli.catalogue import COMMANDS
 from gradcli.cli.repl import describing, evaluation, saving
 from gradcli.cli.repl.session import LAST_BUT_ONE
 from gradcli.cli.repl.settings import SETTINGS, WrongSetting, unknown_setting

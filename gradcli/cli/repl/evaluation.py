@@ -14,8 +14,8 @@ from typing import Any
 
 from gradcli.cli import inputs, options, watchdog
 from gradcli.cli.arguments import Variables, invoke
+from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.job import Job
-from gradcli.cli.main import COMMANDS, module_of
 from gradcli.cli.repl.session import LAST_BUT_ONE, Session
 from gradcli.engine import Tensor, dtypes
 from gradcli.engine.creation import factories

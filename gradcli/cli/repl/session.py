@@ -152,7 +152,7 @@ class Session:
         Raises Fault and KeyboardInterrupt.
         """
         checked = program.checked
-        known = {k: v for k, v in values.items() if program.takes(k) or k in checked.bound}
+        known = {k: values[k] for k in (*checked.outer, *checked.bound) if k in values}
         own = self._of_functions(program, known)
         known.update(own)
         known_already = self.program is not None and self.program.checked.uses_torch

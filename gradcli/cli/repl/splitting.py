@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault
 
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
 _MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
 _OUT = re.compile(r"[ \t]*Out\[\d+\]:")
 _JOINED = ("else", "elif", "except", "finally")
 """What goes on with the block before it, at the same indentation."""
-_OPEN = ("E0105", "E0119")
-"""A bracket or a long string that is not closed: unlike a block, no empty line ends it."""
 
 
 def without_prompts(text: str) -> str:
@@ -46,21 +46,30 @@ def without_prompts(text: str) -> str:
 def is_complete(text: str) -> bool:
     """Whether Enter runs ``text``: False while the parser could take more.
 
-    A block goes on until an empty line, as at Python's own prompt. A text with a mistake in it is
-    complete: the mistake is to be told.
+    An empty line ends a block, as at Python's own prompt, and an open bracket, which may be a slip.
+    A text with a mistake in it is complete: the mistake is to be told.
     """
+    return not unfinished(text)
+
+
+def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
+    """What goes on after ``text``; empty where it is complete."""
     last = text.rpartition("\n")[2]
     if text.endswith("\\") or last.lstrip().startswith("@"):  # a decorator
-        return False
+        return "line"
     if last.strip() and "\n" in text and _in_block(text):
-        return False
+        return "block"
     try:
         parse(Source(text))
     except SyntaxFault as fault:
-        return not (fault.incomplete and (last.strip() or fault.code in _OPEN))
-    except Exception:
-        return True
-    return True
+        if not fault.incomplete:
+            return ""
+        if fault.code == "E0119":
+            return "string"
+        return "bracket" if last.strip() else ""
+    except Fault:
+        return ""
+    return ""
 
 
 def _in_block(text: str) -> bool:
@@ -81,7 +90,7 @@ def begins_anew(pending: str, line: str) -> bool:
         return False
     try:
         parse(Source(pending))
-    except Exception:
+    except Fault:
         return False
     return True
 

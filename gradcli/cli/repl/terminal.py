@@ -148,12 +148,13 @@ def _keys(loader: Loader) -> KeyBindings:
     @keys.add("enter", filter=editing & ~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
         """Run what is complete; else a new line, indented like the one before."""
+        from gradcli.cli.repl.reading import is_command
         from gradcli.cli.repl.splitting import is_complete, without_prompts
 
         buffer = event.current_buffer
         text = buffer.text
         loader.wait()
-        command = text.lstrip()[:1] in (":", "?") or text.rstrip().endswith("?")
+        command = is_command(text)
         at_end = not buffer.document.text_after_cursor.strip()
         if command or not text.strip() or (at_end and is_complete(without_prompts(text))):
             buffer.validate_and_handle()

@@ -12,8 +12,15 @@ def test_a_session_on_a_pipe(process):
 
 
 def test_an_open_bracket_asks_for_more_and_quit_ends(process):
-    done = process("repl", stdin="y = [1,\n\n2]\ny\n:quit\n99\n")
+    done = process("repl", stdin="y = [1,\n2]\ny\n:quit\n99\n")
     assert (done.out, done.err, done.code) == ("[1, 2]\n", "", 0)
+
+
+def test_strings_go_on_over_empty_lines(process):
+    lines = 'def f(x):\n    """One.\n\n    Two.\n    """\n    return x\n\nf(3)\n'
+    assert process("repl", stdin=lines).out == "3\n"
+    done = process("repl", stdin='a = """b\n\nc = 3\n\nc\n')
+    assert done.out == "3\n" and "E0119" in done.err and done.code == 1
 
 
 def test_flag_variables_and_what_is_left_at_the_end(process):

@@ -9,14 +9,16 @@ from gradcli.language.syntax.source import Source
 @pytest.mark.parametrize("text", [
     "x", "x = 1", "f(1,\n2)", "def f(x):\n    return x\n", "for i in x: y", "1 +* 2", "x)", "",
     "if x:\n    y\nelse:\n    z\n", 's = """a\nb"""', "x = 1  # (", "s = '('", "if x: y", "'abc",
+    "x = [1,\n",
 ])  # fmt: skip
 def test_complete(text):
     assert is_complete(text)
 
 
 @pytest.mark.parametrize("text", [
-    "f(1,", "def f(x):", "def f(x):\n    return x", "if x:\n    y\nelse:", "x = [1,\n\n2,",
-    "x = \\", 's = """a', 's = """a\n\nb', "class F(Function):\n    @staticmethod", "@no_grad()",
+    "f(1,", "def f(x):", "def f(x):\n    return x", "if x:\n    y\nelse:", "x = [1,\n2,",
+    "x = \\", 's = """a', 's = """a\n\nb\n\n',
+    "class F(Function):\n    @staticmethod", "@no_grad()",
 ])  # fmt: skip
 def test_not_complete(text):
     assert not is_complete(text)
