@@ -184,7 +184,7 @@ class ControlEmitter(Emitter):
                     number += 1
                 if loop is None:
                     continue
-                inner = [name for name in self.inner.get(node, ())]
+                inner = list(self.inner.get(node, ()))
                 if node in self.counts and node in backward:
                     inner.append(self.counts[node])
                 for name in inner:
@@ -238,7 +238,9 @@ class ControlEmitter(Emitter):
     def _loops(self) -> list[Loop]:
         if not hasattr(self, "_held_loops"):
             self._held_loops = [
-                n for n in walk(self.program.block) if n.__class__ is Loop  # type: ignore
+                n
+                for n in walk(self.program.block)
+                if n.__class__ is Loop  # type: ignore
             ]
         return self._held_loops
 
@@ -407,7 +409,9 @@ class ControlEmitter(Emitter):
         if not word:
             self.listed(ins.out)
             return
-        depth = 1 + max((self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0)
+        depth = 1 + max(
+            (self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0
+        )
         if ins.out in self.folds and depth < DEEP:
             self.folded[ins.out] = word
             self.depths[ins.out] = depth
@@ -523,7 +527,7 @@ class ControlEmitter(Emitter):
             words = words[1:2] if words[0] == "0" else words[:2]
         return f"range({', '.join(words)})"
 
-    def head(self, node: Loop) -> str:
+    def head(self, node: Loop) -> str:  # type: ignore[override]
         """The first line of a forward loop."""
         if node.bounds is None:
             return "for _ in budget:"

@@ -99,7 +99,7 @@ class Instruction:
     __slots__ = ("args", "op", "out", "params", "recorded")
 
     def __init__(
-        self, op: Operator, args: tuple, params: dict[str, Any], out: Value, recorded: bool
+        self, op: Any, args: tuple, params: dict[str, Any], out: Value, recorded: bool
     ) -> None:
         self.op = op
         self.args = args

@@ -20,12 +20,10 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.cotangents import fit
 from gradcli.jit import derive, scalars
 from gradcli.jit.control import Block, Branch, Loop, Scalar, Structured, made, operands, walk
+from gradcli.jit.emit import is_arithmetic
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
 from gradcli.ops.operator import is_number
-
-_CHEAP = frozenset(("add", "sub", "mul", "neg", "square", "div"))
-"""Operators that cost less than saving what they give."""
 
 
 def active_values(program: Structured) -> set[Value]:
@@ -143,7 +141,7 @@ class Reverse:
     def owns(self, scope: _Scope, v: Value) -> bool:
         return scope.parent is None or self.home.get(v) is scope.block
 
-    def arrived(self, scope: _Scope, v: Value) -> Any:
+    def arrived(self, scope: Any, v: Value) -> Any:
         """What has arrived at a value so far, seen from a scope; None for nothing."""
         if v in scope.local:
             return scope.local[v]
@@ -167,7 +165,7 @@ class Reverse:
             return a + b
         return a + b
 
-    # -- the walk ------------------------------------------------------------------------------------
+    # -- the walk ----------------------------------------------------------------------------------
 
     def block(self, scope: _Scope) -> None:
         """Walk the nodes of a scope's block backwards."""
@@ -206,7 +204,7 @@ class Reverse:
     def picked(self, scope: _Scope, ins: Instruction, g: Value) -> None:
         """The cotangent of one entry: added to a buffer for all of them."""
         vector, index = ins.args
-        owner = scope
+        owner: Any = scope
         while not self.owns(owner, vector):
             owner = owner.parent
         buffer = owner.buffers.get(vector)
@@ -331,7 +329,7 @@ def _sources(scope: _Scope) -> list[Any]:
     return [buffer.source for buffer in scope.buffers.values()]
 
 
-# ---- Forward mode ----------------------------------------------------------------------------------
+# ---- Forward mode --------------------------------------------------------------------------------
 
 
 class Forward:
@@ -408,7 +406,7 @@ class Forward:
                 out = like(node.outs[i])
                 tangents[node.outs[i]] = out
                 outs.append(out)
-        self.trace.tape.append(Branch(node.test, *sides, outs))
+        self.trace.tape.append(Branch(node.test, sides[0], sides[1], outs))
 
     def loop(self, node: Loop, found: list[dict[Value, Any]]) -> None:
         chosen = self._twins(node.carried)
@@ -433,7 +431,7 @@ class Forward:
             Block(nodes, results), outs, node.stop, turns=node.turns))  # fmt: skip
 
 
-# ---- What the backward turns read ------------------------------------------------------------------
+# ---- What the backward turns read ----------------------------------------------------------------
 
 
 def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
@@ -464,7 +462,7 @@ def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
     # From the last to the first: what is computed again asks for its operands instead.
     for v in values:
         ins = v.source
-        if ins is None or ins.op.__class__ is Scalar or ins.op.name not in _CHEAP or v.shape:
+        if ins is None or ins.op.__class__ is Scalar or not is_arithmetic(ins.op) or v.shape:
             continue
         inputs = [a for a in ins.inputs() if a.const is None]
         if all(
@@ -536,4 +534,3 @@ def _replace(block: Block, instead: dict[Value, Any]) -> None:
                 node.bounds = tuple([now(b) for b in node.bounds])
             node.initial = [now(v) for v in node.initial]
     block.results = [now(v) for v in block.results]
-

@@ -24,7 +24,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import overloads
+from gradcli.functions import methods
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured
 from gradcli.jit.emit import is_fresh
@@ -68,6 +68,8 @@ class Closure:
 
     __slots__ = ("body", "defaults", "frame", "node", "params")
 
+    body: Any
+
     def __init__(self, node: Any, params: list[str], defaults: list[Any], frame: Frame) -> None:
         self.node = node
         self.params = params
@@ -103,10 +105,12 @@ _COMPARISONS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
 }  # fmt: skip
+# Python's functions that compute and do nothing else, some of them under names of operators.
 _SAFE = (
     "range", "len", "float", "int", "bool", "abs", "min", "max", "sum", "round", "list", "tuple",
     "enumerate", "zip", "reversed", "pow", "any", "all", "numel", "is_tensor",
 )  # fmt: skip
+# Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
     "size", "dim", "numel", "nelement", "item", "detach", "float", "double", "reshape", "expand",
     "permute", "repeat", "flatten", "ravel", "t", "max", "min", "tolist", "is_floating_point",
@@ -121,7 +125,7 @@ def _pure() -> frozenset[str]:
     made = ("tensor", "as_tensor", "ones", "zeros", "full", "eye", "arange", "linspace",
             "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
     whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
-    return frozenset((*overloads.public_operators(), *functions.composed(), *_SAFE, *made, *whole))
+    return frozenset((*methods.public_operators(), *functions.composed(), *_SAFE, *made, *whole))
 
 
 @functools.cache
@@ -185,7 +189,7 @@ def _jumps(node: n.Node, loop: bool = True) -> bool:
 def _assigned(body: Sequence[n.Statement]) -> list[str]:
     """The names that statements may give a value to, in their own scope."""
     found: dict[str, None] = {}
-    stack: list[n.Node] = list(reversed(body))
+    stack: list[Any] = list(reversed(body))
     while stack:
         node = stack.pop()
         kind = node.__class__
@@ -256,9 +260,7 @@ class _Lowerer:
             raise NotTraceable(f"a {node.__class__.__name__}")
         return method(node)
 
-    def program(
-        self, given: Mapping[str, Any], by: Sequence[str], of: str | None
-    ) -> Structured:
+    def program(self, given: Mapping[str, Any], by: Sequence[str], of: str | None) -> Structured:
         """The whole text."""
         inputs = []
         for name, value in given.items():
@@ -559,8 +561,8 @@ class _Lowerer:
         outs: list[Value] = []
         results: list[list[Any]] = [[], []]
         made = self.join(joined, [value for value, _ in sides], outs, results)
-        blocks = [Block(tape, r) for (_, tape), r in zip(sides, results, strict=True)]
-        self.trace.tape.append(Branch(test, *blocks, outs))
+        one, other = (Block(tape, r) for (_, tape), r in zip(sides, results, strict=True))
+        self.trace.tape.append(Branch(test, one, other, outs))
         return made
 
     def enter(self) -> tuple:
@@ -728,7 +730,7 @@ class _Lowerer:
 
     def Call(self, node: n.Call) -> Lowering:
         """A call of a function of the program or of the language, or of a method."""
-        func = node.func
+        func: Any = node.func
         method = isinstance(func, n.Attribute) and self.from_module(func) is UNSET
         target = (yield func.value) if method else (yield func)
         args = []
@@ -887,11 +889,10 @@ class _Lowerer:
             self.statements += 1
             if self.statements > MOST_STATEMENTS:
                 raise NotTraceable("a program of that length")
-            kind = node.__class__
-            if kind is n.If:
+            if isinstance(node, n.If):
                 rest = body[place + 1 :] if _jumps(node) else []
                 status = yield self.branch(node, rest)
-            elif kind is n.For or kind is n.While:
+            elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
             else:
                 status = yield node
@@ -1211,11 +1212,12 @@ class _Lowerer:
     def AugAssign(self, node: n.AugAssign) -> Lowering:
         """``a += b``: numbers get a new value, tensors are written to."""
         op = node.op.rstrip("=")
-        if not isinstance(node.target, n.Name):
-            held = yield node.target.value if isinstance(node.target, n.Subscript) else node.target
+        target: Any = node.target
+        if not isinstance(target, n.Name):
+            held = yield target.value if isinstance(target, n.Subscript) else target
             if held.__class__ is not list:
                 raise NotTraceable("a write to an item")
-            index = yield from self.index(node.target.index)
+            index = yield from self.index(target.index)
             if index.__class__ is not int:
                 raise NotTraceable("a computed index of a list")
             self.writable(held)
@@ -1424,4 +1426,3 @@ def _join(a: tuple, b: tuple) -> tuple:
                 break
             return one
     raise NotTraceable("a variable of several shapes or types")
-
