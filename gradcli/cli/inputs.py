@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -319,10 +319,12 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
 
 
 def execute(
-    program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None
-) -> tuple[Tensor, Outcome]:
+    program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None,
+    long: Callable[[], Any] | None = None,
+) -> tuple[Tensor, Outcome]:  # fmt: skip
     """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
-    outcome = program.run(leaves, limits=bounds, write=output.inert_writer(sys.stderr))
+    write = output.inert_writer(sys.stderr)
+    outcome = program.run(leaves, limits=bounds, write=write, long=long)
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:

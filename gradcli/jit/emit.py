@@ -44,6 +44,11 @@ def math_function(op: Operator) -> Callable[..., float] | None:
     return getattr(math, op.name, None)
 
 
+def is_arithmetic(op: Operator) -> bool:
+    """Whether an operator on numbers is one of + - * / or as cheap."""
+    return op.infix in ("+", "-", "*", "/") or op.name in ("neg", "square")
+
+
 def scalar_kind(value: Any) -> str:
     """``f`` for what is a Python float in the text, ``b`` for a bool, else the empty string."""
     if value.__class__ is not Value:
@@ -64,7 +69,7 @@ class Emitter:
     """The text of one program, line by line."""
 
     def __init__(self, program: Program, name: str = "program") -> None:
-        self.program = program
+        self.program: Any = program
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
         self.lines: list[str] = []

@@ -49,7 +49,14 @@ def grad(
     run_by: runner.Runner = "auto",
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
-    value, outcome = job.run()
+    asked = cotangent is not None or retain is not None or show is not None or doctor
+    value, outcome, ready = runner.with_gradient(job, runner.checked(run_by), not asked)
+    parts: list[tuple[str, str, Any, str]]
+    if ready is not None:
+        parts = [("value", "value", value, "")]
+        parts += [(f"grads.{k}", f"d/d{k}", g, "") for k, g in zip(job.wanted, ready, strict=True)]
+        job.emit("grad", parts)
+        return
     leaves, wanted = job.leaves, job.wanted
     own = own_leaves(outcome, leaves) if wrt is None else {}
     if any(leaf.grad is not None for leaf in own.values()):
@@ -61,9 +68,9 @@ def grad(
         **{k: outcome.variables[k] for k in kept},
     }  # fmt: skip
     found = gradients(value, list(targets.values()), weights)
-    if runner.checked(run_by) == "generated" and not kept and weights is None:
+    if run_by == "generated" and not kept and weights is None:
         value, found = runner.gradient(job, value, found)
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    parts = [("value", "value", value, "")]
     for name, g in zip(targets, found, strict=True):
         if name in kept:
             parts.append((f"retained.{name}.value", "", targets[name], ""))
