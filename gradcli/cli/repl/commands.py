@@ -101,11 +101,11 @@ def _reset(shell: Shell, rest: str) -> None:
 
 
 def _undo(shell: Shell, rest: str) -> None:
-    lines = shell.session.lines
-    last = lines[-1].text.partition("\n")[0] if lines else ""
-    if not shell.session.undo():
+    if not shell.session.undoable:
         raise ValueFault("E0907", "there is nothing to undo")
-    shell.write(f"undone: {_cut(last, 60)}\n" if last and len(lines) else "undone\n")
+    undone = shell.session.undo()
+    what = "the reset" if undone is None else _cut(undone.text.partition("\n")[0], 60)
+    shell.write(f"undone: {what}\n")
 
 
 def _time(shell: Shell, rest: str) -> None:
