@@ -148,7 +148,7 @@ class _Transposed(_Convolution):
         least = [
             (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
             for n, step, pad, spread, kernel in zip(
-                input.shape[-self.rank :], self.stride, self.padding, self.dilation,
+                input.shape[-self.rank :], self.stride, _each(self.padding, self.rank), self.dilation,
                 self.kernel_size, strict=True,
             )
         ]  # fmt: skip
