@@ -227,14 +227,22 @@ class Session:
         ``e`` may become a variable.
         """
         checked = program.checked
-        if not any(isinstance(s, n.Def) for s in checked.module.body):
+        read_now: set[str] = set()
+        functions = False
+        work: list[n.Node] = [checked.module]
+        while work:
+            node = work.pop()
+            if isinstance(node, n.Name):
+                read_now.add(node.id)
+            if isinstance(node, n.Def | n.Lambda):
+                functions = True
+                work += (*node.params, *getattr(node, "decorators", ()))
+            else:
+                work += n.children(node)
+        if not functions:
             return {}
         names = {k for k in checked.outer if k not in known and k not in checked.bound}
-        names = {k for k in names if k not in CALLED or k not in checked.called}
-        for statement in checked.module.body:
-            now = statement.params if isinstance(statement, n.Def) else (statement,)
-            for part in now:
-                names -= {d.id for d in n.walk(part) if isinstance(d, n.Name)}
+        names -= {k for k in names if k in CALLED and k in checked.called} | read_now
         return {k: CONSTANTS.get(k) for k in names if k not in NAMES or k in CONSTANTS}
 
     # -- transactions ------------------------------------------------------------------------------

@@ -132,6 +132,8 @@ def test_functions_may_be_defined_before_what_they_call(session):
     run(session, "def odd(n):\n    return False if n == 0 else even(n - 1)\n")
     assert run(session, "even(10)") is True and "odd" in session.variables
     fails(session, "1 + nothing", "E0202")
+    assert run(session, "double = lambda v: twice*v", "twice = 2", "double(4)") == 8
+    fails(session, "def f(x=nothing):\n    return x\n", "E0202")
 
 
 def test_a_constant_may_become_a_variable(session):
