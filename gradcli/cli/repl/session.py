@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from gradcli.cli import watchdog
@@ -98,6 +98,7 @@ class Session:
         self.variables: dict[str, Any] = {}
         self.program: Program | None = None
         self.lines: list[Line] = []
+        self.undefined: list[str] = []  # what functions of the last statement read and nothing is
         self.seed = random.snapshot()
         self._undo: list[_Before] = []
 
@@ -189,10 +190,12 @@ class Session:
         for name, cell in self._undo[-1].snapshot.cells:
             if name in made:
                 cell.cell_contents = made[name]
-        unset = [name for name, value in own.items() if value is None]
+        unset = [k for k, value in own.items() if value is None and k not in self.variables]
         for name, cell in Snapshot(made).cells if unset else ():
-            if name in unset and name not in self.variables:
-                del cell.cell_contents
+            if name in unset:
+                with suppress(ValueError):  # two functions may share it
+                    del cell.cell_contents
+        self.undefined = unset
 
     def _cell_watch(self, program: Program) -> Callable[..., None] | None:
         """Called after each statement of ``program``: functions see what it assigned at once.

@@ -24,7 +24,8 @@ from gradcli.engine import Tensor, dtypes, printing
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import unchanged
-from gradcli.language.diagnostics.render import Diagnostic
+from gradcli.language.diagnostics.render import Diagnostic, closest
+from gradcli.language.names.table import CALLED, NAMES
 from gradcli.language.runtime import text
 from gradcli.language.runtime.run import Limits
 from gradcli.ops.errors import Fault, RuntimeFault
@@ -129,6 +130,10 @@ class Shell:
             return True
         for value in self.session.feed(given):
             self.show(value)
+            for name in self.session.undefined:
+                near = closest(name, [*self.session.variables, *NAMES, *CALLED])
+                mend = f"; did you mean `{near}`?" if near else ""
+                sys.stderr.write(f"note: `{name}` is not defined yet{mend}\n")
         return True
 
     def read(self, name: str, text: str) -> None:
