@@ -30,7 +30,7 @@ from gradcli.ops.errors import Fault
 UNDO = 50
 """Statements that ``:undo`` can take back."""
 UNDO_BYTES = 1 << 28
-"""The most memory that their overwritten entries take."""
+"""The most memory that this takes."""
 
 LITERAL = 1000
 """Entries up to which a value from a data file is written out in a saved program."""
@@ -270,7 +270,7 @@ class Session:
                 self._undo.pop()
                 before.restore(self)
         while len(self._undo) > 1 and (
-            len(self._undo) > UNDO or sum(b.snapshot.log.nbytes for b in self._undo) > UNDO_BYTES
+            len(self._undo) > UNDO or sum(b.snapshot.nbytes for b in self._undo) > UNDO_BYTES
         ):
             del self._undo[0]
 
