@@ -148,8 +148,8 @@ class _Transposed(_Convolution):
         least = [
             (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
             for n, step, pad, spread, kernel in zip(
-                input.shape[-self.rank :], self.stride, _each(self.padding, self.rank), self.dilation,
-                self.kernel_size, strict=True,
+                input.shape[-self.rank :], self.stride, _each(self.padding, self.rank),
+                self.dilation, self.kernel_size, strict=True,
             )
         ]  # fmt: skip
         most = [n + step - 1 for n, step in zip(least, self.stride, strict=True)]
