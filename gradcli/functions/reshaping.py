@@ -449,5 +449,5 @@ WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
 )  # fmt: skip
 """Those of which a form writes in place: ``x.clamp_(0, 1)``."""
-TURNED = (t, transpose, unsqueeze)
+TURNED = (t, transpose, swapaxes, unsqueeze)
 """Those of which a form gives the tensor itself another shape: ``x.t_()``."""
