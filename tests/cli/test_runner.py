@@ -134,7 +134,6 @@ def test_errors_in_loops_are_the_engines(cli, programs):
     )
     assert eager[0] and eager == generated and len(programs) == 1
     short = ("--max-steps", "3000")
-    endless = "y = x\nwhile y > 0:\n    y = y + 1\ny"
     eager, generated = (
         results(
             cli("grad", "-e", "y = x\nwhile y > 0:\n    y = y + 1\ny", "--x", "2", *short, *more)
