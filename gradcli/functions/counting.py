@@ -131,7 +131,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
              " of observations.")  # fmt: skip
         norm = 0.0 * norm
     found = O["matmul"](weighted, O["conj"](O["mT"](centred))) / norm
-    return found if len(input.shape) == 2 else O["reshape"](found, ())
+    return O["reshape"](found, ()) if found.shape == (1, 1) else found
 
 
 def _weights(count: int, fweights: Any, aweights: Any) -> Any:
@@ -157,7 +157,7 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
 def corrcoef(input: Any) -> Any:
     """The correlations of variables, a row each."""
     found = cov(input)
-    if len(input.shape) < 2:
+    if not len(found.shape):
         return found / found
     size = O["sqrt"](O["diagonal"](found))
     return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
@@ -188,7 +188,3 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 BOTH = (unique, unique_consecutive, bincount, cov, corrcoef, frexp)
 """Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

@@ -36,7 +36,8 @@ class Trace:
     longest: int | None = None  # LONGEST, where nothing else is said
 
     def __init__(self) -> None:
-        self.tape: list[Instruction] = []
+        self.tape: list[Any] = []
+        self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
 
@@ -81,7 +82,8 @@ class Trace:
             op, tuple(operands), params, out, current().grad if recorded is None else recorded
         )
         self.tape.append(out.source)
-        if len(self.tape) > (self.longest or LONGEST):
+        self.noted.append(out.source)
+        if len(self.noted) > (self.longest or LONGEST):
             raise NotTraceable("a program of that length")
         return out
 
@@ -153,7 +155,7 @@ class Trace:
         """A value's array on the inputs that were traced with."""
         if value.__class__ is not Value or value.example is not None:
             return value.example if value.__class__ is Value else value
-        stack = [value]
+        stack: list[Any] = [value]
         with np.errstate(all="ignore"):
             while stack:
                 ins = stack[-1].source

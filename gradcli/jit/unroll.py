@@ -23,14 +23,6 @@ from gradcli.ops.operator import OPERATORS
 MOST = 8
 """Entries of the largest array that is written out."""
 
-_MOVES = frozenset((
-    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
-    "flip", "roll", "tile", "getitem", "cat", "stack", "diagonal",
-))  # fmt: skip
-"""Operators whose computation moves objects as well as numbers."""
-_PRODUCTS = frozenset(("dot", "matmul", "outer", "sum_to"))
-"""Of these the order of additions is not NumPy's: no decision may depend on them."""
-
 # Microseconds: an operator on a small array, a float, a float by a call of NumPy; making an array.
 _ARRAY, _FLOAT, _CALL, _PACK = 0.35, 0.03, 1.2, 0.6
 
@@ -40,8 +32,10 @@ def unroll(program: Program) -> Program:
     if not any(v.shape for v in _values(program)):
         return program
     exact = Emitter(program).exact
-    if any(ins.op.name in _PRODUCTS and ins.out in exact for ins in program.instructions):
-        return program
+    for ins in program.instructions:  # of a product the order of additions is not NumPy's
+        adds = not ins.op.entrywise and ins.op.kind == "bilinear"
+        if (adds or ins.op.name == "sum_to") and ins.out in exact:
+            return program
     found = written_out(program, MOST)
     return program if found is None or _cost(found) >= _cost(program) else found
 
@@ -57,10 +51,10 @@ def written_out(program: Program, most: int) -> Program | None:
         if not 0 < math.prod(v.shape) <= most or v.dtype not in (dtypes.float64, dtypes.bool_):
             return None
     for ins in program.instructions:
-        name = ins.op.name
-        if not (ins.op.entrywise or name in _MOVES or name in _PRODUCTS or name == "scatter") and (
-            name not in ("sum", "mean") or ins.params["dim"] is not None
-        ):
+        op, name = ins.op, ins.op.name
+        if op.entrywise or op.moves or op.kind == "bilinear" or name in ("scatter", "sum_to"):
+            continue
+        if name not in ("sum", "mean") or ins.params["dim"] is not None:
             return None
     try:
         return simplify(_written_out(program))
@@ -85,7 +79,9 @@ def _cost(program: Program) -> float:
 def _written_out(program: Program) -> Program:
     trace = Trace()
     now: dict[Value, Any] = {}
-    inputs, captures, unpacked = [], [], {}
+    inputs: list[Value] = []
+    captures: list[Value] = []
+    unpacked = {}
     for given, taken in ((program.inputs, inputs), (program.captures, captures)):
         for v in given:
             whole = Value(trace, v.shape, v.dtype)
@@ -144,14 +140,14 @@ def _entries(ins: Instruction, args: list, trace: Trace) -> Any:
         return _array([total], ()).reshape(shape)
     if op.name == "scatter":
         zero = trace.constant(np.float64(0.0))
-        out = _array([zero] * math.prod(shape), shape)
+        placed = _array([zero] * math.prod(shape), shape)
         index = ins.params["index"]
         if not is_basic(index):  # entries that are met twice are added up
             raise NotTraceable("indices of entries")
-        out[index if isinstance(index, tuple) else (index,)] = (
+        placed[index if isinstance(index, tuple) else (index,)] = (
             args[0] if args[0].ndim else args[0][()]
         )
-        return out
+        return placed
     return op.compute(*args, **ins.params)
 
 

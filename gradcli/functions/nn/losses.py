@@ -16,6 +16,12 @@ from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
+    "kl_div", "l1_loss", "mse_loss", "multilabel_soft_margin_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip
+
 
 def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
     """The loss as ``reduction`` says, shown as the node ``name`` of ``inputs``.
@@ -233,6 +239,8 @@ def gaussian_nll_loss(
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
         var = input.new_full(tuple(input.shape), var)
+    if 0 < len(var.shape) == len(input.shape) - 1 and var.shape == input.shape[:-1]:
+        var = _O["unsqueeze"](var, -1)  # a variance for each row
     # The floor under the variance lets no gradient through, as in PyTorch.
     held = _O["where"](var < eps, var - var.detach() + eps, var)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)

@@ -6,7 +6,13 @@ from typing import Any
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
+from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
+
+__all__ = [
+    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "triplet_margin_loss",
+]  # fmt: skip
 
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
@@ -26,7 +32,9 @@ def hinge_embedding_loss(
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     apart = arithmetic.clamp(margin - input, min=0.0)
-    return reduced(_by_target(target, input, apart), reduction)
+    zero = _O["zeros_like"](input)  # another target takes both, as in PyTorch
+    loss = _O["where"](target != -1, input, zero) + _O["where"](target != 1, apart, zero)
+    return reduced(loss, reduction)
 
 
 def margin_ranking_loss(
@@ -72,6 +80,7 @@ def triplet_margin_loss(
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
+    x1, x2 = broadcast_tensors(x1, x2)  # before the norms: dim counts in the common shape
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 
