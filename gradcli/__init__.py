@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 _PACKAGES = frozenset((
     "autograd", "cuda", "engine", "fft", "func", "functions", "jit", "language", "linalg", "nn",
-    "ops", "optim", "special", "surface", "symbolic", "transforms", "utils",
+    "ops", "optim", "special", "surface", "symbolic", "testing", "transforms", "utils",
 ))  # fmt: skip
 
 

@@ -12,7 +12,6 @@ What a loop carries has one name for all turns where nothing reads the old value
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Callable
 from itertools import compress
@@ -53,12 +52,9 @@ class ControlEmitter(Emitter):
     """The text of one structured program."""
 
     def __init__(self, program: Structured, pairs: dict[Block, Block]) -> None:
-        self.program = program  # type: ignore[assignment]
+        self.program: Any = program
         self.names = named(program)
         self.forward = {back: block for block, back in pairs.items()}
-        for back in self.forward:
-            for v in back.restored:
-                self.names[v] = f"r{len(self.names)}"
         self.scope: dict[str, Any] = {
             "f64": np.float64, "np": np, "compress": compress, "array": array, "packed": packed,
             **scalars.HELPERS,
@@ -89,7 +85,7 @@ class ControlEmitter(Emitter):
     def _exact(self) -> set[Value]:
         """The values that a decision depends on, through branches and loops."""
         found: set[Value] = set()
-        nodes = list(walk(self.program.block))  # type: ignore[attr-defined]
+        nodes = list(walk(self.program.block))
 
         def add(values: Any) -> None:
             found.update(v for v in values if v.__class__ is Value)
@@ -132,7 +128,7 @@ class ControlEmitter(Emitter):
                 if v.__class__ is Value:
                     found.setdefault(v, []).append(reader)
 
-        block = self.program.block  # type: ignore[attr-defined]
+        block = self.program.block
         reads(block, block.results)
         for node in walk(block):
             kind = node.__class__
@@ -151,7 +147,7 @@ class ControlEmitter(Emitter):
 
     def _plan_stacks(self) -> None:
         """Names for the stacks of every loop, and which loops count their turns."""
-        stack: list[tuple[Block, Loop | None]] = [(self.program.block, None)]  # type: ignore
+        stack: list[tuple[Block, Loop | None]] = [(self.program.block, None)]
         order = []
         while stack:
             block, loop = stack.pop()
@@ -162,7 +158,7 @@ class ControlEmitter(Emitter):
                 elif node.__class__ is Loop and node.backward is None:
                     stack += [(b, node) for b in node.blocks()]
         backward = {
-            n.backward for n in walk(self.program.block)  # type: ignore[attr-defined]
+            n.backward for n in walk(self.program.block)
             if n.__class__ is Loop and n.backward is not None
         }  # fmt: skip
         number = 0
@@ -206,8 +202,8 @@ class ControlEmitter(Emitter):
     def _foldable(self) -> set[Value]:
         """The numbers that are read once, by an instruction or a test of the same block."""
         found: set[Value] = set()
-        blocks = [self.program.block]  # type: ignore[attr-defined]
-        for node in walk(self.program.block):  # type: ignore[attr-defined]
+        blocks = [self.program.block]
+        for node in walk(self.program.block):
             if node.__class__ in (Branch, Loop):
                 blocks += node.blocks()
         for block in blocks:
@@ -237,20 +233,16 @@ class ControlEmitter(Emitter):
     @property
     def _loops(self) -> list[Loop]:
         if not hasattr(self, "_held_loops"):
-            self._held_loops = [
-                n
-                for n in walk(self.program.block)
-                if n.__class__ is Loop  # type: ignore
-            ]
+            self._held_loops = [n for n in walk(self.program.block) if n.__class__ is Loop]
         return self._held_loops
 
     def _share_names(self) -> None:
         """One name for what a loop carries and what the next turn gets, where that is safe."""
         place: dict[Any, int] = {}
         ends: dict[Block, int] = {}
-        self._number(self.program.block, place, ends, 0)  # type: ignore[attr-defined]
+        self._number(self.program.block, place, ends, 0)
         at: dict[Value, int] = {}
-        for node in walk(self.program.block):  # type: ignore[attr-defined]
+        for node in walk(self.program.block):
             for v in made(node):
                 at[v] = place[node]
 
@@ -270,7 +262,7 @@ class ControlEmitter(Emitter):
                 if not once or v is loop.stop:
                     continue
                 self._share(loop, loop.body, p, v, place, ends, when, at)
-        for node in walk(self.program.block):  # type: ignore[attr-defined]
+        for node in walk(self.program.block):
             if node.__class__ is not Branch:
                 continue
             for block in node.blocks():
@@ -338,6 +330,12 @@ class ControlEmitter(Emitter):
         if v in self.lists:
             self.say(f"{self.names[v]}_ = {self.names[v]}.tolist()")
 
+    def entries(self, v: Value) -> str:
+        """The list of a vector's entries."""
+        if v in self.names:
+            return f"{self.names[v]}_"
+        return self.bind(f"c{len(self.scope)}", v.const.tolist())
+
     def block(self, block: Block) -> None:
         """The nodes of a block."""
         pushes = {v: name for name, v in self.stacks.get(block, ()) if v.__class__ is Value}
@@ -397,7 +395,7 @@ class ControlEmitter(Emitter):
         if op.__class__ is Scalar:
             words = [self.operand(a) for a in ins.args]
             if op in (scalars.PICK, scalars.BUFFER):
-                words[0] = f"{self.names[ins.args[0]]}_"
+                words[0] = self.entries(ins.args[0])
             word = op.text.format(*words)
             if op is scalars.ADD_AT:
                 self.say(word)
@@ -445,7 +443,6 @@ class ControlEmitter(Emitter):
     def branch(self, node: Branch) -> None:
         """An if statement."""
         test = self.operand(node.test)
-        mark = len(self.lines)
         for word, block in ((f"if {test}:", node.then), ("else:", node.orelse)):
             self.say(word)
             first = len(self.lines)
@@ -459,7 +456,6 @@ class ControlEmitter(Emitter):
                 else:
                     self.say("pass")
             self.pad -= 1
-        del mark
 
     def restore(self, block: Block) -> None:
         """At the beginning of a backward side of a branch: what the forward one saved."""
@@ -489,7 +485,7 @@ class ControlEmitter(Emitter):
             count = self.counts.get(node)
             if count:
                 self.say(f"{count} = 0")
-            self.say(self.head(node))
+            self.say(self.opening(node))
             self.pad += 1
             first = len(self.lines)
             if node.test is not None:
@@ -520,39 +516,40 @@ class ControlEmitter(Emitter):
         """A new stack: an array for the floats of a loop that stands in no other."""
         return 'array("d")' if outer and self.floats[name] else "[]"
 
-    def range(self, node: Loop) -> str:
-        start, stop, step = node.bounds  # type: ignore[misc]
+    def range(self, node: Any) -> str:
+        """The call of range that a loop goes over."""
+        start, stop, step = node.bounds
         words = [self.operand(v) for v in (start, stop, step)]
         if words[2] == "1":
             words = words[1:2] if words[0] == "0" else words[:2]
         return f"range({', '.join(words)})"
 
-    def head(self, node: Loop) -> str:  # type: ignore[override]
+    def opening(self, node: Any) -> str:
         """The first line of a forward loop."""
         if node.bounds is None:
             return "for _ in budget:"
-        index = self.names[node.index]  # type: ignore[index]
+        index = self.names[node.index]
         return f"for {index} in compress({self.range(node)}, budget):"
 
     def head_of_backward(self, node: Loop) -> str:
         """The first line of a backward loop."""
-        source = node.backward
-        values = dict(zip(source.body.saves, node.body.restored, strict=False))  # type: ignore
+        source: Any = node.backward
+        values = dict(zip(source.body.saves, node.body.restored, strict=True))
         names, over = [], []
-        for stack, v in self.stacks[source.body]:  # type: ignore[union-attr]
+        for stack, v in self.stacks[source.body]:
             names.append(v if v.__class__ is str else self.names[values[v]])
             over.append(f"reversed({stack})")
         index = node.index
         inside = [node.body.results, *(operands(n) for n in walk(node.body))]
         if index is not None and any(v is index for part in inside for v in part):
             part = self.range(node)
-            if source.stop is not False:  # type: ignore[union-attr]
-                turns = self.counts.get(source) or f"len({over[0][9:-1]})"  # type: ignore[arg-type]
+            if source.stop is not False:
+                turns = self.counts.get(source) or f"len({over[0][9:-1]})"
                 part += f"[:{turns}]"
             names.append(self.names[index])
             over.append(f"reversed({part})")
         if not over:
-            count = self.counts.get(source)  # type: ignore[arg-type]
+            count = self.counts.get(source)
             return f"for _ in range({count}):" if count else f"for _ in {self.range(node)}:"
         if len(over) == 1:
             return f"for {names[0]} in {over[0]}:"
@@ -565,6 +562,3 @@ def build(program: Structured, pairs: dict[Block, Block]) -> tuple[Callable[...,
     text = emitter.text()
     exec(compile(text, "<gradcli.program>", "exec"), emitter.scope)
     return emitter.scope["program"], text
-
-
-_ = math

@@ -93,6 +93,8 @@ class Value(Operand):
 class Instruction:
     """``out = op(*args, **params)``; ``args`` are values, numbers and NumPy scalars.
 
+    ``op`` is an operator, or one of Python's operations in a program with control flow.
+
     ``recorded`` is whether gradient mode was on: only then does it have a derivative.
     """
 

@@ -151,6 +151,7 @@ class Reverse:
             carried = like(v)
             scope.sums[v] = scope.local[v] = carried
             return carried
+        assert scope.parent is not None  # it would own the value
         return self.arrived(scope.parent, v)
 
     def arrive(self, scope: _Scope, v: Value, g: Any) -> None:
@@ -204,8 +205,8 @@ class Reverse:
     def picked(self, scope: _Scope, ins: Instruction, g: Value) -> None:
         """The cotangent of one entry: added to a buffer for all of them."""
         vector, index = ins.args
-        owner: Any = scope
-        while not self.owns(owner, vector):
+        owner = scope
+        while not self.owns(owner, vector) and owner.parent is not None:
             owner = owner.parent
         buffer = owner.buffers.get(vector)
         if buffer is None:
@@ -457,11 +458,12 @@ def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
         for v in block.results:
             need(v)
     again: dict[Value, Instruction] = {}
+    sources = {n.out: n for n in walk(program.block) if n.__class__ is Instruction}
     order = {v: i for i, node in enumerate(walk(program.block)) for v in made(node)}
     values = sorted((v for s in needed.values() for v in s), key=order.__getitem__, reverse=True)
     # From the last to the first: what is computed again asks for its operands instead.
     for v in values:
-        ins = v.source
+        ins = sources.get(v)
         if ins is None or ins.op.__class__ is Scalar or not is_arithmetic(ins.op) or v.shape:
             continue
         inputs = [a for a in ins.inputs() if a.const is None]

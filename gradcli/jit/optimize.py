@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured, made, walk
 from gradcli.jit.emit import is_arithmetic, math_function
 from gradcli.jit.ir import Instruction, Value
@@ -22,6 +23,17 @@ class _Nested(_Simplifier):
         self.replaced: dict[Value, Any] = {} if around is None else around.replaced
         self.seen: dict[tuple, Value] = {} if around is None else dict(around.seen)
         self.repeats: dict[Value, Any] = {} if around is None else dict(around.repeats)
+
+    def add(self, ins: Instruction) -> None:
+        """Take over one instruction; of Python's operations equal ones are shared, no more."""
+        if ins.op.__class__ is not Scalar:
+            super().add(ins)
+            return
+        ins.args = tuple([self.now(a) for a in ins.args])
+        if ins.op in (scalars.BUFFER, scalars.ADD_AT, scalars.FROM_BUFFER):
+            self.done.append(ins)  # which write to memory, or read it at this place
+        else:
+            self._emit(ins)
 
 
 def optimize(program: Structured) -> None:
@@ -90,19 +102,19 @@ def _alive(block: Block) -> None:
             stack += node.args
         elif node.__class__ is Branch:
             stack.append(node.test)
-            i: Any = _place(node.outs, v)
+            i = _place(v, node.outs)
             stack += [node.then.results[i], node.orelse.results[i]]
         elif node.__class__ is Loop and v is not node.index:
-            i = _place(node.outs, v)
-            i = _place(node.carried, v) if i is None else i
+            i = _place(v, node.outs, node.carried)
             stack += [node.initial[i], node.body.results[i], node.carried[i]]
             if node.backward is not None:
                 stack += node.bounds or ()
     _dropped(block, needed)
 
 
-def _place(values: list[Value], v: Value) -> int | None:
-    return next((i for i, one in enumerate(values) if one is v), None)
+def _place(v: Value, *lists: list[Value]) -> int:
+    """Where a value stands in the first of the lists that holds it."""
+    return next(i for values in lists for i, one in enumerate(values) if one is v)
 
 
 def _raises(node: Any) -> bool:
