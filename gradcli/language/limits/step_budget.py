@@ -32,7 +32,24 @@ WATCHED = 60
 
 def tokens(steps: int, memory: int | None) -> Iterator[bool]:
     """``steps`` times True, then LimitFault (E0601); E0602 where the run outgrew ``memory``."""
-    return itertools.chain.from_iterable(_portions(steps, memory))
+    portions = itertools.chain.from_iterable(_portions(steps, memory))
+    return itertools.chain(portions, _Spent(steps))  # type: ignore[arg-type]
+
+
+class _Spent:
+    """What is left of a spent budget: the error again, should something have swallowed the
+    first."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def __iter__(self) -> _Spent:
+        return self
+
+    def __next__(self) -> bool:
+        raise _spent(self.steps, [])
 
 
 def _portions(steps: int, memory: int | None) -> Iterator[Iterator[bool]]:
