@@ -390,7 +390,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     message = str(fault)
     if len(message) > 300:
         message = f"{message[:300]} ..."
-    message = own_names(message)
+    message = re.sub(r"\b[A-Z]\w*\.(?=\w+\(\))", "", own_names(message))
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"
     )

@@ -43,7 +43,7 @@ _TENSOR_CALL = [
     "item", "tolist", "to", "type", "type_as", "float",
     "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
     "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_",
-    "contiguous",
+    "contiguous", "_is_view",
 ]  # fmt: skip
 
 
@@ -137,7 +137,11 @@ def attribute(value: Any, name: str) -> Any:
     if lookup is not None:
         return lookup(value, name)
     own = getattr(type(value), "__gradcli_node__", None)
+    said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx
+        said = value.name()
+        if name == "name":
+            return lambda: said
         value = own(value)
         if name in value.ctx.__dict__:
             return value.ctx.__dict__[name]
@@ -164,7 +168,9 @@ def attribute(value: Any, name: str) -> Any:
         return getattr(value, name)
     if kind in OWN and name in value.__dict__ and name[:1] != "_":
         return value.__dict__[name]
-    raise UnknownAttribute(kind, name)
+    if isinstance(value, Results) and name in value.fields:
+        return tuple.__getitem__(value, value.fields.index(name))
+    raise UnknownAttribute(kind, name, said)
 
 
 def named_attribute(value: Any, name: Any, *default: Any) -> Any:

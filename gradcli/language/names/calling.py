@@ -54,6 +54,6 @@ def called(value: Any, what: str) -> Callable:
 
 def own_names(message: str) -> str:
     """Python's own message with the program's names, as generated code has other ones."""
-    message = re.sub(r"(?:\w+\.<locals>\.)+|\b[A-Z]\w*\.(?=\w+\(\))", "", message)
+    message = re.sub(r"(?:\w+\.<locals>\.)+", "", message)
     message = re.sub(r"\bt_\d+_(\w+\(\))", r"\1", message)  # a method
     return re.sub(r"\bv_(\w+)", r"\1", message)

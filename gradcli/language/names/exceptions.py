@@ -201,6 +201,10 @@ def error_of(fault: BaseException) -> ErrorValue:
     else:
         python = next(c for c in type(fault).__mro__ if getattr(builtins, c.__name__, 0) is c)
         kind = KINDS.get(python.__name__) or ErrorKind(python)
+        if isinstance(fault, Fault) and type(fault).__name__ != python.__name__:
+            kind = ErrorKind(
+                python, type(fault).__name__
+            )  # GradcheckError, which is a RuntimeError
     if isinstance(fault, Fault):
         shown = str(fault)
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.names import argument_checks, builtins, namespaces
@@ -43,9 +44,9 @@ class TypeName:
     __slots__ = ("__name__", "kind")
     __gradcli_type__ = True
 
-    def __init__(self, kind: type) -> None:
+    def __init__(self, kind: type, name: str = "") -> None:
         self.kind = kind
-        self.__name__ = kind.__name__
+        self.__name__ = name or kind.__name__
 
     def __gradcli_get__(self, name: str) -> Any:
         if name == "__name__":
@@ -56,7 +57,7 @@ class TypeName:
         return f"<class '{KIND_NAMES.get(self.kind, self.__name__)}'>"
 
 
-_names: dict[type, TypeName] = {}
+_names: dict[tuple[type, str], TypeName] = {}
 
 
 def type_of(value: Any) -> Any:
@@ -79,9 +80,8 @@ def type_of(value: Any) -> Any:
         from gradcli.language.names.modules import parameter  # only where there is one
 
         return parameter
-    if kind not in _names:
-        _names[kind] = TypeName(kind)
-    return _names[kind]
+    name = value.name().rpartition(":")[2] if isinstance(value, Node) else kind.__name__
+    return _names.setdefault((kind, name), TypeName(kind, name))
 
 
 def is_instance(value: Any, kinds: Any) -> bool:

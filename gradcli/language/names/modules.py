@@ -12,6 +12,7 @@ Each table imports what it holds when a program first asks for it.
 from __future__ import annotations
 
 import functools
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -41,7 +42,7 @@ _RESERVED = frozenset(
 )
 """What a Module keeps under its own attributes: no program assigns them."""
 _RECORD, _FIELDS = "__gradcli_record__", "__gradcli_fields__"
-_PLAIN = (bool, int, float, str, type(None), tuple, Tensor)
+_PLAIN = (bool, int, float, str, type(None), tuple)
 
 
 def _option(value: Any) -> Any:
@@ -76,6 +77,8 @@ def _made(kind: Any) -> type:
         "__gradcli_get__": _attribute, "__gradcli_set__": _assign, "__gradcli_del__": _delete,
         "__gradcli_made_by__": staticmethod(lambda: nn()[name]),
     }  # fmt: skip
+    if name in ("Sequential", "ModuleList"):  # model[:2] is a Sequential of the tables, too
+        body["_of"] = lambda self, items: _parts(_kind(name), items)
     made = type(kind.__name__, (kind,), body)
     attributes.CALL[made] = {
         **{name: getattr(kind, name) for name in _CALLED if hasattr(kind, name)},
@@ -84,6 +87,12 @@ def _made(kind: Any) -> type:
         "apply": _apply,
     }
     return made
+
+
+def _parts(kind: Any, items: Any) -> Any:
+    if kind.__name__ == "ModuleList":
+        return kind([module for _, module in items])
+    return kind(OrderedDict(items))
 
 
 # ---- Attributes ----------------------------------------------------------------------------------
@@ -112,8 +121,10 @@ def _native(self: Any, name: str) -> Any:
         return lambda *args, **options: method(
             self, *map(argument_checks.checked_option, args), **options
         )
-    if name in own and name[:1] != "_" and isinstance(own[name], _PLAIN):
-        return own[name]
+    if name in own and name[:1] != "_":
+        held = own[name]
+        if isinstance(held, _PLAIN) or hasattr(held, "__gradcli_rank__"):
+            return held
     if name in _DERIVED and hasattr(self, name):  # a weight that a parametrization computes
         return getattr(self, name)
     raise UnknownAttribute(type(self), name, self._get_name())
@@ -138,6 +149,8 @@ def _assign(self: Any, name: str, value: Any) -> None:
         own[name] = bool(value)
     elif name in own and type(own[name]) is float and type(value) in (float, int):
         own[name] = float(value)
+    elif record is None and hasattr(value, "__gradcli_rank__") and not hasattr(type(self), name):
+        own[name] = value  # in the place of a parameter that was deleted
     else:
         own.setdefault(_FIELDS, {})[name] = value
 

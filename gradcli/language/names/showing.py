@@ -48,8 +48,9 @@ def show(value: Any, inside: bool = False) -> str:
         if value.__class__ is Bound:
             return f"<bound method {_own(value)}>"
         name = _own(value)
-        if hasattr(value, "__gradcli_kind__"):
-            return f"<class '{name}'>"
+        if hasattr(value, "__gradcli_kind__"):  # a layer, an optimizer
+            kind = value.__gradcli_kind__()
+            return _spelled(f"<class '{kind.__module__}.{kind.__qualname__}'>")
         return f"<function {name or 'lambda'}>"
     if value.__class__ is GeneratorType:
         return f"<generator object {_own(value)}>"
@@ -105,7 +106,8 @@ def _brackets(item: Any) -> tuple[str, str]:
         opening, closing = _OPENINGS[kind]
         return opening, ",)" if kind is tuple and len(item) == 1 else closing
     if kind is View:
-        return f"dict_{item.kind}([", "])"
+        front = "odict" if isinstance(item.held, OrderedDict) else "dict"
+        return f"{front}_{item.kind}([", "])"
     if kind is defaultdict:
         return f"defaultdict({show(item.default_factory)}, {{", "})"
     if not item:

@@ -13,6 +13,7 @@ import itertools as python_itertools
 import time as python_time
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from random import Random
 from typing import Any
 
@@ -25,7 +26,7 @@ from gradcli.language.limits.sizes import (
     nested_size,
     take_steps,
 )
-from gradcli.language.names import attributes, calling, context_managers, mappings
+from gradcli.language.names import attributes, calling, context_managers, mappings, settings
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
@@ -202,46 +203,62 @@ def itertools() -> dict[str, Any]:
 # ---- random --------------------------------------------------------------------------------------
 
 
-def random() -> dict[str, Any]:
-    """``random``: Python's own sequence from the seed that the program sets, else from 0."""
-    source = Random(0)
-
-    def seed(number: Any = None) -> None:
-        if not isinstance(number, int | float | str | None):
-            raise TypeFault("E0303", "a seed is a whole number", help="random.seed(0)")
-        source.seed(0 if number is None else number)
-
-    def choice(values: Any) -> Any:
-        return source.choice(as_list(values) if values.__class__ is not range else values)
-
-    def choices(values: Any, weights: Any = None, *, k: int = 1) -> list:
-        check_length(k)
-        return source.choices(as_list(values), weights, k=k)
-
-    def sample(values: Any, k: int) -> list:
-        check_length(k)
-        take_steps(16 * k)
-        return source.sample(values if values.__class__ is range else as_list(values), k)
-
-    def shuffle(values: Any) -> None:
-        if not isinstance(values, list):
-            raise TypeFault("E0303", f"shuffle takes a list, got {a_value(values)}")
-        take_steps(16 * len(values))
-        source.shuffle(values)
-
-    table: dict[str, Any] = {
-        name: _drawn(getattr(source, name), name)
-        for name in ("random", "uniform", "randint", "randrange", "gauss", "normalvariate")
-    }
-    return {**table, "seed": seed, "choice": choice, "choices": choices, "sample": sample,
-            "shuffle": shuffle}  # fmt: skip
+_source: ContextVar[Random | None] = ContextVar("random", default=None)
 
 
-def _drawn(draw: Callable, name: str) -> Callable:
+def _of_the_run() -> Random:
+    """The generator of the run: from 0 until the program sets a seed, the same in every process."""
+    source = _source.get()
+    if source is None:
+        source = Random(0)
+        _source.set(source)
+        settings.undone("random", lambda: _source.set(None))
+    return source
+
+
+def _seeded(number: Any = None) -> None:
+    if not isinstance(number, int | float | str | None):
+        raise TypeFault("E0303", "a seed is a whole number", help="random.seed(0)")
+    _of_the_run().seed(0 if number is None else number)
+
+
+def _chosen(values: Any) -> Any:
+    return _of_the_run().choice(values if values.__class__ is range else as_list(values))
+
+
+def _several(values: Any, weights: Any = None, *, k: int = 1) -> list:
+    check_length(k)
+    take_steps(16 * k)
+    return _of_the_run().choices(as_list(values), weights, k=k)
+
+
+def _sampled(values: Any, k: int) -> list:
+    check_length(k)
+    take_steps(16 * k)
+    return _of_the_run().sample(values if values.__class__ is range else as_list(values), k)
+
+
+def _shuffled(values: Any) -> None:
+    if not isinstance(values, list):
+        raise TypeFault("E0303", f"shuffle takes a list, got {a_value(values)}")
+    take_steps(16 * len(values))
+    _of_the_run().shuffle(values)
+
+
+def _drawn(name: str) -> Callable:
     def call(*args: Any) -> Any:
-        return draw(*args)
+        return getattr(_of_the_run(), name)(*args)
 
     return _named(call, name)
+
+
+def random() -> dict[str, Any]:
+    """``random``: Python's own sequences."""
+    drawn = ("random", "uniform", "randint", "randrange", "gauss", "normalvariate")
+    table = {name: _drawn(name) for name in drawn}
+    own = {"seed": _seeded, "choice": _chosen, "choices": _several, "sample": _sampled,
+           "shuffle": _shuffled}  # fmt: skip
+    return {**table, **{name: _named(function, name) for name, function in own.items()}}
 
 
 # ---- time, typing, warnings ----------------------------------------------------------------------
@@ -325,6 +342,12 @@ class Warning_:
         self.message = ErrorValue(kind, (str(found.message),), str(found.message))
 
 
+WARNING = 1000
+"""How many turns of a loop a warning takes: it may be a line on the terminal."""
+LONGEST_WARNING = 500
+"""The most characters of a warning that are shown."""
+
+
 def warnings() -> dict[str, Any]:
     """``warnings``: those of the tool, and of the program."""
     context_managers.CONTEXTS.add(Caught)
@@ -336,10 +359,10 @@ def warnings() -> dict[str, Any]:
 
         kind = getattr(category, "python", UserWarning)
         text = message if isinstance(message, str) else "a warning"
-        check_length(len(text), "string")
-        step()
+        step(WARNING)
         if isinstance(kind, type) and issubclass(kind, Warning):
-            python_warnings.warn(text[:10_000], kind, stacklevel=2)
+            shown = "".join(char if char.isprintable() else " " for char in text[:LONGEST_WARNING])
+            python_warnings.warn(shown, kind, stacklevel=2)
 
     def ignored(*_args: Any, **_options: Any) -> None:
         return
