@@ -20,13 +20,13 @@ from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.settings import Settings
 from gradcli.cli.repl.splitting import question, without_prompts
 from gradcli.display.values import show_value
-from gradcli.engine import Tensor, dtypes, printing
+from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import unchanged
 from gradcli.language.diagnostics.render import Diagnostic, closest
+from gradcli.language.names import showing
 from gradcli.language.names.table import CALLED, NAMES
-from gradcli.language.runtime import text
 from gradcli.language.runtime.run import Limits
 from gradcli.ops.errors import Fault, RuntimeFault
 
@@ -155,12 +155,22 @@ class Shell:
                 self.write(self.shown(value) + "\n")
 
     def shown(self, value: Any) -> str:
-        """A value as the REPL shows it."""
-        if isinstance(value, Tensor):
-            return repr(value)
+        """A value as the REPL shows it.
+
+        Showing may run the program's own code, a ``__repr__``, and so is bounded like a statement.
+        """
         if isinstance(value, float) and self.digits not in (None, "full"):
             return show_value(value, self.digits)
-        return text.show(value, True)
+        session = self.session
+        torch = session.program is not None and session.program.checked.says_torch
+        spelling = showing.spelled_torch.set(torch)
+        watchdog.start(session.timeout, session.limits.memory or 0)
+        try:
+            with session.interrupts.allowed():
+                return showing.show(value, True)
+        finally:
+            watchdog.stop()
+            showing.spelled_torch.reset(spelling)
 
     def _narrow(self) -> AbstractContextManager[None]:
         """Tensors no wider than the screen."""

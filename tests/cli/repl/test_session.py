@@ -48,11 +48,23 @@ k = 2
 def f(a):
     return a*k
 
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 1)
+        self.count = 0
+    def forward(self, x):
+        self.count += 1
+        return self.inner(x)*k
+
+own = Net()
+d = {"a": 1, "v": v}
 """
 SEEN = (
     "x.tolist()", "x.grad", "h.grad is None", "v.tolist()", "part.tolist()", "box[1]",
     "net.weight.tolist()", "net.training", "x.requires_grad", "k", "f(3)", "g.initial_seed()",
-    "x.is_leaf", "v.shape",
+    "x.is_leaf", "v.shape", "own.count", "own.inner.weight.tolist()", "sorted(d)", "d['a']",
+    "own.inner.bias.grad",
 )  # fmt: skip
 CHANGES = (
     "v.mul_(0).add_(5)", "part += 7", "v[2] = 9", "part[0] = 3", "box.append(4)", "box[1][0] = 8",
@@ -63,7 +75,9 @@ CHANGES = (
     "x.requires_grad_(False)", "for i in range(4): v[i] = i", "x.register_hook(lambda g: g*100)",
     "v.view(2, 2).t().fill_(6)", "k = 7; f(1); v.fill_(k)", "h.sum().backward(); x.grad.mul_(3)",
     "torch.set_default_dtype(torch.float64)", "v.requires_grad_(); v2 = v*2",
-    "torch.manual_seed(5); v.uniform_()",
+    "torch.manual_seed(5); v.uniform_()", "own.count = 7", "own(torch.ones(2)).sum().backward()",
+    "d['b'] = 2", "d['v'].mul_(3).add_(1)", "d.pop('a')", "d.update(a=5)", "own.more = 3",
+    "torch.nn.init.ones_(own.inner.weight)",
 )  # fmt: skip
 
 
