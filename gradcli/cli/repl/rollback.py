@@ -7,6 +7,7 @@ write, so that a statement that writes nothing costs nothing per entry.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -44,7 +45,7 @@ class Snapshot:
         self._tensors: list[tuple[Any, ...]] = []
         self._others: list[tuple[Any, Callable[[Any, Any], None], Any]] = []
         self._memory: list[Any] = []
-        self._random = random.snapshot()
+        self._random = random.snapshot(), _standard("random_state", lambda: None)()
         self._todo: list[Any] = [v for v in variables.values() if v.__class__ not in _PLAIN]
         with no_collection():
             self._walk()
@@ -59,7 +60,8 @@ class Snapshot:
         for value, put_back, state in self._others:
             put_back(value, state)
         self.log.undo()
-        random.restore(self._random)
+        random.restore(self._random[0])
+        _standard("restore_random", lambda state: None)(self._random[1])
 
     @property
     def nbytes(self) -> int:
@@ -174,6 +176,12 @@ class Snapshot:
         self._todo += slots.values()
         self._todo += (own or {}).values()
         return _restore_object, (None if own is None else dict(own), slots)
+
+
+def _standard(name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the module behind ``import random``, where a program has loaded that."""
+    module = sys.modules.get("gradcli.language.names.standard_modules")
+    return otherwise if module is None else module.__dict__[name]
 
 
 def _restore_list(value: list, items: list) -> None:

@@ -182,6 +182,15 @@ def test_reset_and_back(session):
     assert session.variables["b"] == 2 and len(session.lines) == 2
 
 
+def test_random_numbers_of_a_failed_statement_come_again(session):
+    run(session, "import random, torch", "random.seed(1); torch.manual_seed(1)")
+    fails(session, "random.random(); torch.rand(3); torch.ones(2).view(9)", "E0306")
+    assert run(session, "random.random()") == 0.13436424411240122
+    first = run(session, "torch.rand(3).tolist()")
+    run(session, "torch.manual_seed(1)")
+    assert run(session, "torch.rand(3).tolist()") == first
+
+
 def test_undo_goes_past_what_only_looked(session):
     run(session, "a = [1]", "a.append(2)", "a", "a[0]", "_ + 1")
     assert session.undo().text == "a.append(2)" and session.variables["a"] == [1]
