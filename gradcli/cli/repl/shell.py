@@ -5,6 +5,7 @@ An input is a statement, a command that begins with a colon, or a question: ``?s
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ from gradcli.language.diagnostics.render import Diagnostic, closest
 from gradcli.language.names import showing
 from gradcli.language.names.table import CALLED, NAMES
 from gradcli.language.runtime.run import Limits
-from gradcli.ops.errors import Fault, RuntimeFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 
 LEAVING = frozenset(("exit", "quit", "exit()", "quit()"))
 _READ = re.compile(r"([A-Za-z]\w*)\s*=\s*(@\S+)")
@@ -106,9 +107,15 @@ class Shell:
             sys.stdout.flush()
             sys.stderr.write("interrupted: everything is as it was before\n")
         except (RecursionError, MemoryError) as problem:
-            self.complain(
-                RuntimeFault("E0604", f"too deep or too large ({type(problem).__name__})")
-            )
+            self.complain(LimitFault("E0604", f"too deep or too large ({type(problem).__name__})"))
+        except OSError:
+            raise  # what is shown cannot be written
+        except Exception as problem:
+            if os.environ.get("GRADCLI_DEBUG"):
+                raise
+            said = f"gradcli stumbled: {type(problem).__name__}: {problem}"
+            help = "this is a fault of gradcli; the session is as it was before"
+            self.complain(RuntimeFault("E0999", said, help=help))
         finally:
             watchdog.stop()
         return True

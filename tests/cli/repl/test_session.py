@@ -5,6 +5,8 @@ import pytest
 
 from gradcli.cli.repl.rollback import Snapshot
 from gradcli.cli.repl.session import Session
+from gradcli.cli.repl.settings import Settings
+from gradcli.cli.repl.shell import Shell
 from gradcli.engine import dtypes, printing
 from gradcli.language.runtime.run import Limits
 from gradcli.ops.errors import Fault
@@ -202,3 +204,19 @@ def test_a_snapshot_copies_no_entries(session):
     run(session, "v = zeros(1000, 1000)", "w = v[0]")
     taken = Snapshot(session.variables)
     assert taken.log.nbytes == 0 and len(taken) < 20
+
+
+def test_a_fault_of_the_tool_does_not_end_the_session(session, capsys, monkeypatch):
+    shell = Shell(Settings())
+    shell.begin(None, ())
+    shell.take("x = tensor([1., 2.])")
+
+    def stumble(*args):
+        raise KeyError("inside")
+
+    monkeypatch.setattr("gradcli.cli.repl.shell.Session.feed", stumble)
+    assert shell.take("x.mul_(2)")
+    monkeypatch.undo()
+    shell.take("x")
+    captured = capsys.readouterr()
+    assert "E0999" in captured.err and captured.out == "tensor([1., 2.])\n" and shell.failed == 1
