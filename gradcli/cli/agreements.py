@@ -89,7 +89,7 @@ def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
         wrap(v.astype(x.dtype)[()], leaf.dtype)
         for v, x, leaf in zip(along, points, leaves, strict=True)
     ]
-    _, tangent = transforms.jvp(lambda *xs: _value(job, xs), leaves, tangents)
+    _, tangent = transforms.jvp(lambda *xs: _value(job, xs), tuple(leaves), tuple(tangents))
     return float(tangent.array)
 
 
