@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
+from gradcli.engine import dtypes, wrap
+from gradcli.language.syntax import nodes as n
 
 Runner = Annotated[
     str, typer.Option("--runner", metavar="NAME", help="auto (default), eager or generated.")
@@ -31,6 +34,63 @@ def checked(runner: str) -> str:
     return runner
 
 
+class Switch(BaseException):
+    """Ends a long run on the engine, where the same program is there as generated code."""
+
+
+def with_gradient(job: Job, run_by: str, plain: bool) -> tuple[Any, Any, list | None]:
+    """The value, what the run left, and the gradients where generated code has given them.
+
+    A run on the engine that takes thousands of steps is given up for generated code where that can
+    do the same. ``plain``: whether nothing is asked for but the value and its gradient.
+    """
+    if not plain or run_by == "eager" or not job.wanted or job.fixed or not has_loops(job):
+        return *job.run(), None
+    made: list[Any] = []
+
+    def long() -> None:
+        made.append(of_program(job, job.wanted))
+        if made[0] is not None:
+            raise Switch
+
+    if run_by == "auto":
+        try:
+            return *job.run(long), None
+        except Switch:
+            pass
+    else:
+        made.append(of_program(job, job.wanted))
+    found = None
+    if made[0] is not None:
+        found = made[0].run(*(job.leaves[name] for name in job.wanted))
+    if found is None:
+        return *job.run(), None
+    tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
+    return tensors[0], None, tensors[1:]
+
+
+def has_loops(job: Job) -> bool:
+    """Whether a program has a loop of its own."""
+    text = job.program.source.text
+    if "for" not in text and "while" not in text:
+        return False
+    return any(isinstance(node, n.For | n.While) for node in n.walk(job.program.checked.module))
+
+
+def of_program(job: Job, names: Sequence[str]) -> Any:
+    """A program with loops as generated code; None where it has to run on the engine."""
+    from gradcli.jit.ir import NotTraceable
+    from gradcli.jit.program import Generated
+
+    def function(*values: Any) -> Any:
+        return job.result(dict(zip(names, values, strict=True)))
+
+    try:
+        return Generated(job.program, job.leaves, names, job.of, job.bounds, eagerly=function)
+    except NotTraceable:
+        return None
+
+
 def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any = None) -> Any:
     """The expression, a function of ``names``, as generated code; None where it has to be eager.
 
@@ -38,6 +98,10 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
     """
     if any(word in job.program.source.text for word in ("print", "hook")):
         return None
+    if of == "gradient" and not job.fixed and has_loops(job):
+        found = of_program(job, names)
+        if found is not None:
+            return found
     from gradcli.jit import compile
     from gradcli.jit.ir import NotTraceable
 

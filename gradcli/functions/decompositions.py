@@ -14,7 +14,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import overloads
+from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
@@ -231,7 +231,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
-    ones = overloads.diag_embed(_O["ones_like"](_O["diagonal"](compact)))
+    ones = diag_embed(_O["ones_like"](_O["diagonal"](compact)))
     low, high = _O["tril"](compact, -1) + ones, _O["triu"](compact, 0)
     if n > k:
         high = _O["cat"](high, _O["solve"](low, turned[..., :k, k:]), dim=-1)

@@ -18,6 +18,7 @@ import numpy as np
 
 from gradcli.ops.comparison import isinf, ones_like, zeros_like
 from gradcli.ops.cupy_compat import on_host
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.exponential import exp
@@ -56,6 +57,7 @@ cumsum: Operator = linear(
     example="sum(cumsum(x, 0)) --x 1,2,3",
     numpy="np.cumsum({0}, {dim})",
     latex=r"\operatorname{cumsum}",
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -133,6 +135,7 @@ recurrence: Operator = general(
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
     example="sum(recurrence(a, b)) --a 1,2,3 --b 1,1,1",
     batching=both_along,
+    public=False,
 )
 
 
@@ -243,6 +246,7 @@ argcummax = constant(
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
     refuses={"complex": "cummax_cpu"},
+    public=False,
 )
 argcummin = constant(
     "argcummin",
@@ -252,4 +256,5 @@ argcummin = constant(
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",
     refuses={"complex": "cummin_cpu"},
+    public=False,
 )

@@ -45,7 +45,7 @@ def keep(node: Node, g: Any) -> None:
         exchange_grad(kept, lambda have: found if have is None else have + found)
 
 
-def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
+def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
     given = tuple(
         None if r is None or e is None else _as_tensor(r, e)
@@ -58,7 +58,7 @@ def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
     return tuple(t if t is None or recorded else t.array for t in given)
 
 
-def _shown(g: Any, node: Node) -> tuple:
+def _shown(g: Any, node: Node) -> tuple[Any, ...]:
     """The cotangents of all outputs, as hooks see them."""
     if g.__class__ is not Cotangents:
         return (_as_tensor(g, node),)
@@ -92,7 +92,9 @@ def _replaced(result: Any, g: Any, node: Node, recorded: bool, hook: Any = None)
     return result if recorded else result.array
 
 
-def arrive_at_leaf(leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict | None) -> None:
+def arrive_at_leaf(
+    leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict[Any, Any] | None
+) -> None:
     """The whole gradient of a leaf is there: its hooks, then where it goes."""
     if leaf.extra is not None and leaf.extra.hooks:
         total = arriving(leaf, total, recorded)

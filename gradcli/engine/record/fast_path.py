@@ -141,7 +141,7 @@ def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:
     return ", ".join((*names, "*more", *(("out",) if with_out else ()), "**named"))
 
 
-def _defaults(op: Operator, with_out: bool) -> tuple:
+def _defaults(op: Operator, with_out: bool) -> tuple[Any, ...]:
     """The defaults of the function's last arguments."""
     missing = () if _is_strict(op, with_out) else (_ABSENT,) * (op.arity - 1)
     return (*missing, *op.params.values())
@@ -233,8 +233,8 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
                 kind = f"{names[i]}.__class__"
                 lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
                              f"({kind} is float or {kind} is int):")  # fmt: skip
-                numbers = tuple(j == i for j in range(3))
-                lines += _indented(_operation(op, names, numbers, reverse, general))
+                places = tuple(j == i for j in range(3))
+                lines += _indented(_operation(op, names, places, reverse, general))
         lines.append(f"    {otherwise}")
     return "\n".join(lines) + "\n"
 
@@ -385,7 +385,7 @@ def _indented(lines: list[str]) -> list[str]:
 # -- what the written functions call when something does not fit -----------------------------------
 
 
-def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict, name: str) -> type:
+def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict[Any, Any], name: str) -> type:
     """The node class, made when the operator is first recorded, and kept under its name."""
     found = scope[name] = node_class(op, numbers)
     return found
@@ -399,7 +399,12 @@ def _marked(out: Tensor) -> Tensor:
 
 
 def _in_a_mode(
-    out: Tensor, op: Operator, args: tuple, params: dict[str, Any], array: Any, raw: tuple
+    out: Tensor,
+    op: Operator,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    array: Any,
+    raw: tuple[Any, ...],
 ) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
     state = current()
@@ -411,7 +416,7 @@ def _in_a_mode(
     return out
 
 
-def _of_numbers(op: Operator, args: tuple) -> Any:
+def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
     """The operator on values of which the first is no Tensor; numbers give a number."""
     for i, value in enumerate(args):
         if value is None or value.__class__ in _NO_OPERANDS:
@@ -422,13 +427,17 @@ def _of_numbers(op: Operator, args: tuple) -> Any:
     return out
 
 
-def _elsewhere(op: Operator, args: tuple, params: dict[str, Any]) -> Any:
+def _elsewhere(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The operator itself, on what the fast path does not take."""
     return op(*(a for a in args if a is not _ABSENT), **params)
 
 
 def _rebound(
-    op: Operator, args: tuple, params: dict[str, Any], more: tuple, named: dict[str, Any]
+    op: Operator,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    more: tuple[Any, ...],
+    named: dict[str, Any],
 ) -> Any:
     """The operator itself, called with arguments that its signature has no place for."""
     if _is_plain(op):  # two operands, of which the second has a name besides ``other``

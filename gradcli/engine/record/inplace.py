@@ -170,7 +170,7 @@ def rewrite(target: Tensor) -> Tensor:
     return target
 
 
-def check_writable(target: Tensor, others: tuple, through_view: bool = False) -> None:
+def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool = False) -> None:
     """Raise RuntimeFault (E0408, E0409, E0415) where ``target`` may not be written to.
 
     ``others`` are the operands of the write.
@@ -216,7 +216,7 @@ def check_writable(target: Tensor, others: tuple, through_view: bool = False) ->
         )
 
 
-def _refuse_view(target: Tensor, base: Tensor, others: tuple) -> None:
+def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
     """Raise E0409 where the graph could not follow a write to this view."""
     sources = (base, target, *others)
     if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
@@ -374,7 +374,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             _read_again(view, old)
 
 
-def _places(view: Tensor, base: Tensor) -> tuple:
+def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The index that reads the entries of ``view`` from ``base``."""
     if not base.array.ndim:
         return (None,) * view.array.ndim
@@ -387,8 +387,8 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
 
     def addresses(array: np.ndarray) -> np.ndarray:
         start = array.__array_interface__["data"][0]
-        steps = np.indices(array.shape, sparse=True)
-        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.int64(start))
+        steps: Any = np.indices(array.shape, sparse=True)
+        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.asarray(start))
 
     here = np.asarray(addresses(view))
     if base.flags.c_contiguous:

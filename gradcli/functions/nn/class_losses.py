@@ -17,6 +17,8 @@ from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 
+__all__ = ["cross_entropy", "multi_margin_loss", "nll_loss", "one_hot"]
+
 
 def nll_loss(
     input: Any,

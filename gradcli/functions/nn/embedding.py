@@ -15,6 +15,8 @@ from gradcli.ops.dims import whole_number
 from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = ["embedding", "embedding_bag"]
+
 
 def embedding(
     input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None,

@@ -9,6 +9,11 @@ from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
 
+__all__ = [
+    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "triplet_margin_loss",
+]  # fmt: skip
+
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
     """``alike`` where the target is 1, ``apart`` where it is -1, else 0."""

@@ -61,7 +61,7 @@ class _Convolution(Module):
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` to ``(N, out_channels, ...)``."""
         convolve = getattr(F, f"conv{self.rank}d")
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
             sides = [n for size in reversed(padding) for n in (size, size)]
@@ -148,8 +148,8 @@ class _Transposed(_Convolution):
         least = [
             (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
             for n, step, pad, spread, kernel in zip(
-                input.shape[-self.rank :], self.stride, self.padding, self.dilation,
-                self.kernel_size, strict=True,
+                input.shape[-self.rank :], self.stride, _each(self.padding, self.rank),
+                self.dilation, self.kernel_size, strict=True,
             )
         ]  # fmt: skip
         most = [n + step - 1 for n, step in zip(least, self.stride, strict=True)]
