@@ -158,8 +158,8 @@ def binary_cross_entropy(
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
 
 
-_LEAST = 1e-12
-"""The least p (1 - p) that the slope of the cross entropy divides by."""
+_LEAST = 9.999999960041972e-13
+"""The least p (1 - p) that the slope of the cross entropy divides by: 1e-12 as a float32."""
 
 
 def _ends(p: Any) -> Any:
