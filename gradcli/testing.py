@@ -138,8 +138,8 @@ def _difference(
     lines = [f"Mismatched elements: {count} / {size} ({count / size:.1%})"]
     for name, gap, most in (("absolute", apart, atol), ("relative", ratio, rtol)):
         where = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
-        until = "" if exact else f" (up to {most} allowed)"
-        lines.append(f"Greatest {name} difference: {gap[where]} at index {where}{until}")
+        limit = "" if exact else f" (up to {most} allowed)"
+        lines.append(f"Greatest {name} difference: {gap[where]} at index {where}{limit}")
     return f"{head} are not {how}!\n\n" + "\n".join(lines)
 
 

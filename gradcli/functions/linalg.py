@@ -162,13 +162,9 @@ def vector_norm(
 
 
 def matrix_norm(
-    A: Any,
-    ord: Any = "fro",
-    dim: tuple[int, int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *,
     dtype: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
 
     1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
@@ -254,13 +250,9 @@ def pinv(
 
 @by_element
 def matrix_rank(
-    A: Any,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False,
     tol: float | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
     if A.ndim < 2:
         raise RuntimeFault(

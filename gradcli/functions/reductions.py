@@ -65,13 +65,9 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any,
-        dim: Any = None,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
         given = (1 if unbiased else 0) if correction is None else correction

@@ -145,11 +145,12 @@ class _Transposed(_Convolution):
                 f"ConvTranspose{self.rank}D: for {input.ndim}D input, output_size must have "
                 f"{self.rank} or {input.ndim} elements (got {len(output_size)})",
             )
+        padding: Any = self.padding
         least = [
             (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
             for n, step, pad, spread, kernel in zip(
-                input.shape[-self.rank :], self.stride, _each(self.padding, self.rank),
-                self.dilation, self.kernel_size, strict=True,
+                input.shape[-self.rank :], self.stride, padding, self.dilation,
+                self.kernel_size, strict=True,
             )
         ]  # fmt: skip
         most = [n + step - 1 for n, step in zip(least, self.stride, strict=True)]
