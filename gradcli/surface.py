@@ -55,8 +55,11 @@ from gradcli.engine.dtypes import (
     can_cast,
     cdouble,
     cfloat,
+    channels_last,
+    channels_last_3d,
     complex64,
     complex128,
+    contiguous_format,
     double,
     float16,
     float32,
@@ -68,6 +71,7 @@ from gradcli.engine.dtypes import (
     int32,
     int64,
     long,
+    preserve_format,
     promote_types,
     set_default_dtype,
     short,
@@ -104,8 +108,22 @@ _own = frozenset(globals())
 _table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_functions()}
 globals().update({name: _with_out(function) for name, function in _table.items()})
 globals().update(_creation.TYPED)
+
+
+def _in_place(name: str) -> object:
+    """The function of a method that writes in place: of a tangent or a batch it is theirs."""
+
+    def function(input: Tensor, *args: object, **options: object) -> object:
+        return getattr(input, name)(*args, **options)
+
+    method = getattr(Tensor, name)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, function.__wrapped__ = method.__doc__, method  # type: ignore[attr-defined]
+    return function
+
+
 globals().update(
-    {n: getattr(Tensor, n) for n in dir(Tensor) if n.endswith("_") and n[:-1] in _table}
+    (n, _in_place(n)) for n in dir(Tensor) if n.endswith("_") and (n[:-1] in _table or n == "zero_")
 )
 max, min = _with_out(_torch_max), _with_out(_torch_min)
 
@@ -151,6 +169,7 @@ _LATER = {
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
+    "constant_pad_nd": "functions.nn.padding",
     "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
     **dict.fromkeys(("geqrf", "lu_unpack", "ormqr", "triangular_solve"),
                     "functions.decompositions"),
@@ -194,9 +213,12 @@ __all__ = [
     "can_cast",
     "cdouble",
     "cfloat",
+    "channels_last",
+    "channels_last_3d",
     "complex",
     "complex64",
     "complex128",
+    "contiguous_format",
     "device",
     "double",
     "dtype",
@@ -243,6 +265,7 @@ __all__ = [
     "ones",
     "ones_like",
     "pi",
+    "preserve_format",
     "promote_types",
     "rand",
     "rand_like",

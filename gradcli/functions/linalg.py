@@ -27,7 +27,6 @@ from gradcli.functions.decompositions import (
     lu_factor,
     lu_factor_ex,
     lu_solve,
-    one_triangle,
     qr,
     reflected,
     svd,
@@ -246,7 +245,9 @@ def pinv(
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
     """
-    A = one_triangle(A, "L") if hermitian else A
+    if hermitian:
+        low = _O["tril"](A, -1)
+        A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
 
 

@@ -22,6 +22,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import (
     arithmetic,
     bitwise,
+    copies,
     counting,
     matrices,
     products,
@@ -39,7 +40,7 @@ from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
-    strided, matrices,
+    strided, matrices, copies,
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 _REWRITTEN = (
@@ -181,15 +182,6 @@ def _new(self: Tensor, *data: Any) -> Tensor:
     return factories.typed(self.dtype, "new")(*data)
 
 
-def _to_type(name: str, dtype: dtypes.DType) -> Callable:
-    def method(self: Tensor) -> Tensor:
-        return self.to(dtype)
-
-    method.__name__ = name
-    method.__doc__ = f"As {dtype.name}."
-    return method
-
-
 def _stride(self: Tensor, dim: int | None = None) -> Any:
     steps = tuple(s // self.dtype.itemsize for s in self.own_array().strides)
     return steps if dim is None else steps[normal_dim(dim, len(steps))]
@@ -228,16 +220,11 @@ def install() -> None:
     for name in _TURNED:
         setattr(Tensor, f"{name}_", _turned(getattr(Tensor, name)))
     Tensor.masked_fill_ = _masked_fill
-    Tensor.unsafe_chunk = reshaping.chunk
     for name, make in (("zeros", factories.zeros), ("ones", factories.ones),
                        ("full", factories.full), ("empty", factories.empty),
                        ("tensor", factories.tensor)):  # fmt: skip
         setattr(Tensor, f"new_{name}", _like(make))
     Tensor.new = _new
-    for name, dtype in (("half", dtypes.float16), ("short", dtypes.int16), ("char", dtypes.int8),
-                        ("byte", dtypes.uint8), ("cfloat", dtypes.complex64),
-                        ("cdouble", dtypes.complex128)):  # fmt: skip
-        setattr(Tensor, name, _to_type(name, dtype))
     Tensor.stride, Tensor.storage_offset = _stride, _storage_offset
     for word, function in (("and", bitwise.bitwise_and), ("or", bitwise.bitwise_or),
                            ("xor", bitwise.bitwise_xor), ("lshift", bitwise.bitwise_left_shift),

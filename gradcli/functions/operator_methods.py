@@ -277,6 +277,21 @@ def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
     return FUNCTIONS["where"](condition, self, other)
 
 
+def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    return self if self.is_contiguous() else self.clone()
+
+
+def _conjugate_transpose(self: Any) -> Any:
+    if len(self.shape) not in (0, 2):
+        raise RuntimeFault(
+            "E0305",
+            "tensor.H is only supported on matrices (2-D tensors). Got "
+            f"{len(self.shape)}-D tensor.",
+            help="For batches of matrices, consider using tensor.mH",
+        )
+    return self.t().conj()
+
+
 def _zero(self: Tensor) -> Tensor:
     set_item(self, Ellipsis, 0, True)
     return _written(self, "ZeroBackward0")
@@ -356,7 +371,8 @@ def install() -> None:
     Tensor.zero_ = _zero
     Tensor.fill_ = _fill
     Tensor.copy_ = _copy
-    Tensor.contiguous = lambda self: self if self.is_contiguous() else self.clone()
+    Tensor.contiguous = _contiguous
+    Tensor.H = property(_conjugate_transpose, doc="The conjugate transpose of a matrix.")
 
 
 def _compare(op: Operator) -> Callable:

@@ -109,7 +109,15 @@ std_mean = _with_mean(std, "standard deviation")
 
 
 def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The p-norm of all entries, or along dimensions."""
+    """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
+    if isinstance(p, str):
+        if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
+            from gradcli.functions.linalg import matrix_norm  # decompositions: few programs need it
+
+            return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        if p != "fro":
+            raise RuntimeFault("E0304", f"norm has p='fro' and p='nuc', not {p!r}")
+        p = 2
     return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
 
 

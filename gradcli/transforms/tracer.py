@@ -201,6 +201,11 @@ class Operand(Conversions):
         return OPERATORS["mT"](self)
 
     @property
+    def H(self) -> Any:
+        """The conjugate transpose of a matrix."""
+        return self.t().conj()
+
+    @property
     def mH(self) -> Any:
         """The conjugate transpose of the last two dimensions."""
         return self.mT.conj()
@@ -242,7 +247,7 @@ class Operand(Conversions):
         """Entries of this value where the condition holds, else those of ``other``."""
         return OPERATORS["where"](condition, self, other)
 
-    def contiguous(self) -> Any:
+    def contiguous(self, memory_format: Any = None) -> Any:
         """Itself: how the memory lies is not seen here."""
         return self
 

@@ -158,14 +158,14 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise RuntimeFault("E0304", "only p == 1 and p == 2 supported")
     check_classes(input, target)
-    rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
+    rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
     lack = arithmetic.clamp(margin - rows.gather(1, classes) + rows, min=0.0)
     lack = lack if p == 1 else lack * lack
     lack = lack if weight is None else lack * _O["unsqueeze"](weight[classes.squeeze(1)], 1)
     wrong = ones(tuple(rows.shape), dtype=input.dtype).scatter(1, classes, 0.0)
     loss = _O["sum"](lack * wrong, 1) / rows.shape[1]
-    loss = loss if input.ndim > 1 else _O["squeeze"](loss, 0)
+    loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
 
 
