@@ -15,6 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -112,8 +113,6 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
     if isinstance(p, str):
         if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
-            from gradcli.functions.linalg import matrix_norm  # decompositions: few programs need it
-
             return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
         if p != "fro":
             raise RuntimeFault("E0304", f"norm has p='fro' and p='nuc', not {p!r}")
