@@ -121,6 +121,7 @@ def _found(
     shape: Sequence[int], steps: Sequence[int], offset: int, laid: Sequence[int],
     order: Sequence[int], rank: int,
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
+    charge_shape((3, *shape))
     grids = np.indices(shape, sparse=True)
     places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
     found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))

@@ -1,18 +1,21 @@
 """``gradcli.nn.functional``: activations, layers, convolutions and losses under PyTorch's names.
 
 activations   relu, gelu, softmax, dropout ...    layers        linear, layer_norm ...
-convolution   conv2d, unfold, interpolate ...     tables        embedding, embedding_bag
+convolution   conv2d, unfold, pixel_shuffle ...   tables        embedding, embedding_bag
 padding       pad                                 losses        mse_loss, huber_loss ...
 pooling       max_pool2d, avg_pool2d ...          class_losses  cross_entropy, nll_loss, one_hot ...
-                                                  pair_losses   triplet_margin_loss ...
+resampling    interpolate, grid_sample ...        pair_losses   triplet_margin_loss ...
 """
 
 from gradcli.functions.nn.activations import (
+    alpha_dropout,
     celu,
     dropout,
     dropout1d,
     dropout2d,
+    dropout3d,
     elu,
+    feature_alpha_dropout,
     gelu,
     glu,
     gumbel_softmax,
@@ -39,18 +42,29 @@ from gradcli.functions.nn.activations import (
     tanh,
     tanhshrink,
     threshold,
-)  # fmt: skip
-from gradcli.functions.nn.class_losses import cross_entropy, multi_margin_loss, nll_loss, one_hot
+)
+from gradcli.functions.nn.class_losses import (
+    cross_entropy,
+    ctc_loss,
+    linear_cross_entropy,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    nll_loss,
+    one_hot,
+)
 from gradcli.functions.nn.convolution import (
+    channel_shuffle,
     conv1d,
     conv2d,
     conv3d,
     conv_transpose1d,
     conv_transpose2d,
-    interpolate,
+    conv_transpose3d,
+    fold,
     pixel_shuffle,
+    pixel_unshuffle,
     unfold,
-)  # fmt: skip
+)
 from gradcli.functions.nn.embedding import embedding, embedding_bag
 from gradcli.functions.nn.layers import (
     batch_norm,
@@ -59,10 +73,11 @@ from gradcli.functions.nn.layers import (
     instance_norm,
     layer_norm,
     linear,
+    local_response_norm,
     normalize,
     rms_norm,
     scaled_dot_product_attention,
-)  # fmt: skip
+)
 from gradcli.functions.nn.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -75,7 +90,7 @@ from gradcli.functions.nn.losses import (
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
-)  # fmt: skip
+)
 from gradcli.functions.nn.padding import pad
 from gradcli.functions.nn.pair_losses import (
     cosine_embedding_loss,
@@ -83,32 +98,65 @@ from gradcli.functions.nn.pair_losses import (
     hinge_embedding_loss,
     margin_ranking_loss,
     pairwise_distance,
+    pdist,
     triplet_margin_loss,
-)  # fmt: skip
+    triplet_margin_with_distance_loss,
+)
 from gradcli.functions.nn.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
+    max_pool1d_with_indices,
     max_pool2d,
-)  # fmt: skip
+    max_pool2d_with_indices,
+    max_pool3d,
+    max_pool3d_with_indices,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+)
+from gradcli.functions.nn.resampling import (
+    affine_grid,
+    grid_sample,
+    interpolate,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "avg_pool1d", "avg_pool2d", "batch_norm", "bilinear", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
-    "conv_transpose2d", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout",
-    "dropout1d", "dropout2d", "elu", "embedding", "embedding_bag", "gaussian_nll_loss", "gelu",
-    "glu", "group_norm",
-    "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hinge_embedding_loss",
-    "huber_loss", "instance_norm", "interpolate", "kl_div", "l1_loss", "layer_norm", "leaky_relu",
-    "linear", "log_softmax", "logsigmoid", "margin_ranking_loss", "max_pool1d", "max_pool2d",
-    "mish", "mse_loss", "multi_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize",
-    "one_hot", "pad", "pairwise_distance", "pixel_shuffle", "poisson_nll_loss", "prelu", "relu",
-    "relu6", "rms_norm", "rrelu", "scaled_dot_product_attention", "selu", "sigmoid", "silu",
-    "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink",
-    "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss", "unfold",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "affine_grid", "alpha_dropout", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",
+    "cosine_similarity", "cross_entropy", "ctc_loss", "dropout", "dropout1d", "dropout2d",
+    "dropout3d", "elu", "embedding", "embedding_bag", "feature_alpha_dropout", "fold",
+    "fractional_max_pool2d", "fractional_max_pool3d", "gaussian_nll_loss", "gelu", "glu",
+    "grid_sample", "group_norm", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hinge_embedding_loss", "huber_loss", "instance_norm", "interpolate", "kl_div",
+    "l1_loss", "layer_norm", "leaky_relu", "linear", "linear_cross_entropy",
+    "local_response_norm", "log_softmax", "logsigmoid", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool1d",
+    "max_unpool2d", "max_unpool3d", "mish", "mse_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "normalize", "one_hot",
+    "pad", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss",
+    "prelu", "relu", "relu6", "rms_norm", "rrelu", "scaled_dot_product_attention", "selu",
+    "sigmoid", "silu", "smooth_l1_loss", "soft_margin_loss", "softmax", "softmin", "softplus",
+    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss", "unfold", "upsample", "upsample_bilinear",
+    "upsample_nearest",
 ]  # fmt: skip
