@@ -171,7 +171,7 @@ def load(
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
     watchdog.hold_memory(device)
-    return program, leaves, _wanted(wrt, leaves, program)
+    return program, leaves, wanted(wrt, leaves, program)
 
 
 def given_texts(
@@ -199,7 +199,8 @@ def _names() -> set[str]:
     return set(NAMES)
 
 
-def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
+def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
+    """The variables to differentiate by: all, or those of ``--wrt``. Raises ValueFault (E0910)."""
     if wrt is None:
         order = [name for name in program.checked.outer if name in leaves]
         return [name for name in order if leaves[name].requires_grad]

@@ -34,6 +34,14 @@ class Job:
         if self.nan not in ("warn", "allow", "error"):
             raise no_choice("--nan", self.nan, ("warn", "allow", "error"))
         output.check_colour(asked.get("color"))
+        self.fixed: dict[str, Any] = {}  # values that are no tensors: a session has such
+        self.load(variables, asked)
+        self.drawn = random.snapshot()
+        if asked.get("wrt") is not None:
+            self.fix(self.wanted)
+
+    def load(self, variables: Variables, asked: Mapping[str, Any]) -> None:
+        """Read the program and its variables, and begin to watch over the limits."""
         source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
         self.bounds = limits(
             asked["max_steps"], asked["max_mem"],
@@ -45,9 +53,6 @@ class Job:
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
             memory=self.bounds.memory,
         )  # fmt: skip
-        self.drawn = random.snapshot()
-        if asked.get("wrt") is not None:
-            self.fix(self.wanted)
 
     def fix(self, wanted: Sequence[str]) -> None:
         """Make plain values of the variables that nothing is differentiated by.
@@ -63,13 +68,18 @@ class Job:
         """The value at the given variables, and everything else that the run left."""
         return self._execute(self.leaves)
 
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """What the tensors of a graph may be called."""
+        return self.leaves
+
     def redraw(self) -> None:
         """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
 
     def _execute(self, values: Mapping[str, Any]) -> tuple[Tensor, Outcome]:
         self.redraw()
-        return execute(self.program, values, self.bounds, self.of)
+        return execute(self.program, {**self.fixed, **values}, self.bounds, self.of)
 
     def unusual(self, warnings: Sequence[str]) -> list[str]:
         """``warnings`` about results that are not finite, as ``--nan`` has them.
@@ -96,7 +106,7 @@ class Job:
         from gradcli.display.findings import examine  # needed only where a result is not finite
 
         self.redraw()
-        return examine(self.program, self.leaves, self.bounds, self.of)
+        return examine(self.program, {**self.fixed, **self.leaves}, self.bounds, self.of)
 
     def cause(self) -> Diagnosis | None:
         """The one of these diagnoses to name where there is room for one."""

@@ -12,37 +12,13 @@ import sys
 import warnings
 
 from gradcli.cli import streams
+from gradcli.cli.catalogue import COMMANDS, module_of
 
 TYPE_CHECKING = False  # the module typing would take a tenth of the time until main() runs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gradcli.ops.errors import Fault
-
-COMMANDS = {
-    "eval": "the value of an expression",
-    "grad": "the value and its gradient by every variable",
-    "jac": "the Jacobian: all partial derivatives of a vector or matrix result",
-    "hess": "the Hessian: all second derivatives of a scalar result",
-    "jvp": "the derivative in a direction (forward mode)",
-    "vjp": "a cotangent pulled back to the variables (reverse mode)",
-    "hvp": "the Hessian times a vector, without forming it",
-    "diff": "the closed form of a derivative, checked",
-    "check": "the gradient against central differences, entry by entry",
-    "doctor": "where the first NaN or infinity comes from, forward and backward",
-    "explain": "the chain rule step by step, forward and backward",
-    "graph": "the recorded graph as text, Graphviz, JSON or for TensorBoard",
-    "plot": "a value and its derivative over a range of one variable",
-    "minimize": "where a scalar is smallest, from a given start",
-    "run": "run a program; its prints are its output",
-    "fmt": "a program in canonical form, comments kept",
-    "batch": "one gradient per row of a JSONL or CSV file",
-    "repl": "the same, live",
-    "ops": "the operators, or one operator with its rule",
-    "why": "what an error code means, with an example",
-}
-_MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
-"""Commands that share a file with a sibling."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -86,6 +62,11 @@ def run(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
+    if argv in ([], ["repl"]):
+        from gradcli.cli.repl.start import configured, on_terminal, start
+
+        if on_terminal():  # Typer would take as long as NumPy
+            return start(*configured())
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":
             return _dispatch([argv[1], "--help"])
@@ -143,7 +124,7 @@ def _command(name: str, rest: list[str]) -> int:
     from gradcli.cli.arguments import invoke
 
     warnings.showwarning = _warned
-    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

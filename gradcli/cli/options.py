@@ -145,7 +145,7 @@ def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
         def run(ctx: typer.Context, **asked: Any) -> Any:
             with unchanged():
-                job = Job(ctx.obj, asked)
+                job = ctx.obj.job(asked) or Job(ctx.obj, asked)
                 return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__

@@ -13,7 +13,10 @@ from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
 
 
-def _copied(name: str, function: Callable) -> Callable:
+def _copied(function: Callable) -> Callable:
+    """``function``, a view of its first argument, or several, copied."""
+    name = function.__name__.rstrip("_")
+
     @functools.wraps(function)
     def copied(input: Any, *args: Any, **options: Any) -> Any:
         found = function(input, *args, **options)
@@ -24,6 +27,14 @@ def _copied(name: str, function: Callable) -> Callable:
     return copied
 
 
+def _alias(input: Any) -> Any:
+    return input
+
+
+def _detach(input: Any) -> Any:
+    return input.detach()
+
+
 def _view(input: Any, size: Any) -> Any:
     return O["reshape"](input, size if isinstance(size, int) else tuple(size))
 
@@ -32,25 +43,19 @@ def _expand(input: Any, size: Any, *, implicit: bool = False) -> Any:
     return O["expand"](input, tuple(size))
 
 
-def slice_along(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    """The entries from ``start`` to ``end`` along a dimension."""
+def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
     return indexing._along(input, dim, slice(start, end, step))
 
 
-_VIEWS: dict[str, Callable] = {
-    "alias": arithmetic.resolve_conj, "as_strided": strided.as_strided,
-    "detach": lambda input: input.detach(), "diagonal": scatter.diagonal, "expand": _expand,
-    "narrow": indexing.narrow, "permute": reshaping.permute, "select": indexing.select,
-    "slice": slice_along, "split": reshaping.split, "split_with_sizes": reshaping.split,
-    "squeeze": O["squeeze"], "t": reshaping.t, "transpose": reshaping.transpose,
-    "unbind": reshaping.unbind, "unfold": scatter.unfold, "unsqueeze": O["unsqueeze"],
-    "view": _view, "view_as_complex": scatter.view_as_complex,
-    "view_as_real": arithmetic.view_as_real,
-}  # fmt: skip
+for _function in (_alias, _detach, _view, _expand, _slice):
+    _function.__name__ = _function.__name__.lstrip("_")
 
+ALONE = tuple(map(_copied, (
+    _alias, _detach, _view, _expand, _slice, strided.as_strided, scatter.diagonal, indexing.narrow,
+    reshaping.permute, indexing.select, reshaping.split, reshaping.split_with_sizes, O["squeeze"],
+    reshaping.t, reshaping.transpose, reshaping.unbind, scatter.unfold, O["unsqueeze"],
+    scatter.view_as_complex, arithmetic.view_as_real,
+)))  # fmt: skip
+"""Functions only."""
 BOTH: tuple = ()
 """Functions that are methods too."""
-ALONE = tuple(_copied(name, view) for name, view in _VIEWS.items())
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

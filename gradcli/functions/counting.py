@@ -188,7 +188,3 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 BOTH = (unique, unique_consecutive, bincount, cov, corrcoef, frexp)
 """Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

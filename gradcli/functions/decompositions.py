@@ -14,7 +14,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import overloads
+from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
@@ -191,13 +191,17 @@ def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Partial pivoting: which row stands where in the end, and LAPACK's exchanges, from 1."""
     a = np.array(x, copy=True)
     m, n = a.shape[-2:]
+    if a.dtype.kind == "c":  # LAPACK's size of a complex number, without a root
+        size = lambda column: np.abs(column.real) + np.abs(column.imag)  # noqa: E731
+    else:
+        size = np.abs
     order = np.broadcast_to(np.arange(m), (*a.shape[:-2], m)).copy()
     k = min(m, n)
     pivots = np.zeros((*a.shape[:-2], k), np.int32)
     for place in np.ndindex(a.shape[:-2]):
         part, rows = a[place], order[place]
         for i in range(k):
-            best = i + int(np.argmax(np.abs(part[i:, i])))
+            best = i + int(np.argmax(size(part[i:, i])))
             pivots[(*place, i)] = best + 1
             part[[i, best]], rows[[i, best]] = part[[best, i]], rows[[best, i]]
             if part[i, i] != 0:
@@ -227,7 +231,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
-    ones = overloads.diag_embed(_O["ones_like"](_O["diagonal"](compact)))
+    ones = diag_embed(_O["ones_like"](_O["diagonal"](compact)))
     low, high = _O["tril"](compact, -1) + ones, _O["triu"](compact, 0)
     if n > k:
         high = _O["cat"](high, _O["solve"](low, turned[..., :k, k:]), dim=-1)

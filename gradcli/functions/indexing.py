@@ -192,7 +192,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices",
         )
     axis = normal_dim(dim, input.ndim)
-    sizes = [list(v.shape) for v in (input, indices)]
+    sizes: Any = [list(v.shape) for v in (input, indices)]
     reach, count = (given.pop(axis) if given else 1 for given in sizes)
     said = sizes_differ(*sizes)
     if said is not None:

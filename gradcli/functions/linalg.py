@@ -35,7 +35,7 @@ from gradcli.functions.decompositions import (
 )
 from gradcli.functions.matrices import beside, matrix_norm
 from gradcli.functions.matrices import matrix_power as _matrix_power
-from gradcli.functions.overloads import public_operators
+from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault
@@ -51,7 +51,9 @@ __all__ = [
 ]  # fmt: skip
 
 _names = public_operators()
-det, inv, matrix_exp = (_names[_name] for _name in ("det", "inv", "matrix_exp"))
+det = _names["det"]
+inv = _names["inv"]
+matrix_exp = _names["matrix_exp"]
 cross, multi_dot = products.cross, products.multi_dot
 
 
@@ -86,7 +88,7 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
         from gradcli.ops.matrix_errors import stopped_at
 
         info = wrap(stopped_at(A.array)[()], dtypes.int32)
-    solved = (info == 0).unsqueeze(-1).unsqueeze(-1)
+    solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
     if found.ndim < A.ndim:
@@ -230,7 +232,8 @@ def matrix_rank(
         rtol = 0.0 if atol else max(A.shape[-2:]) * eps
     top = values.max(axis=-1, initial=0.0)
     least = np.maximum(rtol * top, atol or 0.0)
-    return wrap(np.sum(values > least[..., None], axis=-1, dtype=np.int64)[()], dtypes.int64)
+    ranks = np.asarray(np.sum(values > least[..., None], axis=-1, dtype=np.int64))
+    return wrap(ranks[()], dtypes.int64)
 
 
 def cond(A: Any, p: Any = None) -> Any:

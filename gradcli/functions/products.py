@@ -231,5 +231,5 @@ BOTH = (mm, mv, bmm, addmm, addmv, baddbmm, vdot, inner, kron, cross)
 """Functions that are methods too."""
 ALONE = (chain_matmul, tensordot)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""
+WRITTEN = (addmm, addmv, baddbmm)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -83,7 +83,7 @@ def _spread(name: str) -> Any:
         return O[name](input, dim, given, keepdim)
 
     spread.__name__ = name
-    spread.__doc__ = O[name].__doc__ + " ``unbiased=False`` divides by n."
+    spread.__doc__ = f"{O[name].__doc__} ``unbiased=False`` divides by n."
     return spread
 
 
@@ -218,3 +218,5 @@ ALONE = (var_mean, std_mean, trapezoid, cumulative_trapezoid)
 """Functions only."""
 ALIASES = {"trapz": trapezoid}
 """Further names."""
+WRITTEN = (cumsum, cumprod)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

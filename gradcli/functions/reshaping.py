@@ -46,16 +46,55 @@ from gradcli.ops.torch_messages import not_a
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
     """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
-    sizes = isinstance(split_size_or_sections, list | tuple)
-    pieces = overloads.split(tensor, split_size_or_sections, dim)
-    name = "SplitWithSizesBackward0" if sizes else "SplitBackward0"
-    return together(pieces, tensor, normal_dim(dim, len(tensor.shape)), "cat", name)
+    axis, n = _axis("split", tensor, dim)
+    size = split_size_or_sections
+    if not isinstance(size, int):
+        sizes = list(size)
+        if sum(sizes) != n:
+            raise RuntimeFault(
+                "E0306",
+                f"split sizes {sizes} do not add up to {n}",
+                torch=f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's "
+                f"size at dimension {axis}), but got split_sizes={sizes}",
+            )
+        return _pieces(tensor, sizes, axis, "SplitWithSizesBackward0")
+    if size < 0 or (not size and n):
+        raise RuntimeFault(
+            "E0306",
+            f"split expects a size above 0, got {size}",
+            torch=f"split expects split_size be non-negative, but got split_size={size}"
+            if size
+            else f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}",
+        )
+    sizes = [min(size, n - i) for i in range(0, n, size)] if n else [0]
+    return _pieces(tensor, sizes, axis, "SplitBackward0")
+
+
+def _pieces(x: Any, sizes: Sequence[int], axis: int, name: str) -> tuple:
+    """Pieces of those sizes along a dimension, shown as the outputs of one node."""
+    ends = list(itertools.accumulate(sizes))
+    pieces = [_along(x, axis, slice(e - n, e)) for e, n in zip(ends, sizes, strict=True)]
+    return together(tuple(pieces), x, axis, "cat", name)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
     """At most ``chunks`` pieces of equal size along a dimension."""
-    pieces = overloads.chunk(input, chunks, dim)
-    return together(pieces, input, normal_dim(dim, len(input.shape)), "cat", "SplitBackward0")
+    _, n = _axis("chunk", input, dim)
+    if not isinstance(chunks, int):
+        raise TypeFault("E0303", f"chunk needs a whole number, got {type(chunks).__name__}")
+    if chunks < 1:
+        raise RuntimeFault("E0306", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return split(input, max(1, -(-n // chunks)), dim)
+
+
+def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
+    """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
+    if not len(x.shape):
+        raise RuntimeFault(
+            "E0305", f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1) has one"
+        )
+    axis = normal_dim(dim, len(x.shape))
+    return axis, x.shape[axis]
 
 
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
@@ -75,8 +114,8 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
-    pieces = overloads.unbind(input, dim)
-    axis = normal_dim(dim, len(input.shape))
+    axis, n = _axis("unbind", input, dim)
+    pieces = tuple(_along(input, axis, i) for i in range(n))
     return together(pieces, input, axis, "stack", "UnbindBackward0")
 
 
@@ -89,7 +128,7 @@ def tensor_split(
     if len(given) != 1:
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
-    _, size = overloads._along("tensor_split", input, dim)
+    _, size = _axis("tensor_split", input, dim)
     if getattr(indices_or_sections, "shape", None) == ():
         indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
@@ -166,6 +205,11 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 def permute(input: Any, dims: Sequence[int]) -> Any:
     """Dimensions in a new order."""
     return O["permute"](input, tuple(dims))
+
+
+def unsqueeze(input: Any, dim: int) -> Any:
+    """A dimension of size 1 put in at ``dim``."""
+    return O["unsqueeze"](input, dim)
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
@@ -335,9 +379,11 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     count = _choices(size + r - 1 if with_replacement and size else size, r)
     charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
     places = choose(range(input.shape[0]), r) if count and r else ()
-    rows = np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
+    rows: np.ndarray = (
+        np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
+    )
     rows = rows if r else rows.reshape(0)
-    return O["getitem"](input, rows)
+    return O["getitem"](input, rows if r else rows.reshape(0))
 
 
 def block_diag(*tensors: Any) -> Any:
@@ -355,7 +401,15 @@ def block_diag(*tensors: Any) -> Any:
 
 def t(input: Any) -> Any:
     """A matrix transposed; a vector as it is."""
-    return input.t()
+    rank = len(input.shape)
+    if rank > 2:
+        raise RuntimeFault(
+            "E0305",
+            f"t() expects a tensor with <= 2 dimensions, but self is {rank}D",
+            help="x.mT exchanges the last two",
+        )
+    # PyTorch gives a vector a node of its own here too.
+    return called(O["mT" if rank == 2 else "reverse_dims"](input), "TBackward0")
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
@@ -367,7 +421,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same entries."""
     if not isinstance(other, Tensor):
         raise not_a("Tensor", "equal", "other", 2, other)
-    return overloads.equal(input, other)
+    return input.shape == other.shape and bool(np.all(input.array == other.array))
 
 
 def allclose(
@@ -395,9 +449,13 @@ BOTH = (
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
-    hstack, vstack, dstack, column_stack, t, permute, transpose, broadcast_tensors, where, meshgrid,
-    cartesian_prod, combinations, block_diag,
+    hstack, vstack, dstack, column_stack, t, permute, transpose, unsqueeze, broadcast_tensors,
+    where, meshgrid, cartesian_prod, combinations, block_diag,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
 ALIASES = {"moveaxis": movedim, "argwhere": nonzero}
 """Further names."""
+WRITTEN = (
+    scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
+)  # fmt: skip
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

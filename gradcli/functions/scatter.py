@@ -282,3 +282,5 @@ ALONE = (
 """Functions only."""
 ALIASES = {"concatenate": overloads.cat}
 """Further names."""
+WRITTEN = (index_put, masked_scatter, renorm, addr, addbmm)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -133,10 +133,10 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
     """Quantiles along the last dimension as PyTorch has them: along the first, or one alone."""
     out = movedim(out, -1, 0)
     if keepdim and rank:
-        shape = (1,) * rank if dim is None else None
-        out = O["reshape"](out, (out.shape[0], *shape)) if shape else O["unsqueeze"](
-            out, normal_dim(dim, rank) + 1
-        )  # fmt: skip
+        if dim is None:
+            out = O["reshape"](out, (out.shape[0],) + (1,) * rank)
+        else:
+            out = O["unsqueeze"](out, normal_dim(dim, rank) + 1)
     return out if many else out[0]
 
 
@@ -220,7 +220,7 @@ def searchsorted(
         raise RuntimeFault("E0304", f"side can only be 'left' or 'right' but got {side!r}")
     rows = np.asarray(as_tensor(sorted_sequence).array)
     values = np.asarray(as_tensor(input).array)
-    where = "right" if right or side == "right" else "left"
+    where: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
@@ -288,5 +288,5 @@ BOTH = (
 """Functions that are methods too."""
 ALONE = (isin, searchsorted, bucketize)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""
+WRITTEN = (ldexp,)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -29,6 +29,7 @@ THREADED = 1 << 18
 """Entries from which a second thread helps."""
 
 SUMS = ("sum", "mean", "sum_to")
+"""What a loop over blocks can add up as it goes; the loop is written for these."""
 
 
 class Group:

@@ -59,7 +59,7 @@ class Value(Operand):
         """Raises NotTraceable: a write in place."""
         raise NotTraceable("a write in place")
 
-    admit = write
+    admit = write  # type: ignore[assignment]
 
     @property
     def array(self) -> Any:
@@ -82,7 +82,7 @@ class Value(Operand):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotTraceable("a value as a NumPy array")
 
-    tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item
+    tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item  # type: ignore[assignment]
     __int__ = __index__ = __float__
     requires_grad = grad = grad_fn = is_leaf = data = device = array
 

@@ -34,7 +34,8 @@ class Trace:
     """The tape that values note their operators on."""
 
     def __init__(self) -> None:
-        self.tape: list[Instruction] = []
+        self.tape: list[Any] = []
+        self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
 
     def input(self, array: Any) -> Value:
@@ -74,7 +75,8 @@ class Trace:
             op, tuple(operands), params, out, current().grad if recorded is None else recorded
         )
         self.tape.append(out.source)
-        if len(self.tape) > LONGEST:
+        self.noted.append(out.source)
+        if len(self.noted) > LONGEST:
             raise NotTraceable("a program of that length")
         return out
 
@@ -146,7 +148,7 @@ class Trace:
         """A value's array on the inputs that were traced with."""
         if value.__class__ is not Value or value.example is not None:
             return value.example if value.__class__ is Value else value
-        stack = [value]
+        stack: list[Any] = [value]
         with np.errstate(all="ignore"):
             while stack:
                 ins = stack[-1].source

@@ -23,14 +23,6 @@ from gradcli.ops.operator import OPERATORS
 MOST = 8
 """Entries of the largest array that is written out."""
 
-_MOVES = frozenset((
-    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
-    "flip", "roll", "tile", "getitem", "cat", "stack", "diagonal",
-))  # fmt: skip
-"""Operators whose computation moves objects as well as numbers."""
-_PRODUCTS = frozenset(("dot", "matmul", "outer", "sum_to"))
-"""Of these the order of additions is not NumPy's: no decision may depend on them."""
-
 # Microseconds: an operator on a small array, a float, a float by a call of NumPy; making an array.
 _ARRAY, _FLOAT, _CALL, _PACK = 0.35, 0.03, 1.2, 0.6
 
@@ -45,12 +37,13 @@ def unroll(program: Program) -> Program:
             return program
     exact = Emitter(program).exact
     for ins in program.instructions:
-        name = ins.op.name
-        if name in _PRODUCTS and ins.out in exact:
-            return program
-        if not (ins.op.entrywise or name in _MOVES or name in _PRODUCTS or name == "scatter") and (
-            name not in ("sum", "mean") or ins.params["dim"] is not None
-        ):
+        op, name = ins.op, ins.op.name
+        if op.entrywise or op.moves or name == "scatter":
+            continue
+        if op.kind == "bilinear" or name == "sum_to":
+            if ins.out in exact:  # its additions are not in NumPy's order: nothing may depend on it
+                return program
+        elif name not in ("sum", "mean") or ins.params["dim"] is not None:
             return program
     try:
         found = simplify(_written_out(program))
@@ -76,7 +69,9 @@ def _cost(program: Program) -> float:
 def _written_out(program: Program) -> Program:
     trace = Trace()
     now: dict[Value, Any] = {}
-    inputs, captures, unpacked = [], [], {}
+    inputs: list[Value] = []
+    captures: list[Value] = []
+    unpacked = {}
     for given, taken in ((program.inputs, inputs), (program.captures, captures)):
         for v in given:
             whole = Value(trace, v.shape, v.dtype)
@@ -135,14 +130,14 @@ def _entries(ins: Instruction, args: list, trace: Trace) -> Any:
         return _array([total], ()).reshape(shape)
     if op.name == "scatter":
         zero = trace.constant(np.float64(0.0))
-        out = _array([zero] * math.prod(shape), shape)
+        placed = _array([zero] * math.prod(shape), shape)
         index = ins.params["index"]
         if not is_basic(index):  # entries that are met twice are added up
             raise NotTraceable("indices of entries")
-        out[index if isinstance(index, tuple) else (index,)] = (
+        placed[index if isinstance(index, tuple) else (index,)] = (
             args[0] if args[0].ndim else args[0][()]
         )
-        return out
+        return placed
     return op.compute(*args, **ins.params)
 
 

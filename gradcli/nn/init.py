@@ -10,6 +10,7 @@ from gradcli.engine.creation.factories import eye, zeros
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import ValueFault
 
+# From PyTorch's documentation of calculate_gain; layers are among them.
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3,
     "relu": math.sqrt(2.0), "selu": 0.75,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
@@ -60,6 +61,7 @@ inv = general(
     core="(n,n)->(n,n)",
     numpy="np.linalg.inv",
     batching=matrices,
+    node={"result": "inverse"},
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -198,6 +200,7 @@ det = general(
     numpy="np.linalg.det",
     latex=r"\det",
     batching=matrices,
+    node={"operands": {"": ("A",)}},
 )
 adjugate: Operator = general(
     "adjugate",
@@ -220,6 +223,7 @@ adjugate_along: Operator = general(
     dtypes="promote",
     doc="The derivative of adjugate(x) along y.",
     batching=matrices,
+    public=False,
 )
 adjugate_along_two: Operator = general(
     "adjugate_along_two",
@@ -233,6 +237,7 @@ adjugate_along_two: Operator = general(
     dtypes="promote",
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
     batching=matrices,
+    public=False,
 )
 
 
@@ -271,6 +276,7 @@ logdet = general(
     pytorch="torch.linalg.slogdet({0})[1]",
     latex=r"\log\det",
     batching=matrices,
+    cures=cures.LOGDET,
 )
 
 
@@ -297,6 +303,7 @@ logabsdet = general(
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
     batching=matrices,
+    public=False,
 )
 
 
@@ -327,6 +334,7 @@ detsign = general(
     pytorch="torch.linalg.slogdet({0})[0]",
     latex=r"\operatorname{sign}\det",
     batching=matrices,
+    public=False,
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------
@@ -406,6 +414,7 @@ solve = general(
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
     numpy="np.linalg.solve",
     batching=solved,
+    node={"operands": {"": ("A", "B")}},
 )
 
 
@@ -450,4 +459,5 @@ cholesky = general(
     numpy="np.linalg.cholesky",
     latex=r"\operatorname{chol}",
     batching=matrices,
+    node={"result": "L"},
 )

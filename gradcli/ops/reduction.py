@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
@@ -46,7 +47,8 @@ sum = linear(
     dtypes="keep",
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
-    node_name=by_dim("SumBackward0", "SumBackward1"),
+    node={"name": by_dim("SumBackward0", "SumBackward1"), "dims": True},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -70,7 +72,8 @@ mean = linear(
     dtypes="inexact",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
-    node_name=by_dim("MeanBackward0", "MeanBackward1"),
+    node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -124,6 +127,7 @@ prod_others = general(
     doc="Along the last dimension, the product of all the other entries.",
     dtypes="keep",
     batching=vectors,
+    public=False,
 )
 
 
@@ -147,7 +151,8 @@ prod = reduction(
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     batching=along,
-    node_name=by_dim("ProdBackward0", "ProdBackward1"),
+    node={"name": by_dim("ProdBackward0", "ProdBackward1")},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -172,6 +177,7 @@ var = reduction(
     dtypes="inexact",
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
+    cures=cures.SPREAD,
 )
 
 
@@ -200,6 +206,7 @@ std = reduction(
     example="std(x) --x 1,2,4",
     parity="even",
     kink="where {0} is constant: std has no derivative (gradcli grad takes 0)",
+    cures=cures.SPREAD,
 )
 
 
@@ -263,6 +270,7 @@ norm = reduction(
     example="norm(x) --x 3,4",
     parity="even",
     kink="at {0} = 0: {op} has no derivative (gradcli grad takes 0)",
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -305,6 +313,7 @@ amax = reduction(
     pytorch="torch.amax",
     latex=r"\max",
     refuses={"complex": "max_values_cpu"},
+    node={"dims": True},
 )
 amin = reduction(
     "amin",
@@ -321,6 +330,7 @@ amin = reduction(
     pytorch="torch.amin",
     latex=r"\min",
     refuses={"complex": "min_values_cpu"},
+    node={"dims": True},
 )
 
 
@@ -331,6 +341,8 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
         x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
+    if is_complex(x):  # the principal value, as that of a logarithm
+        out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
 
 
@@ -346,6 +358,7 @@ logsumexp = reduction(
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)""",
     pytorch="torch.logsumexp",
+    node={"dims": True},
 )
 
 
@@ -421,6 +434,7 @@ cumsum: Operator = linear(
     example="sum(cumsum(x, 0)) --x 1,2,3",
     numpy="np.cumsum({0}, {dim})",
     latex=r"\operatorname{cumsum}",
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -455,6 +469,7 @@ argcummax = constant(
     dtypes="keep",
     doc="Where the largest entry so far along a dimension stands; the last of equals.",
     refuses={"complex": "cummax_cpu"},
+    public=False,
 )
 argcummin = constant(
     "argcummin",
@@ -464,4 +479,5 @@ argcummin = constant(
     dtypes="keep",
     doc="Where the smallest entry so far along a dimension stands; the last of equals.",
     refuses={"complex": "cummin_cpu"},
+    public=False,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
+from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import elementwise
 from gradcli.ops.operator import Operator
 from gradcli.ops.piecewise import where
@@ -51,6 +52,8 @@ asin = elementwise(
     parity="odd",
     values={0: 0},
     latex=r"\arcsin",
+    cures=cures.ASIN,
+    slope_cures=cures.ENDS_SLOPE,
 )
 acos = elementwise(
     "acos",
@@ -61,6 +64,8 @@ acos = elementwise(
     domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
     latex=r"\arccos",
+    cures=cures.ASIN,
+    slope_cures=cures.ENDS_SLOPE,
 )
 atan = elementwise(
     "atan",
@@ -81,6 +86,8 @@ sinh = elementwise(
     values={0: 0},
     square=("cosh", -1, 1),
     latex=r"\sinh",
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 cosh: Operator = elementwise(
     "cosh",
@@ -92,6 +99,8 @@ cosh: Operator = elementwise(
     positive=True,
     square=("sinh", 1, 1),
     latex=r"\cosh",
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 tanh = elementwise(
     "tanh",
@@ -123,6 +132,8 @@ acosh = elementwise(
     edges="infinite slope at 1",
     example="acosh(x) --x 2",
     latex=r"\operatorname{arcosh}",
+    cures=cures.ACOSH,
+    slope_cures=cures.ACOSH_SLOPE,
 )
 atanh = elementwise(
     "atanh",
@@ -134,6 +145,8 @@ atanh = elementwise(
     parity="odd",
     values={0: 0},
     latex=r"\operatorname{artanh}",
+    cures=cures.ATANH,
+    slope_cures=cures.ENDS_SLOPE,
 )
 
 

@@ -74,7 +74,7 @@ def strong_wolfe(
         ends = [p.t for p in bracket]
         if abs(ends[1] - ends[0]) * size < _NARROW:
             break
-        t, stuck = _inside(cubic_minimum(*bracket), min(ends), max(ends), stuck)
+        t, stuck = _inside(cubic_minimum(bracket[0], bracket[1]), min(ends), max(ends), stuck)
         here = look(t)
         rounds += 1
         if _too_high(here, origin) or here.f >= bracket[low].f:

@@ -225,7 +225,7 @@ def _backward(func: Callable, full: list, which: list[int]) -> list[list[np.ndar
 
 def _forward(func: Callable, full: list, which: list[int]) -> list[list[np.ndarray]]:
     """The same by forward mode, a column for each entry of an input."""
-    columns = [[] for _ in which]
+    columns: list[list[Any]] = [[] for _ in which]
     at = [full[i].detach() for i in which]
 
     def result(*values: Any) -> tuple:

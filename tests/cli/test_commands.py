@@ -10,8 +10,9 @@ import warnings
 
 import pytest
 
+from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.commands.ops import example
-from gradcli.cli.main import _MODULES, COMMANDS, overview
+from gradcli.cli.main import overview
 from gradcli.ops import OPERATORS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ def test_help_shows_one_line_and_an_example_that_runs(cli, name, monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_module(name):
-    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     assert callable(getattr(module, name))
 
 
@@ -90,6 +91,15 @@ def test_products_with_the_derivative(cli):
     assert found["x"]["data"] == [28.0, 16.0]
     found = cli("hess", "x^3*y", "--x", "2", "--y", "3", "--json").json["hessians"]
     assert found["x"]["data"] == 36.0 and found["y"]["data"] == 0.0
+    assert found["x,y"]["data"] == found["y,x"]["data"] == 12.0
+    lines = cli(
+        "hess", "x @ A @ y", "--x", "1,2", "--y", "1,2", "--A", "1,2;3,4", "--wrt", "x,y"
+    ).out
+    assert "d2/dx dy  [[1, 2],\n           [3, 4]]" in lines and "d2/dy dx  [[1, 3]," in lines
+    assert cli("hess", "x^2", "--x", "1,").out == "value   [1]\nd2/dx2  [[2]]\n"
+    out = cli("hvp", "x^2*y", "--x", "2", "--y", "3", "--along", "x=1", "--along", "y=2").out
+    assert out == "value          12\n(H @ v) for x  14\n(H @ v) for y  4\n"
+    assert "cotangent @ d/dx  6" in cli("vjp", "x^2", "--x", "1", "--cotangent", "3").out
     assert cli("jvp", "x", "--x", "1").code == 2
     assert cli("jvp", "x", "--x", "1", "--along", "x=1,2").code == 2
 

@@ -80,9 +80,9 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: list | tuple) -> list:
+def _plain(data: list[Any] | tuple[Any, ...]) -> list[Any]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative."""
-    out: list = []
+    out: list[Any] = []
     work = [(data, out, 1)]
     while work:
         source, target, depth = work.pop()
@@ -119,7 +119,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
+def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
     """The shape that a creator was given, as numbers or in one tuple.
 
     ``name`` is the creator's, for the message. Raises RuntimeFault or TypeFault for what is none.
@@ -138,7 +138,7 @@ def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
     return tuple(shape)
 
 
-def shape_of(sizes: tuple, size: Any, name: str) -> tuple[int, ...]:
+def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """The shape that ``name(2, 3)``, ``name((2, 3))`` or ``name(size=(2, 3))`` asks for.
 
     Raises TypeFault (E0302) where it is given twice or not at all.
@@ -388,7 +388,7 @@ def typed(dtype: DType, name: str) -> Any:
 
     create.__name__ = name
     create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
-    create.dtype = dtype  # x.type(DoubleTensor)
+    create.dtype = dtype  # type: ignore[attr-defined]  # x.type(DoubleTensor)
     return create
 
 

@@ -34,7 +34,7 @@ def drawn(
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
 
-    def make(shape: tuple) -> Tensor:
+    def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
         source = generator or random.generator()
         if target.is_complex:  # both parts are drawn, of half the variance each
@@ -159,7 +159,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    chance = input.detach() if p is None else p
+    chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
     low, high = (chance, chance) if one else (chance.min().item(), chance.max().item())
     if not (low >= 0 and high <= 1):
@@ -213,7 +213,7 @@ def multinomial(
     return wrap(order.astype(np.int64), int64)
 
 
-def _waits(shape: tuple, rate: float, dtype: DType, generator: Any) -> Tensor:
+def _waits(shape: tuple[Any, ...], rate: float, dtype: DType, generator: Any) -> Tensor:
     """Exponentially distributed numbers."""
     numbers = rand(shape, dtype=float64, generator=generator)
     return (-(-numbers).log1p() / rate).to(dtype)

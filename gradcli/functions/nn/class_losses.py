@@ -19,6 +19,11 @@ from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = [
+    "cross_entropy", "ctc_loss", "linear_cross_entropy", "multi_margin_loss",
+    "multilabel_margin_loss", "nll_loss", "one_hot",
+]  # fmt: skip
+
 
 def nll_loss(
     input: Any,

@@ -16,6 +16,11 @@ from gradcli.functions.nn.windows import Sizes, each, places, windows
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = [
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold",
+]  # fmt: skip
+
 
 def _convolved(
     input: Any, weight: Any, bias: Any, stride: Sizes, padding: Any, dilation: Sizes, groups: int,

@@ -19,6 +19,11 @@ from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
+__all__ = [
+    "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear",
+    "local_response_norm", "normalize", "rms_norm", "scaled_dot_product_attention",
+]  # fmt: skip
+
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""
@@ -96,7 +101,7 @@ def rms_norm(
 
 def batch_norm(
     input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
-    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+    training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     axis = min(1, len(input.shape) - 1)  # a vector is one channel's for each entry
@@ -124,7 +129,7 @@ def batch_norm(
 
 def instance_norm(
     input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
-    bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+    bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
     if not use_input_stats:
@@ -224,7 +229,7 @@ def local_response_norm(
     _, c, *rest = input.shape
     before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
     squares = pad(input * input, (0, 0) * len(rest) + (before, after))
-    total = None
+    total: Any = None
     for i in range(before + after + 1):
         part = _O["getitem"](squares, (slice(None), slice(i, i + c)))
         total = part if total is None else total + part

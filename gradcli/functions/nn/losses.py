@@ -16,6 +16,12 @@ from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
+    "kl_div", "l1_loss", "mse_loss", "multilabel_soft_margin_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip
+
 
 def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
     """The loss as ``reduction`` says, shown as the node ``name`` of ``inputs``.

@@ -13,6 +13,8 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 
+__all__ = ["pad"]
+
 
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
     """Entries added at the ends of the last dimensions, the last one first; negative numbers cut.

@@ -14,6 +14,11 @@ from gradcli.functions.nn.losses import chosen, reduced
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = [
+    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "pdist", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+]  # fmt: skip
+
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
     """``alike`` where the target is 1, ``apart`` where it is -1, else 0."""

@@ -20,6 +20,11 @@ from gradcli.functions.nn.windows import each
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = [
+    "affine_grid", "grid_sample", "interpolate", "upsample", "upsample_bilinear",
+    "upsample_nearest",
+]  # fmt: skip
+
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 _NAMES = {
     "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
@@ -82,9 +87,9 @@ def _places(
     charge_shape((24, m))
     at = np.arange(m)
     if mode.startswith("nearest"):
-        step = np.float32(1.0 / factor if factor else n / m)  # PyTorch's kernels reckon so
+        stride = np.float32(1.0 / factor if factor else n / m)  # PyTorch's kernels reckon so
         exact = np.float32(0.5) if mode == "nearest-exact" else np.float32(0)
-        found = np.floor((at.astype(np.float32) + exact) * step).astype(np.int64)
+        found = np.floor((at.astype(np.float32) + exact) * stride).astype(np.int64)
         return np.minimum(found, n - 1)[:, None], None
     if align:
         step = (n - 1) / (m - 1) if m > 1 else 0.0

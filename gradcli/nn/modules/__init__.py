@@ -4,7 +4,8 @@ module      Module                       container   Sequential, ModuleList, Par
 linear      Linear, Bilinear, Identity   activation  ReLU, GELU, Softmax ...
 loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspose2d ...
 pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
-sparse      Embedding, EmbeddingBag                 rnn         RNN, LSTM, GRU and their cells
+padding     ZeroPad2d, ReflectionPad1d ...          sparse      Embedding, EmbeddingBag
+rnn         RNN, LSTM, GRU and their cells
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ _HOMES = {
     ),
     "module": ("Module",),
     "normalization": ("GroupNorm", "LayerNorm", "RMSNorm"),
+    "padding": tuple(
+        f"{kind}Pad{dims}d"
+        for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
+        for dims in (1, 2, 3)
+    ),
     "pooling": (
         "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
         "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",

@@ -61,7 +61,7 @@ class _Convolution(Module):
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` to ``(N, out_channels, ...)``."""
         convolve = getattr(F, f"conv{self.rank}d")
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
             sides = [n for size in reversed(padding) for n in (size, size)]

@@ -39,10 +39,10 @@ class _ByFunction(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         groups = len(getattr(optimizer, "param_groups", ()))
-        several = isinstance(lr_lambda, list | tuple)
-        self.lr_lambdas = list(lr_lambda) if several else [lr_lambda] * groups
-        if several and len(lr_lambda) != groups:
-            raise ValueFault("E0304", f"Expected {groups} lr_lambdas, but got {len(lr_lambda)}")
+        given = lr_lambda if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
+        self.lr_lambdas = list(given)
+        if len(given) != groups:
+            raise ValueFault("E0304", f"Expected {groups} lr_lambdas, but got {len(given)}")
         for function in self.lr_lambdas:
             if not callable(function):
                 raise TypeFault(

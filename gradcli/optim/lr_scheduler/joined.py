@@ -72,7 +72,7 @@ class ChainedScheduler(_Joined):
         self._take(schedulers, optimizer)
         self._last_lr = self._rates()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """A step of each."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -116,7 +116,7 @@ class SequentialLR(_Joined):
         first._start()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """A step of the scheduler whose turn it is."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)

@@ -74,7 +74,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Whether steps are not counted, after a change."""
         return self.cooldown_counter > 0
 
-    def step(self, metrics: Any, epoch: int | None = None) -> None:
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Take in the loss (a number, or a tensor of one) and set the rates."""
         current = float(metrics)
         if epoch is not None:
