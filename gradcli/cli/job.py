@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradcli.cli import output, watchdog
@@ -51,7 +51,7 @@ class Job:
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
-            memory=self.bounds.memory,
+            memory=self.bounds.memory, fill=asked.get("fill"),
         )  # fmt: skip
 
     def fix(self, wanted: Sequence[str]) -> None:
@@ -64,9 +64,12 @@ class Job:
             if name not in wanted and not self.program.differentiates:
                 leaf.requires_grad_(False)
 
-    def run(self) -> tuple[Tensor, Outcome]:
-        """The value at the given variables, and everything else that the run left."""
-        return self._execute(self.leaves)
+    def run(self, long: Callable[[], Any] | None = None) -> tuple[Tensor, Outcome]:
+        """The value at the given variables, and everything else that the run left.
+
+        ``long`` is called where the run turns out to be long (see ``Program.run``).
+        """
+        return self._execute(self.leaves, long)
 
     @property
     def names(self) -> Mapping[str, Any]:
@@ -77,9 +80,11 @@ class Job:
         """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
 
-    def _execute(self, values: Mapping[str, Any]) -> tuple[Tensor, Outcome]:
+    def _execute(
+        self, values: Mapping[str, Any], long: Callable[[], Any] | None = None
+    ) -> tuple[Tensor, Outcome]:
         self.redraw()
-        return execute(self.program, {**self.fixed, **values}, self.bounds, self.of)
+        return execute(self.program, {**self.fixed, **values}, self.bounds, self.of, long)
 
     def unusual(self, warnings: Sequence[str]) -> list[str]:
         """``warnings`` about results that are not finite, as ``--nan`` has them.

@@ -85,7 +85,7 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
         if check_errors:
             fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
             raise
-        from gradcli.ops.matrix_errors import stopped_at
+        from gradcli.ops.decompositions.matrix_errors import stopped_at
 
         info = wrap(stopped_at(A.array)[()], dtypes.int32)
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
@@ -188,7 +188,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 def matrix_power(A: Any, n: int) -> Any:
     """A matrix times itself, ``n`` times in all. Raises RuntimeFault (E0301) unless square."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        from gradcli.ops.matrix_errors import not_square
+        from gradcli.ops.decompositions.matrix_errors import not_square
 
         raise not_square("matrix_power", tuple(A.shape))
     return _matrix_power(A, n)
@@ -210,13 +210,9 @@ def pinv(
 
 @by_element
 def matrix_rank(
-    A: Any,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False,
     tol: float | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
     if A.ndim < 2:
         raise RuntimeFault(

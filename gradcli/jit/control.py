@@ -35,12 +35,11 @@ class Scalar:
     recorded = variadic = entrywise = False
     kind = "scalar"
     params: dict[str, Any] = {}  # noqa: RUF012  # never written
-    edges = ""
+    edges = moves = python = ""
+    neutral = None
     rules = ()
 
-    def __init__(
-        self, name: str, text: str, decides: bool = False, raises: bool = False
-    ) -> None:
+    def __init__(self, name: str, text: str, decides: bool = False, raises: bool = False) -> None:
         self.name = name
         self.text = text
         self.decides = decides
@@ -204,6 +203,10 @@ def named(program: Structured) -> dict[Value, str]:
                 letter = "i"
             found[v] = f"{letter}{count}"
             count += 1
+        if node.__class__ in (Branch, Loop):
+            for v in [v for block in node.blocks() for v in block.restored]:
+                found[v] = f"r{count}"
+                count += 1
     return found
 
 
@@ -230,23 +233,36 @@ def _write(block: Block, names: dict[Value, str], pad: str, lines: list[str]) ->
             outs = ", ".join(names[v] for v in node.outs)
             lines.append(f"{pad}{f'{outs} = ' if outs else ''}if {shown(node.test, names)}")
             inner = pad + "  "
-            work.append((iter(node.orelse.nodes), inner, _yields(node.orelse, names, inner)))
-            work.append((iter((_ELSE,)), pad, ""))
-            work.append((iter(node.then.nodes), inner, _yields(node.then, names, inner)))
+            work.append(
+                (_begin(node.orelse, names, inner), inner, _yields(node.orelse, names, inner))
+            )
+            work.append((iter((_Line(f"{pad}else"),)), pad, ""))
+            work.append((_begin(node.then, names, inner), inner, _yields(node.then, names, inner)))
         elif node.__class__ is Check:
             lines.append(f"{pad}check {shown(node.test, names)}")
-        elif node is _ELSE:
-            lines.append(f"{pad}else")
+        elif node.__class__ is _Line:
+            lines.append(node.text)
         elif node.__class__ is Loop:
             work += reversed(_loop(node, names, pad, lines))
-    return
 
 
-class _Else:
-    """Where the other side of a branch begins."""
+def _begin(block: Block, names: dict[Value, str], pad: str) -> Any:
+    """The lines of a block: what it puts on its stacks or takes off them stands first."""
+    lines = []
+    if block.saves:
+        lines.append(_Line(f"{pad}save {_several(block.saves, names)}"))
+    if block.restored:
+        lines.append(_Line(f"{pad}restore {_several(block.restored, names)}"))
+    return iter([*lines, *block.nodes])
 
 
-_ELSE = _Else()
+class _Line:
+    """A line of its own."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 def _yields(block: Block, names: dict[Value, str], pad: str) -> str:
@@ -279,5 +295,5 @@ def _loop(node: Loop, names: dict[Value, str], pad: str, lines: list[str]) -> li
     if node.test is not None:
         found.append((iter(node.test.nodes), inner,
                       f"{inner}test {shown(node.test.results[0], names)}"))  # fmt: skip
-    found.append((iter(node.body.nodes), inner, last.lstrip("\n")))
+    found.append((_begin(node.body, names, inner), inner, last.lstrip("\n")))
     return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -36,12 +37,21 @@ _POWERS = {
     -2: "1.0 / ({0} * {0})",
 }  # fmt: skip
 
+_CALLED = re.compile(r"\b(sqrt|fabs|exp|log1p)\(")
+_SAME = frozenset(("sqrt", "fabs"))
+"""Functions of math with NumPy's own last digit."""
+
 
 def math_function(op: Operator) -> Callable[..., float] | None:
     """The function of ``math`` that computes an operator on floats, or None."""
     if op.kind != "elementwise" or op.params or "jump" in op.edges or op.name == "pow":
         return None
     return getattr(math, op.name, None)
+
+
+def is_arithmetic(op: Operator) -> bool:
+    """Whether an operator on numbers is one of + - * / or as cheap."""
+    return op.infix in ("+", "-", "*", "/") or op.name in ("neg", "square")
 
 
 def scalar_kind(value: Any) -> str:
@@ -64,7 +74,7 @@ class Emitter:
     """The text of one program, line by line."""
 
     def __init__(self, program: Program, name: str = "program") -> None:
-        self.program = program
+        self.program: Any = program
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
         self.lines: list[str] = []
@@ -219,12 +229,12 @@ class Emitter:
         if sign is not None:
             return f"{words[0]} {sign} {words[1]}"
         if op.python:
-            text = op.python
-            if "sqrt" in text:
-                self.scope["sqrt"] = math.sqrt
-            if "fabs" in text:
-                self.scope["fabs"] = math.fabs
-            return text.format(*words)
+            called = _CALLED.findall(op.python)
+            if not _SAME.issuperset(called) and ins.out in self.exact:
+                return None
+            for name in called:
+                self.scope[name] = getattr(math, name)
+            return op.python.format(*words)
         if op.name == "pow":
             y = ins.args[1]
             if y.__class__ in (int, float) and y in _POWERS:

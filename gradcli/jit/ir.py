@@ -71,7 +71,7 @@ class Value(Operand):
         raise NotTraceable("a value's number")
 
     def __bool__(self) -> bool:
-        raise NotTraceable("control flow that depends on a value")
+        return self.trace.decide(self)
 
     def __float__(self) -> float:
         raise NotTraceable("a value's number")
@@ -93,13 +93,15 @@ class Value(Operand):
 class Instruction:
     """``out = op(*args, **params)``; ``args`` are values, numbers and NumPy scalars.
 
+    ``op`` is an operator, or one of Python's operations in a program with control flow.
+
     ``recorded`` is whether gradient mode was on: only then does it have a derivative.
     """
 
     __slots__ = ("args", "op", "out", "params", "recorded")
 
     def __init__(
-        self, op: Operator, args: tuple, params: dict[str, Any], out: Value, recorded: bool
+        self, op: Any, args: tuple, params: dict[str, Any], out: Value, recorded: bool
     ) -> None:
         self.op = op
         self.args = args

@@ -20,12 +20,10 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.cotangents import fit
 from gradcli.jit import derive, scalars
 from gradcli.jit.control import Block, Branch, Loop, Scalar, Structured, made, operands, walk
+from gradcli.jit.emit import is_arithmetic
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
 from gradcli.ops.operator import is_number
-
-_CHEAP = frozenset(("add", "sub", "mul", "neg", "square", "div"))
-"""Operators that cost less than saving what they give."""
 
 
 def active_values(program: Structured) -> set[Value]:
@@ -143,7 +141,7 @@ class Reverse:
     def owns(self, scope: _Scope, v: Value) -> bool:
         return scope.parent is None or self.home.get(v) is scope.block
 
-    def arrived(self, scope: _Scope, v: Value) -> Any:
+    def arrived(self, scope: Any, v: Value) -> Any:
         """What has arrived at a value so far, seen from a scope; None for nothing."""
         if v in scope.local:
             return scope.local[v]
@@ -153,6 +151,7 @@ class Reverse:
             carried = like(v)
             scope.sums[v] = scope.local[v] = carried
             return carried
+        assert scope.parent is not None  # it would own the value
         return self.arrived(scope.parent, v)
 
     def arrive(self, scope: _Scope, v: Value, g: Any) -> None:
@@ -167,7 +166,7 @@ class Reverse:
             return a + b
         return a + b
 
-    # -- the walk ------------------------------------------------------------------------------------
+    # -- the walk ----------------------------------------------------------------------------------
 
     def block(self, scope: _Scope) -> None:
         """Walk the nodes of a scope's block backwards."""
@@ -207,7 +206,7 @@ class Reverse:
         """The cotangent of one entry: added to a buffer for all of them."""
         vector, index = ins.args
         owner = scope
-        while not self.owns(owner, vector):
+        while not self.owns(owner, vector) and owner.parent is not None:
             owner = owner.parent
         buffer = owner.buffers.get(vector)
         if buffer is None:
@@ -331,7 +330,7 @@ def _sources(scope: _Scope) -> list[Any]:
     return [buffer.source for buffer in scope.buffers.values()]
 
 
-# ---- Forward mode ----------------------------------------------------------------------------------
+# ---- Forward mode --------------------------------------------------------------------------------
 
 
 class Forward:
@@ -408,7 +407,7 @@ class Forward:
                 out = like(node.outs[i])
                 tangents[node.outs[i]] = out
                 outs.append(out)
-        self.trace.tape.append(Branch(node.test, *sides, outs))
+        self.trace.tape.append(Branch(node.test, sides[0], sides[1], outs))
 
     def loop(self, node: Loop, found: list[dict[Value, Any]]) -> None:
         chosen = self._twins(node.carried)
@@ -433,7 +432,7 @@ class Forward:
             Block(nodes, results), outs, node.stop, turns=node.turns))  # fmt: skip
 
 
-# ---- What the backward turns read ------------------------------------------------------------------
+# ---- What the backward turns read ----------------------------------------------------------------
 
 
 def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
@@ -459,12 +458,13 @@ def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
         for v in block.results:
             need(v)
     again: dict[Value, Instruction] = {}
+    sources = {n.out: n for n in walk(program.block) if n.__class__ is Instruction}
     order = {v: i for i, node in enumerate(walk(program.block)) for v in made(node)}
     values = sorted((v for s in needed.values() for v in s), key=order.__getitem__, reverse=True)
     # From the last to the first: what is computed again asks for its operands instead.
     for v in values:
-        ins = v.source
-        if ins is None or ins.op.__class__ is Scalar or ins.op.name not in _CHEAP or v.shape:
+        ins = sources.get(v)
+        if ins is None or ins.op.__class__ is Scalar or not is_arithmetic(ins.op) or v.shape:
             continue
         inputs = [a for a in ins.inputs() if a.const is None]
         if all(
@@ -536,4 +536,3 @@ def _replace(block: Block, instead: dict[Value, Any]) -> None:
                 node.bounds = tuple([now(b) for b in node.bounds])
             node.initial = [now(v) for v in node.initial]
     block.results = [now(v) for v in block.results]
-

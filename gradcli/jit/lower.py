@@ -24,7 +24,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import overloads
+from gradcli.functions import methods
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured
 from gradcli.jit.emit import is_fresh
@@ -48,7 +48,7 @@ UNROLLED = 256
 Lowering = Generator[Any, Any, Any]
 
 
-class Number:
+class PyNumber:
     """A Python number of the program that is not known before the run.
 
     kind   int, float, bool, or mixed where it may be an int or a float
@@ -68,8 +68,11 @@ class Closure:
 
     __slots__ = ("body", "defaults", "frame", "node", "params")
 
-    def __init__(self, node: Any, params: list[str], defaults: list[Any], frame: Frame) -> None:
+    def __init__(
+        self, node: Any, body: Any, params: list[str], defaults: list[Any], frame: Frame
+    ) -> None:
         self.node = node
+        self.body = body
         self.params = params
         self.defaults = defaults
         self.frame = frame
@@ -103,10 +106,12 @@ _COMPARISONS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
 }  # fmt: skip
+# Python's functions that compute and do nothing else, some of them under names of operators.
 _SAFE = (
     "range", "len", "float", "int", "bool", "abs", "min", "max", "sum", "round", "list", "tuple",
     "enumerate", "zip", "reversed", "pow", "any", "all", "numel", "is_tensor",
 )  # fmt: skip
+# Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
     "size", "dim", "numel", "nelement", "item", "detach", "float", "double", "reshape", "expand",
     "permute", "repeat", "flatten", "ravel", "t", "max", "min", "tolist", "is_floating_point",
@@ -121,7 +126,7 @@ def _pure() -> frozenset[str]:
     made = ("tensor", "as_tensor", "ones", "zeros", "full", "eye", "arange", "linspace",
             "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
     whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
-    return frozenset((*overloads.public_operators(), *functions.composed(), *_SAFE, *made, *whole))
+    return frozenset((*methods.public_operators(), *functions.composed(), *_SAFE, *made, *whole))
 
 
 @functools.cache
@@ -185,9 +190,9 @@ def _jumps(node: n.Node, loop: bool = True) -> bool:
 def _assigned(body: Sequence[n.Statement]) -> list[str]:
     """The names that statements may give a value to, in their own scope."""
     found: dict[str, None] = {}
-    stack: list[n.Node] = list(reversed(body))
+    stack: list[Any] = list(reversed(body))
     while stack:
-        node = stack.pop()
+        node: Any = stack.pop()
         kind = node.__class__
         if kind is n.Assign:
             parts: list[n.Node] = list(node.targets)
@@ -230,6 +235,7 @@ class _Lowerer:
         self.bound: set[Value] = set()
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
         self.overwritten: set[Value] = set()
+        self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
         self.pure = frozenset().union(_allowed(""), *map(_allowed, modules))
 
@@ -256,9 +262,7 @@ class _Lowerer:
             raise NotTraceable(f"a {node.__class__.__name__}")
         return method(node)
 
-    def program(
-        self, given: Mapping[str, Any], by: Sequence[str], of: str | None
-    ) -> Structured:
+    def program(self, given: Mapping[str, Any], by: Sequence[str], of: str | None) -> Structured:
         """The whole text."""
         inputs = []
         for name, value in given.items():
@@ -282,10 +286,10 @@ class _Lowerer:
                 found = self.frame.names.get(last.targets[0].id, UNSET)
         if found is UNSET:
             raise NotTraceable("no result")
-        if found.__class__ is Number and found.kind in ("int", "mixed", "bool"):
+        if found.__class__ is PyNumber and found.kind in ("int", "mixed", "bool"):
             raise NotTraceable("a result that is a whole number")
         if found.__class__ is not Value and not isinstance(found, Tensor) and (
-            found.__class__ is not Number
+            found.__class__ is not PyNumber
         ):  # fmt: skip
             raise NotTraceable("a result that depends on nothing")
         block = Block(self.trace.tape, [self.operand(found)])
@@ -293,20 +297,20 @@ class _Lowerer:
 
     # -- values ----------------------------------------------------------------------------------
 
-    def note(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> Number:
+    def note(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
         """An operation of Python's on numbers."""
         out = Value(self.trace, (), _DTYPES[kind])
         out.example = out.dtype.numpy.type(1)
         out.source = Instruction(op, tuple(args), {}, out, False)
         self.trace.tape.append(out.source)
-        return Number(out, kind, small)
+        return PyNumber(out, kind, small)
 
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
         kind = value.__class__
         if kind is Value or kind in _NUMBERS:
             return value
-        if kind is Number:
+        if kind is PyNumber:
             return value.value
         if isinstance(value, Tensor):
             if not value.dtype.differentiable and value.dtype is not dtypes.bool_:
@@ -316,7 +320,7 @@ class _Lowerer:
 
     def tensor(self, value: Any) -> Any:
         """What a tensor is computed with: a number as a float."""
-        if value.__class__ is not Number:
+        if value.__class__ is not PyNumber:
             return value
         if value.kind in ("float", "mixed"):
             return value.value
@@ -328,7 +332,7 @@ class _Lowerer:
             self.fresh.discard(value)
         return value
 
-    def computed(self, value: Any, mark: int) -> Any:
+    def computed(self, value: Any) -> Any:
         """The result of an operation, new memory where the last instruction made it."""
         if value.__class__ is Value:
             ins = value.source
@@ -341,23 +345,25 @@ class _Lowerer:
         kinds = (a.__class__, b.__class__)
         if Value in kinds:
             for v in (a, b):
-                if not (v.__class__ in (Value, Number, int, float, bool) or isinstance(v, Tensor)):
+                if not (
+                    v.__class__ in (Value, PyNumber, int, float, bool) or isinstance(v, Tensor)
+                ):
                     raise NotTraceable("a tensor computed with a list or a text")
-            if op == "@" and Number in kinds:
+            if op == "@" and PyNumber in kinds:
                 raise NotTraceable("a product of a number")
             function = {"**": operator.pow, "^": operator.pow, "%": operator.mod}.get(op)
             function = function or _FLAT[op]
-            return self.computed(function(self.tensor(a), self.tensor(b)), 0)
-        if Number not in kinds:
+            return self.computed(function(self.tensor(a), self.tensor(b)))
+        if PyNumber not in kinds:
             return _KNOWN[op](a, b)
         if any(isinstance(v, Tensor) for v in (a, b)):
             constant = [self.operand(v) if isinstance(v, Tensor) else v for v in (a, b)]
             return self.binary(op, *constant)
         return self.numbers(op, a, b)
 
-    def numbers(self, op: str, a: Any, b: Any) -> Number:
+    def numbers(self, op: str, a: Any, b: Any) -> PyNumber:
         """``a op b`` of Python numbers."""
-        kinds = [v.kind if v.__class__ is Number else _KINDS.get(v.__class__) for v in (a, b)]
+        kinds = [v.kind if v.__class__ is PyNumber else _KINDS.get(v.__class__) for v in (a, b)]
         if None in kinds:
             raise NotTraceable("a number computed with something else")
         args = (self.operand(a), self.operand(b))
@@ -369,7 +375,7 @@ class _Lowerer:
             return self.note(scalars.POWER, args, kind if kind == "float" or whole else "mixed")
         if op not in scalars.ARITHMETIC:
             raise NotTraceable(f"{op} of numbers")
-        small = [v.__class__ is Number and v.small for v in (a, b)]
+        small = [v.__class__ is PyNumber and v.small for v in (a, b)]
         short = [s or (v.__class__ in (int, bool) and abs(v) < 1 << 24)
                  for s, v in zip(small, (a, b), strict=True)]  # fmt: skip
         # A sum with a small number takes more turns than there are steps to become too large.
@@ -424,11 +430,11 @@ class _Lowerer:
         """``-a``, ``+a`` and ``not a``."""
         a = yield node.operand
         if node.op == "not":
-            if a.__class__ not in (Value, Number):
+            if a.__class__ not in (Value, PyNumber):
                 return not a
             return self.note(scalars.NOT, (self.truth(a),), "bool")
-        if a.__class__ is not Number:
-            return self.computed(-a if node.op == "-" else +a, 0)
+        if a.__class__ is not PyNumber:
+            return self.computed(-a if node.op == "-" else +a)
         kind = "int" if a.kind == "bool" else a.kind
         made = scalars.NEGATIVE if node.op == "-" else scalars.POSITIVE
         return self.note(made, (a.value,), kind, a.small)
@@ -439,7 +445,7 @@ class _Lowerer:
         right = yield node.rights[0]
         found = self.compared(node.ops[0], left, right)
         for op, child in zip(node.ops[1:], node.rights[1:], strict=True):
-            if found.__class__ not in (Value, Number):
+            if found.__class__ not in (Value, PyNumber):
                 if not found:
                     return found
                 left, right = right, (yield child)
@@ -460,7 +466,7 @@ class _Lowerer:
     def compared(self, op: str, a: Any, b: Any) -> Any:
         """One comparison."""
         kinds = (a.__class__, b.__class__)
-        if Value not in kinds and Number not in kinds:
+        if Value not in kinds and PyNumber not in kinds:
             if op in ("is", "is not"):
                 return (a is b) == (op == "is")
             if op in ("in", "not in"):
@@ -481,7 +487,7 @@ class _Lowerer:
 
     def truth(self, value: Any) -> Any:
         """What a test looks at: a value, or True or False."""
-        if value.__class__ is Number:
+        if value.__class__ is PyNumber:
             return value.value
         if value.__class__ is Value:
             if value.shape or value.dtype not in (dtypes.bool_, dtypes.float64):
@@ -495,12 +501,12 @@ class _Lowerer:
 
     def boolean(self, value: Any) -> Any:
         """The truth of a value, which has to be a boolean: a side of ``and`` or ``or``."""
-        if value.__class__ is Number and value.kind == "bool":
+        if value.__class__ is PyNumber and value.kind == "bool":
             return value
         if value.__class__ is bool:
             return value
         if value.__class__ is Value and not value.shape and value.dtype is dtypes.bool_:
-            return Number(value, "bool")
+            return PyNumber(value, "bool")
         if isinstance(value, Tensor) and value.dtype is dtypes.bool_ and not value.array.ndim:
             return bool(value)
         raise NotTraceable("`and` or `or` of what is no boolean")
@@ -560,7 +566,7 @@ class _Lowerer:
         results: list[list[Any]] = [[], []]
         made = self.join(joined, [value for value, _ in sides], outs, results)
         blocks = [Block(tape, r) for (_, tape), r in zip(sides, results, strict=True)]
-        self.trace.tape.append(Branch(test, *blocks, outs))
+        self.trace.tape.append(Branch(test, blocks[0], blocks[1], outs))
         return made
 
     def enter(self) -> tuple:
@@ -618,7 +624,7 @@ class _Lowerer:
         """An entry of a vector at a place that is computed in the run."""
         if isinstance(value, Tensor):
             value = self.operand(value)
-        whole = index.__class__ is Number and index.kind == "int"
+        whole = index.__class__ is PyNumber and index.kind == "int"
         if not whole or len(value.shape) != 1 or value.dtype is not dtypes.float64:
             raise NotTraceable("a computed index, but of a vector")
         out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
@@ -691,9 +697,7 @@ class _Lowerer:
         defaults = []
         for param in node.params:
             defaults.append(UNSET if param.default is None else self.keep((yield param.default)))
-        made = Closure(node, [p.name for p in node.params], defaults, self.frame)
-        made.body = body
-        return made
+        return Closure(node, body, [p.name for p in node.params], defaults, self.frame)
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -728,7 +732,7 @@ class _Lowerer:
 
     def Call(self, node: n.Call) -> Lowering:
         """A call of a function of the program or of the language, or of a method."""
-        func = node.func
+        func: Any = node.func
         method = isinstance(func, n.Attribute) and self.from_module(func) is UNSET
         target = (yield func.value) if method else (yield func)
         args = []
@@ -784,16 +788,30 @@ class _Lowerer:
             raise NotTraceable(f"a call of {getattr(target, '__name__', target)}")
         if any(options.get(word) for word in ("requires_grad", "out", "generator", "inplace")):
             raise NotTraceable("a call with such an option")
-        if any(v.__class__ is Number for v in given):
+        if any(v.__class__ is PyNumber for v in given):
             return self.of_numbers(target, args, options)
         if any(v.__class__ is Closure for v in given):
             raise NotTraceable("a function as an argument")
+        if len(given) == 1 and args and args[0].__class__ is Value:
+            made = self.number_of(target, args[0])
+            if made is not None:
+                return made
         found = with_checks(target)(*args, **options)
         if not any(_dynamic(v) for v in given):
             return self.made_list(found) if found.__class__ is list else found
-        if target is names.NAMES["float"] or target is names.NAMES["int"]:
-            raise NotTraceable("a number of a tensor")
-        return self.computed(found, 0)
+        return self.computed(found)
+
+    def number_of(self, target: Any, value: Value) -> PyNumber | None:
+        """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
+        known = names.NAMES
+        if target not in (known["float"], known["int"], known["bool"]):
+            return None
+        if value.shape or value.dtype is not dtypes.float64:
+            raise NotTraceable("the number of such a tensor")
+        if target is known["float"]:
+            return self.note(scalars.ITEM, (value,), "float")
+        made = scalars.INT if target is known["int"] else scalars.BOOL
+        return self.note(made, (value,), "int" if target is known["int"] else "bool")
 
     def of_numbers(self, target: Any, args: list, options: dict) -> Any:
         """A function of the language with numbers that are not known among its arguments."""
@@ -809,7 +827,7 @@ class _Lowerer:
         if tensors:
             if op is None or not op.entrywise or len(args) != op.arity:
                 raise NotTraceable("a number among the arguments of such a function")
-            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)), 0)
+            return self.computed(op(*(self.tensor(self.lifted(a)) for a in args)))
         (first, *rest) = args
         if target is known["abs"] and not rest:
             return self.note(scalars.ABSOLUTE, (first.value,), "int" if first.kind == "bool" else
@@ -823,7 +841,7 @@ class _Lowerer:
         if target is known["pow"] and len(args) == 2:
             return self.numbers("**", *args)
         if target in (known["max"], known["min"]) and len(args) == 2:
-            kinds = {a.kind if a.__class__ is Number else _KINDS[a.__class__] for a in args}
+            kinds = {a.kind if a.__class__ is PyNumber else _KINDS[a.__class__] for a in args}
             made = scalars.LARGEST if target is known["max"] else scalars.SMALLEST
             return self.note(made, [self.operand(a) for a in args],
                              kinds.pop() if len(kinds) == 1 else "mixed")  # fmt: skip
@@ -837,7 +855,7 @@ class _Lowerer:
         out = self.trace.apply(op, [self.tensor(a) for a in args], {}, recorded=False)
         if out.shape or out.dtype is not dtypes.float64:
             raise NotTraceable("a function of numbers that gives something else")
-        return Number(out, "float")
+        return PyNumber(out, "float")
 
     def lifted(self, value: Any) -> Any:
         return self.operand(value) if isinstance(value, Tensor) else value
@@ -857,9 +875,9 @@ class _Lowerer:
                 raise NotTraceable("the number of such a tensor")
             floating = target.dtype is dtypes.float64
             return self.note(scalars.ITEM, (target,), "float" if floating else "bool")
-        if any(v.__class__ in (Closure, Number) for v in given):
+        if any(v.__class__ in (Closure, PyNumber) for v in given):
             raise NotTraceable("a computed argument of a method")
-        return self.computed(attributes.attribute(target, name)(*args, **options), 0)
+        return self.computed(attributes.attribute(target, name)(*args, **options))
 
     def list_method(self, target: list, name: str, args: list, options: dict) -> Any:
         """``append`` and its like, on a list that was made in the same block."""
@@ -881,17 +899,17 @@ class _Lowerer:
 
     # -- statements, each of which gives how it ends: fall, break, continue, return, done ---------
 
-    def block(self, body: list[n.Statement]) -> Lowering:
+    def block(self, body: list[Any]) -> Lowering:
         """Statements; those after an ``if`` that may leave the block go into its sides."""
         for place, node in enumerate(body):
             self.statements += 1
             if self.statements > MOST_STATEMENTS:
                 raise NotTraceable("a program of that length")
-            kind = node.__class__
+            kind: Any = node.__class__
             if kind is n.If:
                 rest = body[place + 1 :] if _jumps(node) else []
                 status = yield self.branch(node, rest)
-            elif kind is n.For or kind is n.While:
+            elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
             else:
                 status = yield node
@@ -904,7 +922,8 @@ class _Lowerer:
         test = self.truth((yield node.test))
         jumps = bool(rest) or _jumps(node)
         if test.__class__ is bool:
-            return (yield self.block([*(node.body if test else node.orelse), *rest]))
+            status = yield self.block([*(node.body if test else node.orelse), *rest])
+            return "done" if jumps and status == "fall" else status
         if jumps and self.loops and not self.loops[-1]:
             raise NotTraceable("a loop over a list that is left where a value says so")
         before = self.frame.names
@@ -1010,6 +1029,8 @@ class _Lowerer:
         for _ in range(8):
             marks = set(self.fresh), set(self.bound), set(self.overwritten)
             found = yield self.body(node, over, before, first, specs, solid)
+            if found is None:  # it never turns
+                return
             loop, ends, carried = found
             again = False
             for name, spec in specs.items():
@@ -1057,11 +1078,14 @@ class _Lowerer:
             index = Value(self.trace, (), dtypes.int64, example=np.int64(1))
             bounds = over.bounds(self) if over.__class__ is _Range else (
                 over.start, over.stop, over.step)  # fmt: skip
-            self.frame.names[node.target.id] = Number(index, "int", True)
+            self.frame.names[node.target.id] = PyNumber(index, "int", True)
         else:
             tested = self.truth((yield node.test))
             if tested is False:
-                raise NotTraceable("a loop that never turns")
+                self.leave(outer)
+                self.loops = self.loops[:-1]
+                self.frame.names = before
+                return None
             test = Block(self.trace.tape, [tested])
             self.trace.tape = []
         yield self.block(list(node.body))
@@ -1124,7 +1148,7 @@ class _Lowerer:
         kind = value.__class__
         if kind is Value:
             return "tensor", tuple(value.shape), value.dtype
-        if kind is Number:
+        if kind is PyNumber:
             return "number", value.kind
         if kind in _NUMBERS:
             return "constant", kind, value, str(value)
@@ -1169,7 +1193,7 @@ class _Lowerer:
                 self.fresh.add(out)
                 self.bound.add(out)
             return out
-        return Number(out, spec[1])
+        return PyNumber(out, spec[1])
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -1212,7 +1236,9 @@ class _Lowerer:
         """``a += b``: numbers get a new value, tensors are written to."""
         op = node.op.rstrip("=")
         if not isinstance(node.target, n.Name):
-            held = yield node.target.value if isinstance(node.target, n.Subscript) else node.target
+            if not isinstance(node.target, n.Subscript):
+                raise NotTraceable("an assignment to an attribute")
+            held = yield node.target.value
             if held.__class__ is not list:
                 raise NotTraceable("a write to an item")
             index = yield from self.index(node.target.index)
@@ -1221,7 +1247,7 @@ class _Lowerer:
             self.writable(held)
             old = held[index]
             value = yield node.value
-            if not isinstance(old, int | float | Number):
+            if not isinstance(old, int | float | PyNumber):
                 raise NotTraceable("a write to a tensor in a list")
             held[index] = self.binary(op, old, value)
             return
@@ -1234,12 +1260,16 @@ class _Lowerer:
             same = made.__class__ is Value and made.shape == old.shape and made.dtype is old.dtype
             if not same or old not in self.fresh:
                 raise NotTraceable("a write to a tensor that something else may have")
+            self.writers[made.source] = old
             self.overwrite(old)
             self.fresh.add(made)
         yield self.store(node.target, made)
 
     def overwrite(self, value: Value) -> None:
-        """A tensor is written to. Raises NotTraceable where a rule has saved what it was."""
+        """A tensor is written to. Raises NotTraceable where a rule has saved what it was.
+
+        An operation that writes keeps a copy of what it needs of its target.
+        """
         stack = [value]
         seen: set[Value] = set()
         while stack:
@@ -1250,7 +1280,8 @@ class _Lowerer:
             self.overwritten.add(v)
             stack += self.sources.get(v, ())
         for ins in self.trace.noted:
-            if ins.recorded and any(v in seen for v in _saved(ins)):
+            target = self.writers.get(ins)
+            if ins.recorded and any(v in seen and v is not target for v in _saved(ins)):
                 raise NotTraceable("a write to a tensor that a rule has saved")
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
@@ -1324,7 +1355,7 @@ class _Range:
 
     def __init__(self, args: list) -> None:
         for a in args:
-            whole = a.__class__ is int or (a.__class__ is Number and a.kind == "int")
+            whole = a.__class__ is int or (a.__class__ is PyNumber and a.kind == "int")
             if not whole:
                 raise NotTraceable("a range of such bounds")
         if len(args) == 3 and args[2].__class__ is not int:
@@ -1351,8 +1382,11 @@ class _Lost:
 def _saved(ins: Instruction) -> Iterator[Any]:
     """What the rules of an instruction save."""
     op = ins.op
-    for rule, words in zip(op.rules, op.saves, strict=True):
-        for word in words if rule is not None else ():
+    for place, (rule, words) in enumerate(zip(op.rules, op.saves, strict=True)):
+        by = ins.args if op.variadic else ins.args[place : place + 1]
+        if rule is None or not any(a.__class__ is Value and a.const is None for a in by):
+            continue
+        for word in words:
             if word == "out":
                 yield ins.out
             elif op.variadic:
@@ -1377,7 +1411,7 @@ def _dynamic(value: Any) -> bool:
     stack = [value]
     while stack:
         one = stack.pop()
-        if one.__class__ in (Value, Number, _Range):
+        if one.__class__ in (Value, PyNumber, _Range):
             return True
         if one.__class__ in (list, tuple):
             stack += one
@@ -1424,4 +1458,3 @@ def _join(a: tuple, b: tuple) -> tuple:
                 break
             return one
     raise NotTraceable("a variable of several shapes or types")
-

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured, made, walk
+from gradcli.jit.emit import is_arithmetic, math_function
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.simplify import _Simplifier
-
-_HOISTED = frozenset(("add", "sub", "mul", "neg", "square", "div", "sin", "cos", "exp", "tanh"))
-"""Operators on single numbers that a loop whose turns would all compute the same does first."""
 
 
 class _Nested(_Simplifier):
@@ -24,6 +23,17 @@ class _Nested(_Simplifier):
         self.replaced: dict[Value, Any] = {} if around is None else around.replaced
         self.seen: dict[tuple, Value] = {} if around is None else dict(around.seen)
         self.repeats: dict[Value, Any] = {} if around is None else dict(around.repeats)
+
+    def add(self, ins: Instruction) -> None:
+        """Take over one instruction; of Python's operations equal ones are shared, no more."""
+        if ins.op.__class__ is not Scalar:
+            super().add(ins)
+            return
+        ins.args = tuple([self.now(a) for a in ins.args])
+        if ins.op in (scalars.BUFFER, scalars.ADD_AT, scalars.FROM_BUFFER):
+            self.done.append(ins)  # which write to memory, or read it at this place
+        else:
+            self._emit(ins)
 
 
 def optimize(program: Structured) -> None:
@@ -92,19 +102,19 @@ def _alive(block: Block) -> None:
             stack += node.args
         elif node.__class__ is Branch:
             stack.append(node.test)
-            i = _place(node.outs, v)
+            i = _place(v, node.outs)
             stack += [node.then.results[i], node.orelse.results[i]]
         elif node.__class__ is Loop and v is not node.index:
-            i = _place(node.outs, v)
-            i = _place(node.carried, v) if i is None else i
+            i = _place(v, node.outs, node.carried)
             stack += [node.initial[i], node.body.results[i], node.carried[i]]
             if node.backward is not None:
                 stack += node.bounds or ()
     _dropped(block, needed)
 
 
-def _place(values: list[Value], v: Value) -> int | None:
-    return next((i for i, one in enumerate(values) if one is v), None)
+def _place(v: Value, *lists: list[Value]) -> int:
+    """Where a value stands in the first of the lists that holds it."""
+    return next(i for values in lists for i, one in enumerate(values) if one is v)
 
 
 def _raises(node: Any) -> bool:
@@ -152,6 +162,11 @@ def _dropped(block: Block, needed: set[Value]) -> None:
     block.nodes = kept
 
 
+def _on_floats(op: Any) -> bool:
+    """Whether a loop whose turns would all compute this on a number computes it first."""
+    return is_arithmetic(op) or (math_function(op) is not None and op.domain == "all x")
+
+
 def _hoisted(block: Block, visible: set[Value]) -> None:
     """Move what every turn of a loop would compute alike in front of it, innermost loops first.
 
@@ -171,8 +186,8 @@ def _hoisted(block: Block, visible: set[Value]) -> None:
                 stays = []
                 for ins in inner.nodes:
                     fixed = (
-                        ins.__class__ is Instruction and ins.op.name in _HOISTED
-                        and ins.op.__class__ is not Scalar and not ins.out.shape
+                        ins.__class__ is Instruction and not ins.out.shape
+                        and ins.op.__class__ is not Scalar and _on_floats(ins.op)
                         and all(a in visible or a.const is not None for a in ins.inputs())
                     )  # fmt: skip
                     if fixed:

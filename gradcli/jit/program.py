@@ -7,15 +7,15 @@ the caller runs the program eagerly for the exact result or error.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.tensor.tensor import Tensor
-from gradcli.jit import loops
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.jit import eager, loops
 from gradcli.jit.control import Loop, Structured, walk
 from gradcli.jit.emit_control import build
 from gradcli.jit.ir import NotTraceable
@@ -34,14 +34,24 @@ class Generated:
     """The value and the gradient of a program by some of its variables.
 
     Raises NotTraceable where the program has to run eagerly. ``forward`` says which mode is taken;
-    None leaves it to the number of inputs.
+    None leaves it to the number of inputs. ``eagerly`` is the program as a
+    function of tensors, where something else than ``Program.run`` runs it. ``checkpoint`` is how
+    many states the loops keep instead of all that is read backwards; 0 stands for ``sqrt``.
     """
 
     def __init__(
         self, program: Program, given: Mapping[str, Any], by: Sequence[str],
         of: str | None = None, limits: Limits | None = None, forward: bool | None = None,
+        eagerly: Callable[..., Any] | None = None, checkpoint: int | None = None,
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
+
+        def run(*values: Any) -> Any:
+            bound = dict(zip(by, values, strict=True))
+            outcome = program.run({**given, **bound}, limits=self.limits)
+            return outcome.value if of is None else outcome.variables[of]
+
+        self.eagerly = eagerly or run
         self.by = list(by)
         self.formula = program.formula
         for name in by:
@@ -53,15 +63,16 @@ class Generated:
         mode.mixes = program.formula
         try:
             with no_collection(), np.errstate(all="ignore"):
-                self._make(program, given, of, forward)
+                self._make(program, given, of, forward, checkpoint)
         except RecursionError:
             raise NotTraceable("a program that nests that deep") from None
         finally:
             mode.mixes = before
 
     def _make(
-        self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None
-    ) -> None:
+        self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,
+        checkpoint: int | None,
+    ) -> None:  # fmt: skip
         plain = lower(program.checked, given, self.by, of, self.limits.depth)
         trace = plain.inputs[0].trace
         (y,) = plain.block.results
@@ -72,7 +83,7 @@ class Generated:
         if forward is None:
             forward = scalar and len(plain.inputs) <= FEW and self.loops
         self.forward = forward
-        optimize(plain)
+        # Nothing is simplified before it is differentiated: detached values look like the others.
         pairs: dict = {}
         if forward:
             ones = [{v: trace.constant(np.float64(1.0))} for v in plain.inputs]
@@ -84,16 +95,31 @@ class Generated:
             pairs = reverse.pairs
             optimize(self.program)
             loops.save(self.program, pairs, trace)
-        self.run, self.code = build(self.program, pairs)
+        self._call, self.text = build(self.program, pairs, checkpoint)
         for ins in trace.noted:
             ins.out.example = None
 
-    @property
-    def ir(self) -> str:
-        """The program, a line for each operator."""
+    def ir(self, *_inputs: Any, of: str = "gradient") -> str:
+        """The program, a line for each operation."""
         return str(self.program)
 
-    def value_and_grad(self, *inputs: Any) -> tuple[Any, tuple] | None:
+    def code(self, *_inputs: Any, of: str = "gradient") -> str:
+        """The text of the generated function."""
+        return self.text
+
+    def value_and_grad(self, *inputs: Any) -> tuple:
+        """The value and a tuple of gradients, eagerly where generated code gives none."""
+        found = self.run(*inputs)
+        if found is None:
+            tensors = any(isinstance(x, Tensor) for x in inputs)
+            arrays = [x.array if isinstance(x, Tensor) else x for x in inputs]
+            return eager.gradient(self.eagerly, arrays, tensors)
+        if any(isinstance(x, Tensor) for x in inputs):
+            value, *grads = (wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1]))
+            return value, tuple(grads)
+        return found
+
+    def run(self, *inputs: Any) -> tuple[Any, tuple] | None:
         """The value and a tuple of gradients; None where the program has to run eagerly.
 
         Raises LimitFault for the limits of time and memory.
@@ -109,7 +135,7 @@ class Generated:
         set_budget(self.limits.memory, budget.__next__)
         try:
             with np.errstate(all="ignore"):
-                found = self.run(*args, budget)
+                found = self._call(*args, budget)
         except LimitFault as fault:
             if fault.code != "E0601":
                 raise
@@ -118,10 +144,14 @@ class Generated:
             return None
         finally:
             set_budget(None)
+        results = []
         for v in found:
+            if v.__class__ is int:  # a whole number that a tensor was multiplied by
+                v = float(v)
             if v.__class__ is float:
                 if not math.isfinite(v):
                     return None
-            elif not np.all(np.isfinite(v)):
+            elif v.__class__ is not np.ndarray or not np.all(np.isfinite(v)):
                 return None
-        return found[0], found[1:]
+            results.append(v)
+        return results[0], tuple(results[1:])

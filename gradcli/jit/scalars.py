@@ -61,9 +61,7 @@ POWER = Scalar("**", "power({0}, {1})", raises=True)
 NEGATIVE = Scalar("negative", "-{0}")
 POSITIVE = Scalar("positive", "+{0}")
 NOT = Scalar("not", "not {0}", True)
-COMPARED = {
-    op: Scalar(op, f"{{0}} {op} {{1}}", True) for op in ("==", "!=", "<", "<=", ">", ">=")
-}
+COMPARED = {op: Scalar(op, f"{{0}} {op} {{1}}", True) for op in ("==", "!=", "<", "<=", ">", ">=")}
 ABSOLUTE = Scalar("abs", "abs({0})")
 LARGEST = Scalar("max", "max({0}, {1})", True)
 SMALLEST = Scalar("min", "min({0}, {1})", True)

@@ -97,9 +97,7 @@ log1p = elementwise(
 def _sigmoid(x: Any) -> Any:
     if getattr(x, "dtype", None) == _HALF:
         return _sigmoid(x.astype(np.float32)).astype(_HALF)  # exp(12) is too large for a half
-    # Where exp(-x) overflows the quotient is 0, as it should be.
-    with np.errstate(over="ignore"):
-        return 1.0 / (1.0 + np.exp(-x))
+    return 1.0 / (1.0 + np.exp(-x))  # where exp(-x) overflows it is 0, as it should be
 
 
 def _logsigmoid(x: Any) -> Any:
@@ -122,6 +120,7 @@ sigmoid = elementwise(
     return np.exp(-np.logaddexp(-x, 0.0))""",
     pytorch="torch.sigmoid",
     latex=r"\sigma",
+    python="1.0 / (1.0 + exp(-{0}))",
 )
 logsigmoid = elementwise(
     "logsigmoid",
@@ -132,6 +131,7 @@ logsigmoid = elementwise(
     numpy="(-np.logaddexp(-({0}), 0.0))",
     pytorch="torch.nn.functional.logsigmoid",
     latex=r"\log\sigma",
+    python="({0} if {0} < 0.0 else 0.0) - log1p(exp(-fabs({0})))",
     refuses={"bool int complex": "log_sigmoid_cpu"},
 )
 softplus = elementwise(
@@ -143,6 +143,7 @@ softplus = elementwise(
     numpy="np.logaddexp({0}, 0.0)",
     pytorch="torch.logaddexp({0}, torch.zeros_like({0}))",
     refuses={"bool int complex": "softplus_cpu"},
+    python="({0} if {0} > 0.0 else 0.0) + log1p(exp(-fabs({0})))",
 )
 logit = elementwise(
     "logit",

@@ -418,14 +418,6 @@ class Layer(Slots, Operand):
         return self.content.requires_grad
 
 
-def _operator(op: Operator) -> Callable:
-    return lambda self, other: op(self, other)
-
-
-def _reflected(op: Operator) -> Callable:
-    return lambda self, other: op(other, self)
-
-
 def _augmented(op: Operator) -> Callable:
     return lambda self, other: become(self, op(snapshot(self), other))
 

@@ -162,7 +162,7 @@ class Writer:
             self.counters.pop()
             return
         say(f"{pad}{name} = 0")
-        extra = f" and {self.test()}" if rng.random() < 0.5 else ""
+        extra = f" and ({self.test()})" if rng.random() < 0.5 else ""
         say(f"{pad}while {name} < {rng.randint(1, 5)}{extra}:")
         say(f"{pad}    {name} = {name} + 1")
         self.block(depth + 1, pad + "    ", 3, True)

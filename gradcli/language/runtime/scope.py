@@ -43,10 +43,10 @@ _OF_THE_RUN = ("h_budget", "h_tick", "h_steps", "h_down", "h_up", "h_deep", "g_p
 
 def scope_of(
     constants: Mapping[str, Any], limits: Any, write: Callable,
-    instead: Callable[[Any, Any], Any] | None = None,
+    instead: Callable[[Any, Any], Any] | None = None, long: Callable[[], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The globals of a generated module: helpers, constants, and no builtins at all."""
-    budget = tokens(limits.steps, limits.memory)
+    budget = tokens(limits.steps, limits.memory, long)
     depth = [False, *[True] * limits.depth]
     scope: dict[str, Any] = dict(_HELPERS)
     scope["__builtins__"] = {}

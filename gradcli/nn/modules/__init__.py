@@ -4,8 +4,8 @@ module      Module                       container   Sequential, ModuleList, Par
 linear      Linear, Bilinear, Identity   activation  ReLU, GELU, Softmax ...
 loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspose2d ...
 pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
-padding     ZeroPad2d, ReflectionPad1d ...          sparse      Embedding, EmbeddingBag
-rnn         RNN, LSTM, GRU and their cells
+sparse      Embedding, EmbeddingBag      rnn         RNN, LSTM, GRU and their cells
+padding     ZeroPad2d, ReflectionPad1d   transformer MultiheadAttention, Transformer ...
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ _HOMES = {
         "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
         "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU",
         "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
-        "Threshold",
+        "Threshold", "RReLU", "Softmax2d",
     ),
     "batchnorm": (
         "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
+        "InstanceNorm3d",
     ),
     "container": ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"),
     "conv": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"),
@@ -36,10 +37,11 @@ _HOMES = {
     ),
     "module": ("Module",),
     "normalization": ("GroupNorm", "LayerNorm", "RMSNorm"),
-    "padding": tuple(
-        f"{kind}Pad{dims}d"
-        for kind in ("Circular", "Constant", "Reflection", "Replication", "Zero")
-        for dims in (1, 2, 3)
+    "padding": (
+        "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
+        "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
+        "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
+        "ZeroPad3d",
     ),
     "pooling": (
         "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
@@ -47,6 +49,10 @@ _HOMES = {
     ),
     "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
     "sparse": ("Embedding", "EmbeddingBag"),
+    "transformer": (
+        "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
+        "TransformerEncoder", "TransformerEncoderLayer",
+    ),
 }  # fmt: skip
 HOME = {name: home for home, names in _HOMES.items() for name in names}
 """The file of each module."""

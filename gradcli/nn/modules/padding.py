@@ -1,8 +1,10 @@
-"""Padding as modules: ``functional.pad`` by one mode over the last one, two or three dimensions."""
+"""Padding as modules: constant, zero, reflected, repeated and circular, of one to three dimensions.
+
+``padding`` is one number for all sides, or a pair for each dimension, the last dimension first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -11,59 +13,68 @@ from gradcli.nn.modules.module import Module
 
 
 class _Padding(Module):
-    """Entries added on both sides of the last dimensions; ``padding`` as ``functional.pad``'s."""
+    """What they share: the sides and the mode of ``functional.pad``."""
 
-    _mode = "constant"
-    _dims = 1
+    rank = 1
+    mode = "constant"
+    value: float = 0.0
 
-    def __init__(self, padding: int | Sequence[int]) -> None:
+    def __init__(self, padding: Any) -> None:
         super().__init__()
-        sides = [padding] * (2 * self._dims) if isinstance(padding, int) else padding
+        sides = padding if isinstance(padding, tuple | list) else (padding,) * (2 * self.rank)
         self.padding = tuple(sides)
 
     def forward(self, input: Tensor) -> Tensor:
-        """The input, padded."""
-        return F.pad(input, self.padding, self._mode)
+        """The input with entries around its last dimensions."""
+        if self.mode == "constant":
+            return F.pad(input, self.padding, "constant", self.value)
+        return F.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
-        """How many entries each side gets."""
+        """The sides."""
         return f"{self.padding}"
 
 
-class _Constant(_Padding):
-    """The same, with one value in the new places."""
+class ConstantPad1d(_Padding):
+    """One number put around the last dimension."""
 
-    def __init__(self, padding: int | Sequence[int], value: float) -> None:
+    def __init__(self, padding: Any, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
-    def forward(self, input: Tensor) -> Tensor:
-        """The input, padded."""
-        return F.pad(input, self.padding, "constant", self.value)
-
     def extra_repr(self) -> str:
-        """How many entries each side gets, and of what value."""
+        """The sides and the number."""
         return f"padding={self.padding}, value={self.value}"
 
 
-def _made(kind: str, dims: int, mode: str, base: type[_Padding] = _Padding) -> Any:
-    body = {"_mode": mode, "_dims": dims, "__module__": __name__}
-    doc = f"``functional.pad`` over the last {dims}, mode {mode!r}."
-    return type(f"{kind}Pad{dims}d", (base,), {**body, "__doc__": doc})
+class ConstantPad2d(ConstantPad1d):
+    """One number put around the last two dimensions."""
+
+    rank = 2
 
 
-ConstantPad1d, ConstantPad2d, ConstantPad3d = (
-    _made("Constant", dims, "constant", _Constant) for dims in (1, 2, 3)
-)
-ZeroPad1d, ZeroPad2d, ZeroPad3d = (_made("Zero", dims, "constant") for dims in (1, 2, 3))
+class ConstantPad3d(ConstantPad1d):
+    """One number put around the last three dimensions."""
+
+    rank = 3
+
+
+def _row(name: str, mode: str, rank: int) -> type[_Padding]:
+    """A class that pads by a mode of ``functional.pad``."""
+    doc = f"``functional.pad`` of the last {rank} dimension{'s' * (rank > 1)}, mode={mode!r}."
+    body = {"mode": mode, "rank": rank, "__doc__": doc, "__module__": __name__}
+    return type(name, (_Padding,), body)
+
+
+ZeroPad1d, ZeroPad2d, ZeroPad3d = (_row(f"ZeroPad{n}d", "constant", n) for n in (1, 2, 3))
 ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = (
-    _made("Reflection", dims, "reflect") for dims in (1, 2, 3)
+    _row(f"ReflectionPad{n}d", "reflect", n) for n in (1, 2, 3)
 )
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = (
-    _made("Replication", dims, "replicate") for dims in (1, 2, 3)
+    _row(f"ReplicationPad{n}d", "replicate", n) for n in (1, 2, 3)
 )
 CircularPad1d, CircularPad2d, CircularPad3d = (
-    _made("Circular", dims, "circular") for dims in (1, 2, 3)
+    _row(f"CircularPad{n}d", "circular", n) for n in (1, 2, 3)
 )
 
 __all__ = [
