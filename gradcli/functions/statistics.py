@@ -20,7 +20,7 @@ from gradcli.functions.sorting import median_of
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number, refuse_derivative
+from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 
 PIECE = 400
 """Bytes that are charged for one turn of a loop over rows."""
@@ -111,7 +111,8 @@ def _quantile(
         gap = high - low
         # From the nearer end, which may be infinite.
         between = O["where"](share < 0.5, low + weight * gap, high - (1.0 - weight) * gap)
-        out = called(O["where"](below == above, low, between), "LerpBackward0")
+        settled = low + 0.0 * weight if differentiated(q) else low
+        out = called(O["where"](below == above, settled, between), "LerpBackward0")
     if not rank and dim is not None:
         out = O["reshape"](out, (-1,))
     return _arranged(out, points.ndim, dim, rank, keepdim)
