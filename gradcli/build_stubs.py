@@ -34,6 +34,7 @@ from gradcli import nn as nn
 from gradcli import optim as optim
 from gradcli import special as special
 from gradcli import symbolic as symbolic
+from gradcli import testing as testing
 from gradcli import transforms as transforms
 from gradcli import utils as utils
 from gradcli.engine.dtypes import DType as dtype

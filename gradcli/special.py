@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 # ruff: noqa: F822  (most of __all__ are operators, taken by name)
-from gradcli.functions import arithmetic, reductions, statistics
+from gradcli.functions import arithmetic, reductions
 from gradcli.functions.methods import public_operators
 
 __all__ = [
@@ -26,5 +26,5 @@ globals().update({name: _names[name] for name in __all__ if name in _names})
 modified_bessel_i0, modified_bessel_i1 = _names["i0"], _names["i1"]
 log_softmax, softmax = reductions.log_softmax, reductions.softmax
 round = arithmetic.round
-logcumsumexp, polygamma = statistics.logcumsumexp, arithmetic.polygamma
+logcumsumexp, polygamma = reductions.logcumsumexp, arithmetic.polygamma
 logit, multigammaln = arithmetic.logit, arithmetic.mvlgamma

@@ -214,6 +214,7 @@ def _finding(
     return Finding(name, given, right, agrees, first, worst, differing, chance, mistake, edit, text)
 
 
+# Kinds of mistakes; that some are names of operators is chance.
 _WORDS = {
     "factor": "a factor", "sign": "the sign of one term", "power": "the wrong power",
     "index": "off by an index", "axis": "the wrong axis", "exchanged": "two variables exchanged",
@@ -462,6 +463,7 @@ def _full(value: Any, right: Any) -> Any:
     return np.broadcast_to(value, right.shape) if value.shape == () else value
 
 
+# What people take for one another: a list of slips, not of facts.
 _TWINS = {
     "sin": ("cos",), "cos": ("sin",), "sinh": ("cosh",), "cosh": ("sinh",), "exp": ("log", "expm1"),
     "log": ("log2", "log10", "exp"), "sum": ("mean",), "mean": ("sum",), "tanh": ("tan",),

@@ -21,8 +21,10 @@ COMMANDS = {
     "fmt": "a program in canonical form, comments kept",
     "batch": "one gradient per row of a JSONL or CSV file",
     "repl": "the same, live",
+    "example": "the programs that come with the tool: print one, or run it",
     "ops": "the operators, or one operator with its rule",
     "why": "what an error code means, with an example",
+    "completion": "commands and options for bash, zsh or fish",
 }
 _MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
 """Commands that share a file with a sibling."""

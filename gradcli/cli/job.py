@@ -51,7 +51,7 @@ class Job:
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
-            memory=self.bounds.memory,
+            memory=self.bounds.memory, fill=asked.get("fill"),
         )  # fmt: skip
 
     def fix(self, wanted: Sequence[str]) -> None:

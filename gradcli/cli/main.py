@@ -16,7 +16,7 @@ from gradcli.cli.catalogue import COMMANDS, module_of
 
 TYPE_CHECKING = False  # the module typing would take a tenth of the time until main() runs
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gradcli.ops.errors import Fault
 
@@ -69,7 +69,7 @@ def _dispatch(argv: list[str]) -> int:
             return start(*configured())
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":
-            return _dispatch([argv[1], "--help"])
+            return _help(argv[1])
         print(overview())
         return 0 if argv else 2
     if argv[0] == "--version":
@@ -81,6 +81,18 @@ def _dispatch(argv: list[str]) -> int:
     if name not in COMMANDS:
         raise _unknown(name)
     return _command(name, rest)
+
+
+def _help(name: str) -> int:
+    """``gradcli help NAME``: a topic, or a command's options."""
+    from gradcli.cli.topics import TOPICS
+
+    if name in TOPICS:
+        sys.stdout.write(TOPICS[name])
+        return 0
+    if name not in COMMANDS:
+        raise _unknown(name, [*COMMANDS, *TOPICS], "help")
+    return _dispatch([name, "--help"])
 
 
 def overview() -> str:
@@ -96,21 +108,24 @@ def overview() -> str:
         '  gradcli grad "2*dot(x,x)" --x 0,1,2,3',
         '  gradcli diff "x.T @ A @ x" --x vector --A matrix',
         "",
-        "gradcli COMMAND --help shows a command's options.",
+        "gradcli COMMAND --help shows a command's options; gradcli help TOPIC says more of",
+        "language, values, limits, pytorch, formulas.",
     ]
     return "\n".join(lines)
 
 
-def _unknown(name: str) -> Fault:
-    """The error of a command that there is not."""
+def _unknown(name: str, known: Iterable[str] = COMMANDS, before: str = "") -> Fault:
+    """The error of a command that there is not, or of a topic of the command ``before``."""
     from gradcli.language.diagnostics.render import closest
     from gradcli.ops.errors import ValueFault
 
-    near = closest(name, COMMANDS)
-    mend = f"did you mean `gradcli {near}`?" if near else "all commands: gradcli --help"
-    if not near and any(c in name for c in "+-*/^( "):
+    near = closest(name, known)
+    full = f"{before} {near}".strip()
+    mend = f"did you mean `gradcli {full}`?" if near else "all commands: gradcli --help"
+    if not near and not before and any(c in name for c in "+-*/^( "):
         mend = f'did you mean gradcli eval "{name}"?'
-    return ValueFault("E0906", f"no command `{name}`", help=mend)
+    kind = "topic" if before else "command"
+    return ValueFault("E0906", f"no {kind} `{name}`", help=mend)
 
 
 def _warned(message: Warning | str, *_place: object, **_more: object) -> None:

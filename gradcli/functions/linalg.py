@@ -86,7 +86,7 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
         if check_errors:
             fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
             raise
-        from gradcli.ops.matrix_errors import stopped_at
+        from gradcli.ops.decompositions.matrix_errors import stopped_at
 
         info = wrap(stopped_at(A.array)[()], dtypes.int32)
     solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
@@ -162,13 +162,9 @@ def vector_norm(
 
 
 def matrix_norm(
-    A: Any,
-    ord: Any = "fro",
-    dim: tuple[int, int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *,
     dtype: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
 
     1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
@@ -234,7 +230,7 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 def matrix_power(A: Any, n: int) -> Any:
     """A matrix times itself, ``n`` times in all. Raises RuntimeFault (E0301) unless square."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        from gradcli.ops.matrix_errors import not_square
+        from gradcli.ops.decompositions.matrix_errors import not_square
 
         raise not_square("matrix_power", tuple(A.shape))
     return _matrix_power(A, n)
@@ -254,13 +250,9 @@ def pinv(
 
 @by_element
 def matrix_rank(
-    A: Any,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False,
     tol: float | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
     if A.ndim < 2:
         raise RuntimeFault(

@@ -206,11 +206,15 @@ def _of_operators() -> dict[str, Any]:
     return found
 
 
+def _named(module: Any) -> dict[str, Any]:
+    return {f.__name__: f for f in module.BOTH} | getattr(module, "ALIASES", {})
+
+
 def _of_functions() -> dict[str, Any]:
     """The composed functions as methods, and those that write in place what they give."""
     found: dict[str, Any] = {}
     for module in COMPOSED:
-        named = {f.__name__: f for f in module.BOTH} | getattr(module, "ALIASES", {})
+        named = _named(module)
         found.update(named)
         again = getattr(module, "WRITTEN", ())
         found.update({f"{n}_": in_place.rewritten(f) for n, f in named.items() if f in again})
@@ -244,15 +248,14 @@ def _own() -> dict[str, Any]:
     }  # fmt: skip
 
 
-# By the method's name: those of Tensor that have a form in place in another shape.
-_SHAPED: dict[str, Callable] = {
-    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), reshaping.transpose),
-    "t": reshaping.t, "unsqueeze": reshaping.unsqueeze, "squeeze": FUNCTIONS["squeeze"],
-}  # fmt: skip
-TURNED = {f"{name}_": in_place.turned(function) for name, function in _SHAPED.items()}
+TURNED = {
+    f"{name}_": in_place.turned(function)
+    for name, function in (*_named(reshaping).items(), ("squeeze", FUNCTIONS["squeeze"]))
+    if function in reshaping.TURNED or name == "squeeze"
+}
 """Methods in place that change the shape and not the entries."""
 METHODS: dict[str, Any] = {
-    **_of_operators(), **_of_functions(), **_own(), **_SHAPED, **TURNED, **in_place.METHODS,
+    **_of_operators(), **_of_functions(), **_own(), **TURNED, **in_place.METHODS,
     **_signs(),
 }  # fmt: skip
 """Every method by name. Where several have one, the later is PyTorch's method."""
@@ -286,5 +289,4 @@ def functions() -> dict[str, Any]:
         for composed in (*module.BOTH, *getattr(module, "ALONE", ())):
             table[composed.__name__] = composed
         table.update(getattr(module, "ALIASES", {}))
-    table["swapdims"] = OPERATORS["transpose"]
     return table

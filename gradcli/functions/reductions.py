@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
 
@@ -69,13 +65,9 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any,
-        dim: Any = None,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
         given = (1 if unbiased else 0) if correction is None else correction
@@ -137,17 +129,13 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running products along a dimension; exact where entries are 0."""
-    input = _typed(input, dtype)
-    if not input.ndim:
-        return input.clone()
-    last = input.ndim - 1
-    lined = O["unsqueeze"](O["transpose"](input, dim, last), -2)
-    size = lined.shape[-1]
-    charge_shape((*lined.shape[:-2], size, size), 16)
-    before = np.tri(size, dtype=bool)  # row k joins the entries up to k
-    rows = O["where"](wrap(before, dtypes.bool_), lined, 1.0 if input.dtype.kind > 1 else 1)
-    out = of_its_own(O["transpose"](O["prod"](rows, -1), dim, last))
-    return called(out, "CumprodBackward0", input)
+    return O["cumprod"](_typed(input, dtype), dim)
+
+
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+    normal_dim(dim, input.ndim)
+    return O["logcumsumexp"](input, dim)
 
 
 def sum_to_size(input: Any, *size: Any) -> Any:
@@ -204,7 +192,7 @@ def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
 
 BOTH = (
     sum, amax, amin, mean, prod, nansum, var, std, norm, dist, softmax, log_softmax, cumsum,
-    cumprod, diff, sum_to_size,
+    cumprod, logcumsumexp, diff, sum_to_size,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (var_mean, std_mean, trapezoid, cumulative_trapezoid)

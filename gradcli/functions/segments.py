@@ -16,6 +16,7 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
+# The words that PyTorch has for it, four of them names of operators.
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 

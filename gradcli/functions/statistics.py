@@ -44,19 +44,6 @@ def _running(name: str) -> Any:
 cummax, cummin = _running("cummax"), _running("cummin")
 
 
-def logcumsumexp(input: Any, dim: int) -> Any:
-    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
-    rank = len(input.shape)
-    if not rank:
-        return input.clone()
-    lined = O["unsqueeze"](O["transpose"](input, dim, rank - 1), -2)
-    size = lined.shape[-1]
-    charge_shape((*lined.shape[:-2], size, size), 16)
-    rows = O["where"](wrap(np.tri(size, dtype=bool), dtypes.bool_), lined, -float("inf"))
-    out = of_its_own(O["transpose"](O["logsumexp"](rows, -1), dim, rank - 1))
-    return called(out, "LogcumsumexpBackward0", input)
-
-
 _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
@@ -279,7 +266,7 @@ def ldexp(input: Any, other: Any) -> Any:
 
 
 BOTH = (
-    cummax, cummin, logcumsumexp, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
+    cummax, cummin, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
     isneginf, isreal, histc, logaddexp2, ldexp,
 )  # fmt: skip
 """Functions that are methods too."""

@@ -35,7 +35,8 @@ class Scalar:
     recorded = variadic = entrywise = False
     kind = "scalar"
     params: dict[str, Any] = {}  # noqa: RUF012  # never written
-    edges = ""
+    edges = moves = python = ""
+    neutral = None
     rules = ()
 
     def __init__(self, name: str, text: str, decides: bool = False, raises: bool = False) -> None:

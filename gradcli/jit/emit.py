@@ -49,6 +49,11 @@ def math_function(op: Operator) -> Callable[..., float] | None:
     return getattr(math, op.name, None)
 
 
+def is_arithmetic(op: Operator) -> bool:
+    """Whether an operator on numbers is one of + - * / or as cheap."""
+    return op.infix in ("+", "-", "*", "/") or op.name in ("neg", "square")
+
+
 def scalar_kind(value: Any) -> str:
     """``f`` for what is a Python float in the text, ``b`` for a bool, else the empty string."""
     if value.__class__ is not Value:

@@ -20,12 +20,10 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.cotangents import fit
 from gradcli.jit import derive, scalars
 from gradcli.jit.control import Block, Branch, Loop, Scalar, Structured, made, operands, walk
+from gradcli.jit.emit import is_arithmetic
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.trace import Trace
 from gradcli.ops.operator import is_number
-
-_CHEAP = frozenset(("add", "sub", "mul", "neg", "square", "div"))
-"""Operators that cost less than saving what they give."""
 
 
 def active_values(program: Structured) -> set[Value]:
@@ -143,7 +141,7 @@ class Reverse:
     def owns(self, scope: _Scope, v: Value) -> bool:
         return scope.parent is None or self.home.get(v) is scope.block
 
-    def arrived(self, scope: _Scope, v: Value) -> Any:
+    def arrived(self, scope: Any, v: Value) -> Any:
         """What has arrived at a value so far, seen from a scope; None for nothing."""
         if v in scope.local:
             return scope.local[v]
@@ -466,7 +464,7 @@ def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
     # From the last to the first: what is computed again asks for its operands instead.
     for v in values:
         ins = sources.get(v)
-        if ins is None or ins.op.__class__ is Scalar or ins.op.name not in _CHEAP or v.shape:
+        if ins is None or ins.op.__class__ is Scalar or not is_arithmetic(ins.op) or v.shape:
             continue
         inputs = [a for a in ins.inputs() if a.const is None]
         if all(

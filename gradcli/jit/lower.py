@@ -106,10 +106,12 @@ _COMPARISONS = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
 }  # fmt: skip
+# Python's functions that compute and do nothing else, some of them under names of operators.
 _SAFE = (
     "range", "len", "float", "int", "bool", "abs", "min", "max", "sum", "round", "list", "tuple",
     "enumerate", "zip", "reversed", "pow", "any", "all", "numel", "is_tensor",
 )  # fmt: skip
+# Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
     "size", "dim", "numel", "nelement", "item", "detach", "float", "double", "reshape", "expand",
     "permute", "repeat", "flatten", "ravel", "t", "max", "min", "tolist", "is_floating_point",
@@ -188,7 +190,7 @@ def _jumps(node: n.Node, loop: bool = True) -> bool:
 def _assigned(body: Sequence[n.Statement]) -> list[str]:
     """The names that statements may give a value to, in their own scope."""
     found: dict[str, None] = {}
-    stack: list[n.Node] = list(reversed(body))
+    stack: list[Any] = list(reversed(body))
     while stack:
         node: Any = stack.pop()
         kind = node.__class__
@@ -907,7 +909,7 @@ class _Lowerer:
             if kind is n.If:
                 rest = body[place + 1 :] if _jumps(node) else []
                 status = yield self.branch(node, rest)
-            elif kind is n.For or kind is n.While:
+            elif isinstance(node, n.For | n.While):
                 status = yield self.loop(node, body[place + 1 :])
             else:
                 status = yield node

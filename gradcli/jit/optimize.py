@@ -10,11 +10,9 @@ from typing import Any
 
 from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured, made, walk
+from gradcli.jit.emit import is_arithmetic, math_function
 from gradcli.jit.ir import Instruction, Value
 from gradcli.jit.simplify import _Simplifier
-
-_HOISTED = frozenset(("add", "sub", "mul", "neg", "square", "div", "sin", "cos", "exp", "tanh"))
-"""Operators on single numbers that a loop whose turns would all compute the same does first."""
 
 
 class _Nested(_Simplifier):
@@ -164,6 +162,11 @@ def _dropped(block: Block, needed: set[Value]) -> None:
     block.nodes = kept
 
 
+def _on_floats(op: Any) -> bool:
+    """Whether a loop whose turns would all compute this on a number computes it first."""
+    return is_arithmetic(op) or (math_function(op) is not None and op.domain == "all x")
+
+
 def _hoisted(block: Block, visible: set[Value]) -> None:
     """Move what every turn of a loop would compute alike in front of it, innermost loops first.
 
@@ -183,8 +186,8 @@ def _hoisted(block: Block, visible: set[Value]) -> None:
                 stays = []
                 for ins in inner.nodes:
                     fixed = (
-                        ins.__class__ is Instruction and ins.op.name in _HOISTED
-                        and ins.op.__class__ is not Scalar and not ins.out.shape
+                        ins.__class__ is Instruction and not ins.out.shape
+                        and ins.op.__class__ is not Scalar and _on_floats(ins.op)
                         and all(a in visible or a.const is not None for a in ins.inputs())
                     )  # fmt: skip
                     if fixed:

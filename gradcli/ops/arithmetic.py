@@ -182,7 +182,6 @@ floor_divide = step(
     domain="y != 0",
     example="x // y --x 7 --y 2",
     infix="//",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     numpy="np.floor_divide",
     refuses={"bool complex": "div_floor_cpu"},
     breaks="multiples",
@@ -384,7 +383,6 @@ floor = step(
     np.floor,
     doc="The largest whole number not above x.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lfloor {x} \right\rfloor",
     refuses={
         "bool": "floor_vml_cpu",
@@ -397,7 +395,6 @@ ceil = step(
     np.ceil,
     doc="The smallest whole number not below x.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lceil {x} \right\rceil",
     refuses={
         "bool": "ceil_vml_cpu",
@@ -410,7 +407,6 @@ round = step(
     np.round,
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
@@ -420,7 +416,6 @@ trunc: Operator = step(
     doc="x without its fraction.",
     dtypes="keep",
     aliases=("fix",),
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
     breaks="whole",
 )

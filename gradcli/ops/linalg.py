@@ -14,9 +14,9 @@ import numpy as np
 
 from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
+from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
-from gradcli.ops.matrix_errors import not_square, unsolved
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.products import matmul

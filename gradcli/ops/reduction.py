@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, spread, norms, extremes, softmax and running sums.
+"""Reductions: sums, means, products, spread, norms, extremes and softmax.
 
 ``dim`` is one dimension, several, or None for all; ``keepdim`` leaves reduced ones with size 1.
 """
@@ -15,10 +15,10 @@ from gradcli.ops.declaration.batching import along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.exponential import exp
-from gradcli.ops.kinds import constant, general, linear, reduction
-from gradcli.ops.operator import Operator, is_complex
+from gradcli.ops.kinds import general, linear, reduction
+from gradcli.ops.operator import is_complex
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unsqueeze
+from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -415,69 +415,4 @@ log_softmax = general(
     pytorch="torch.log_softmax({0}, {dim})",
     latex=r"\log\operatorname{softmax}",
     refuses={"bool int complex": "log_softmax_lastdim_kernel_impl"},
-)
-
-
-def _cumsum(x: Any, dim: int) -> Any:
-    axis = normal_dim(dim, np.ndim(x))
-    # PyTorch begins with 0, which a first entry of -0.0 does not change.
-    return np.cumsum(x, axis=axis) + 0 if np.ndim(x) else x.copy()
-
-
-cumsum: Operator = linear(
-    "cumsum",
-    lambda x, dim: _cumsum(x, dim),
-    lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Running sums along a dimension.",
-    example="sum(cumsum(x, 0)) --x 1,2,3",
-    numpy="np.cumsum({0}, {dim})",
-    latex=r"\operatorname{cumsum}",
-    cures=cures.TOO_LARGE,
-)
-
-
-def _running(x: Any, dim: int, sign: int) -> Any:
-    if not np.ndim(x):
-        return np.zeros_like(x, dtype=np.int64)
-    axis = normal_dim(dim, x.ndim)
-    steps = np.arange(x.shape[axis], like=x).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
-    # Doubling: entry i knows the best of the 2**k entries that end at i; ties go to the later one.
-    best, places = x, np.zeros_like(x, dtype=np.int64) + steps
-    width = 1
-    while width < x.shape[axis]:
-        here = (slice(None),) * axis + (slice(width, None),)
-        before = (slice(None),) * axis + (slice(None, -width),)
-        new, old = best[here], best[before]
-        # A NaN is the extreme until another one comes: no comparison with it holds.
-        ahead = np.logical_or(new >= old if sign > 0 else new <= old, new != new)
-        head = (slice(None),) * axis + (slice(None, width),)
-        chosen = np.where(ahead, new, old)
-        stood = np.where(ahead, places[here], places[before])
-        best = np.concatenate([best[head], chosen], axis)
-        places = np.concatenate([places[head], stood], axis)
-        width *= 2
-    return places
-
-
-argcummax = constant(
-    "argcummax",
-    lambda x, dim: _running(x, dim, 1),
-    inputs=("x",),
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Where the largest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummax_cpu"},
-    public=False,
-)
-argcummin = constant(
-    "argcummin",
-    lambda x, dim: _running(x, dim, -1),
-    inputs=("x",),
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Where the smallest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummin_cpu"},
-    public=False,
 )

@@ -7,7 +7,7 @@ import numpy as np
 from gradcli.ops.arithmetic import sqrt
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import elementwise
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import where
 
 sin = elementwise(
@@ -125,7 +125,8 @@ asinh = elementwise(
 acosh = elementwise(
     "acosh",
     np.arccosh,
-    lambda t, x: t / sqrt(x * x - 1.0),
+    # Between the branch cuts of the two roots their product is not the root of the product.
+    lambda t, x: t / (sqrt(x - 1.0) * sqrt(x + 1.0) if is_complex(x) else sqrt(x * x - 1.0)),
     aliases=("arccosh",),
     doc="The inverse of cosh, not negative.",
     domain="x >= 1",

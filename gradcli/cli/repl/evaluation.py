@@ -141,6 +141,10 @@ class _SessionJob(Job):
                 )  # fmt: skip
             read = inputs.read_flag(name, text, dtypes.get_default_dtype())
             values[name] = factories.as_tensor(read)
+        missing = [name for name in self.program.free if name not in values]
+        if asked.get("fill") and len(missing) == 1:
+            read = inputs.read_flag(missing[0], asked["fill"], dtypes.get_default_dtype())
+            values[missing[0]] = factories.as_tensor(read)
         own = variables.command in ("graph", "explain")
         self._sort(values, own, [w.strip() for w in wrt.split(",")] if wrt else None)
         self.program.checked.require({*self.leaves, *self.fixed})

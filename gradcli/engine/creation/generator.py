@@ -156,6 +156,9 @@ class Generator:
         self.bits = np.random.MT19937()
         self.manual_seed(seed)
 
+    def __repr__(self) -> str:
+        return f"<gradcli._C.Generator object at {id(self):#x}>"
+
     def manual_seed(self, seed: int) -> Generator:
         """Start afresh: the same seed gives the same numbers."""
         with _alone:

@@ -22,13 +22,9 @@ def _by_target(target: Any, alike: Any, apart: Any) -> Any:
 
 
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
-    margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Any, target: Any, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     apart = arithmetic.clamp(margin - input, min=0.0)
@@ -38,14 +34,9 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0.0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
     return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
@@ -59,17 +50,10 @@ def pairwise_distance(
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
+    eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
     reduction = chosen(size_average, reduce, reduction)
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
@@ -86,14 +70,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0.0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     # PyTorch adds a small number to the squares here.
