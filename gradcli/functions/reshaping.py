@@ -202,6 +202,11 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     return O["transpose"](input, dim0, dim1)
 
 
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two dimensions exchanged, under NumPy's name."""
+    return O["transpose"](input, axis0, axis1)
+
+
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     """A dimension split into several."""
     at = normal_dim(dim, len(input.shape))
@@ -429,7 +434,8 @@ BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
     scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split, chunk,
     unbind, tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave,
-    fliplr, flipud, rot90, nonzero, is_same_size, equal, allclose, t, transpose, unsqueeze,
+    fliplr, flipud, rot90, nonzero, is_same_size, equal, allclose, t, transpose, swapaxes,
+    unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
@@ -438,12 +444,12 @@ ALONE = (
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
 ALIASES = {
-    "moveaxis": movedim, "argwhere": nonzero, "swapaxes": transpose, "swapdims": transpose,
+    "moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose,
 }  # fmt: skip
 """Further names."""
 WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
 )  # fmt: skip
 """Those of which a form writes in place: ``x.clamp_(0, 1)``."""
-TURNED = (t, transpose, unsqueeze)
+TURNED = (t, transpose, swapaxes, unsqueeze)
 """Those of which a form gives the tensor itself another shape: ``x.t_()``."""
