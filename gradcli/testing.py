@@ -128,11 +128,11 @@ def _difference(
     head = "Tensor-likes" if left.ndim else "Scalars"
     how = "equal" if exact else "close"
     if not left.ndim:
-        until = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
+        bounds = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
         return (
             f"{head} are not {how}!\n\nExpected {y.item()} but got {x.item()}.\n"
-            f"Absolute difference: {apart.item()}{until[0]}\n"
-            f"Relative difference: {ratio.item()}{until[1]}"
+            f"Absolute difference: {apart.item()}{bounds[0]}\n"
+            f"Relative difference: {ratio.item()}{bounds[1]}"
         )
     count, size = int((~close).sum()), close.size
     lines = [f"Mismatched elements: {count} / {size} ({count / size:.1%})"]

@@ -203,7 +203,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
-    """Two dimensions exchanged, under NumPy's name."""
+    """Two dimensions exchanged, by NumPy's names."""
     return O["transpose"](input, axis0, axis1)
 
 
@@ -443,9 +443,7 @@ ALONE = (
     cartesian_prod, combinations, block_diag,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
-ALIASES = {
-    "moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose,
-}  # fmt: skip
+ALIASES = {"moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose}
 """Further names."""
 WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,

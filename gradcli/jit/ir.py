@@ -71,7 +71,7 @@ class Value(Operand):
         raise NotTraceable("a value's number")
 
     def __bool__(self) -> bool:
-        raise NotTraceable("control flow that depends on a value")
+        return self.trace.decide(self)
 
     def __float__(self) -> float:
         raise NotTraceable("a value's number")

@@ -35,13 +35,14 @@ class Generated:
 
     Raises NotTraceable where the program has to run eagerly. ``forward`` says which mode is taken;
     None leaves it to the number of inputs. ``eagerly`` is the program as a
-    function of tensors, where something else than ``Program.run`` runs it.
+    function of tensors, where something else than ``Program.run`` runs it. ``checkpoint`` is how
+    many states the loops keep instead of all that is read backwards; 0 stands for ``sqrt``.
     """
 
     def __init__(
         self, program: Program, given: Mapping[str, Any], by: Sequence[str],
         of: str | None = None, limits: Limits | None = None, forward: bool | None = None,
-        eagerly: Callable[..., Any] | None = None,
+        eagerly: Callable[..., Any] | None = None, checkpoint: int | None = None,
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
 
@@ -62,15 +63,16 @@ class Generated:
         mode.mixes = program.formula
         try:
             with no_collection(), np.errstate(all="ignore"):
-                self._make(program, given, of, forward)
+                self._make(program, given, of, forward, checkpoint)
         except RecursionError:
             raise NotTraceable("a program that nests that deep") from None
         finally:
             mode.mixes = before
 
     def _make(
-        self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None
-    ) -> None:
+        self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,
+        checkpoint: int | None,
+    ) -> None:  # fmt: skip
         plain = lower(program.checked, given, self.by, of, self.limits.depth)
         trace = plain.inputs[0].trace
         (y,) = plain.block.results
@@ -93,7 +95,7 @@ class Generated:
             pairs = reverse.pairs
             optimize(self.program)
             loops.save(self.program, pairs, trace)
-        self._call, self.text = build(self.program, pairs)
+        self._call, self.text = build(self.program, pairs, checkpoint)
         for ins in trace.noted:
             ins.out.example = None
 

@@ -33,10 +33,13 @@ _types: dict[tuple, tuple] = {}
 class Trace:
     """The tape that values note their operators on."""
 
+    longest: int | None = None  # LONGEST, where nothing else is said
+
     def __init__(self) -> None:
         self.tape: list[Any] = []
         self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
+        self.inputs: list[Value] = []
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -52,6 +55,10 @@ class Trace:
         if held is None:
             held = self.captured[id(found)] = found, self.input(_array_of(found))
         return held[1]
+
+    def decide(self, value: Value) -> bool:
+        """The truth of a value, asked for by control flow. Raises NotTraceable."""
+        raise NotTraceable("control flow that depends on a value")
 
     def captures(self) -> list[tuple[Any, Value]]:
         """The captured tensors and arrays with their values."""
@@ -76,7 +83,7 @@ class Trace:
         )
         self.tape.append(out.source)
         self.noted.append(out.source)
-        if len(self.noted) > LONGEST:
+        if len(self.noted) > (self.longest or LONGEST):
             raise NotTraceable("a program of that length")
         return out
 
@@ -226,9 +233,11 @@ def freeze(params: Any) -> Any:
 class Traced:
     """What one run of a function on values noted: the trace, its inputs and its results."""
 
-    def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-        self.trace = Trace()
-        self.inputs = [self.trace.input(a) for a in arrays]
+    def __init__(
+        self, function: Callable[..., Any], arrays: Sequence[Any], trace: Trace | None = None
+    ) -> None:
+        self.trace = trace or Trace()
+        self.inputs = self.trace.inputs = [self.trace.input(a) for a in arrays]
         drawing = random.drawing.set(_no_random)
         try:
             with enable_grad():

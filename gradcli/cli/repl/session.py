@@ -39,12 +39,13 @@ LITERAL = 1000
 class Line:
     """A statement that worked: its text in the language of files and of lines, and its value."""
 
-    __slots__ = ("mode", "shown", "text")
+    __slots__ = ("looks", "mode", "shown", "text")
 
-    def __init__(self, text: str, mode: str, shown: bool) -> None:
+    def __init__(self, text: str, mode: str, shown: bool, looks: bool = False) -> None:
         self.text = text
         self.mode = mode
         self.shown = shown  # whether it gave a value, which `_` is then
+        self.looks = looks  # whether it calls nothing, and so cannot change anything else
 
 
 class _Before:
@@ -122,7 +123,10 @@ class Session:
                 if "_" in self.variables:
                     self.variables[LAST_BUT_ONE] = self.variables["_"]
                 self.variables["_"] = value
-            self.lines.append(Line(source.text[module.start : module.end], mode, shown))
+            looks = all(isinstance(s, n.ExprStmt) for s in module.body) and not any(
+                isinstance(node, n.Call) for node in n.walk(module)
+            )
+            self.lines.append(Line(source.text[module.start : module.end], mode, shown, looks))
         return value
 
     def assign(self, name: str, value: Any, origin: str) -> None:
@@ -259,12 +263,21 @@ class Session:
         ):
             del self._undo[0]
 
-    def undo(self) -> bool:
-        """Take back the last statement that ran; False where there is none."""
-        if not self._undo:
-            return False
-        self._undo.pop().restore(self)
-        return True
+    @property
+    def undoable(self) -> bool:
+        """Whether there is anything to take back."""
+        return bool(self._undo)
+
+    def undo(self) -> Line | None:
+        """Take back the last statement that may have changed something, and what came after it;
+        None where there is none."""
+        undone = None
+        while self._undo:
+            undone = self.lines[-1] if len(self.lines) > self._undo[-1].count else None
+            self._undo.pop().restore(self)
+            if undone is None or not undone.looks:
+                break
+        return undone
 
     def reset(self) -> None:
         """Forget the variables and the lines; ``undo`` brings them back."""

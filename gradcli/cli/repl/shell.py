@@ -18,7 +18,7 @@ from gradcli.cli.repl.interrupts import Interrupts
 from gradcli.cli.repl.messages import in_session
 from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.settings import Settings
-from gradcli.cli.repl.splitting import without_prompts
+from gradcli.cli.repl.splitting import question, without_prompts
 from gradcli.display.values import show_value
 from gradcli.engine import Tensor, dtypes, printing
 from gradcli.engine.creation import factories
@@ -36,14 +36,13 @@ _READ = re.compile(r"([A-Za-z]\w*)\s*=\s*(@\S+)")
 class Shell:
     """A session, its settings, and what is shown of both.
 
-    failed   whether any input failed
+    failed   how many inputs failed
     width    the columns of the screen, None where there is no terminal
     """
 
     def __init__(self, settings: Settings, interrupts: Interrupts | None = None) -> None:
-        watchdog.keep_process()
         self.settings = settings
-        self.failed = False
+        self.failed = 0
         self.width: int | None = None
         self.session = Session(
             write=lambda shown: output.inert_writer(sys.stdout)(shown), interrupts=interrupts
@@ -102,7 +101,7 @@ class Shell:
         except Fault as fault:
             self.complain(fault)
         except KeyboardInterrupt:
-            self.failed = True
+            self.failed += 1
             sys.stdout.flush()
             sys.stderr.write("interrupted: everything is as it was before\n")
         except (RecursionError, MemoryError) as problem:
@@ -114,8 +113,11 @@ class Shell:
         return True
 
     def _take(self, given: str, word: str) -> bool:
-        if word.startswith("?") or (word.endswith("?") and "\n" not in word):
-            self.write(describe(self.session, word.strip("?")) + "\n")
+        asked = question(word)
+        if asked is not None:
+            if asked.strip(": ") in ("", "help"):
+                return commands.run(self, ":help")
+            self.write(describe(self.session, asked) + "\n")
             return True
         if word.startswith(":"):
             return commands.run(self, word)
@@ -167,7 +169,7 @@ class Shell:
 
     def complain(self, fault: Fault) -> None:
         """Show a fault; the session goes on."""
-        self.failed = True
+        self.failed += 1
         sys.stdout.flush()
         colour = output.colour(sys.stderr, self.settings["color"])
         sys.stderr.write(Diagnostic.of(in_session(fault)).render(colour) + "\n")

@@ -16,7 +16,8 @@ from gradcli.language.diagnostics.foreign_names import (
     VALUES,
 )
 from gradcli.language.diagnostics.render import SyntaxFault, closest
-from gradcli.language.names.attributes import WITHHELD, UnknownAttribute, attributes_of
+from gradcli.language.names.attributes import WITHHELD, attributes_of
+from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source

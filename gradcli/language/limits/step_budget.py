@@ -37,7 +37,24 @@ def tokens(steps: int, memory: int | None, long: Callable[[], Any] | None = None
 
     ``long`` is called once, when some thousand steps have been taken; what it raises ends the run.
     """
-    return itertools.chain.from_iterable(_portions(steps, memory, long))
+    portions = itertools.chain.from_iterable(_portions(steps, memory, long))
+    return itertools.chain(portions, _Spent(steps))  # type: ignore[arg-type]
+
+
+class _Spent:
+    """What is left of a spent budget: the error again, should something have swallowed the
+    first."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def __iter__(self) -> _Spent:
+        return self
+
+    def __next__(self) -> bool:
+        raise _spent(self.steps, [])
 
 
 def _portions(

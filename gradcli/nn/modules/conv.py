@@ -158,7 +158,7 @@ class _Transposed(_Convolution):
             raise ValueFault(
                 "E0301",
                 f"requested an output size of {size}, but valid sizes range from {least} to "
-                f"{most} (for an input of {input.shape[-self.rank :]})",
+                f"{most} (for an input of {input.shape[2:]})",
             )
         return tuple(n - low for n, low in zip(size, least, strict=True))
 

@@ -74,7 +74,7 @@ class State:
                 )
         if faults:
             lines = "".join(f"\n\t{fault}" for fault in faults)
-            name = type(self).__name__
+            name = self._get_name()
             raise RuntimeFault("E0304", f"Error(s) in loading state_dict for {name}:{lines}")
         with no_grad():
             for name, value in own.items():

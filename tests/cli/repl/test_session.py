@@ -89,7 +89,7 @@ def test_undo_takes_a_statement_back(session, change):
     run(session, SETUP)
     before = [str(run(session, text)) for text in SEEN[:-3]]
     run(session, change)
-    assert session.undo()
+    assert session.undo().text == change
     assert [str(run(session, text)) for text in SEEN[:-3]] == before
 
 
@@ -164,6 +164,13 @@ def test_reset_and_back(session):
     assert not session.variables and not session.lines
     session.undo()
     assert session.variables["b"] == 2 and len(session.lines) == 2
+
+
+def test_undo_goes_past_what_only_looked(session):
+    run(session, "a = [1]", "a.append(2)", "a", "a[0]", "_ + 1")
+    assert session.undo().text == "a.append(2)" and session.variables["a"] == [1]
+    assert session.undo().text == "a = [1]" and session.undo() is None
+    assert not session.variables and not session.undoable
 
 
 def test_a_snapshot_copies_no_entries(session):
