@@ -16,8 +16,9 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 _PACKAGES = frozenset((
-    "autograd", "cuda", "engine", "fft", "func", "functions", "jit", "language", "linalg", "nn",
-    "ops", "optim", "special", "surface", "symbolic", "transforms", "utils",
+    "autograd", "batch", "cuda", "engine", "fft", "func", "functions", "jit", "language",
+    "linalg", "nn", "ops", "optim", "special", "surface", "symbolic", "testing", "transforms",
+    "utils",
 ))  # fmt: skip
 
 

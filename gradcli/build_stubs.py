@@ -15,6 +15,7 @@ from typing import Any
 
 import gradcli
 from gradcli import surface
+from gradcli.engine.dtypes import DType
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.ops.operator import Operator
 
@@ -33,6 +34,7 @@ from gradcli import nn as nn
 from gradcli import optim as optim
 from gradcli import special as special
 from gradcli import symbolic as symbolic
+from gradcli import testing as testing
 from gradcli import transforms as transforms
 from gradcli import utils as utils
 from gradcli.engine.dtypes import DType as dtype
@@ -88,7 +90,7 @@ def _constants() -> Iterator[str]:
     yield "from builtins import bool as _bool, float as _float, int as _int\n"
     for name, value in sorted(vars(gradcli).items()):
         if _offered(name, value) and not callable(value):
-            kind = "dtype" if isinstance(value, gradcli.dtype) else (
+            kind = "dtype" if isinstance(value, DType) else (
                 "_float" if isinstance(value, float) else "Any"
             )  # fmt: skip
             yield f"{name}: {kind}"
@@ -168,7 +170,7 @@ def _parameters(function: Any, method: bool) -> Iterator[str]:
             star = True
             yield "*"
         star = star or p.kind is p.VAR_POSITIONAL
-        lead = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        lead = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         default = "" if p.default is p.empty else f" = {_default(p.default)}"
         yield f"{lead}{p.name}: {_KINDS.get(p.name, 'Any')}{default}"
 

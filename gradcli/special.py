@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from gradcli.functions import arithmetic, reductions, statistics
-from gradcli.functions.overloads import public_operators
+from typing import TYPE_CHECKING, Any
+
+# ruff: noqa: F822  (most of __all__ are operators, taken by name)
+from gradcli.functions import arithmetic, reductions
+from gradcli.functions.methods import public_operators
 
 __all__ = [
     "bessel_j0", "bessel_j1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit",
@@ -13,26 +16,15 @@ __all__ = [
     "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
+if TYPE_CHECKING:  # the operators, by the names above
+
+    def __getattr__(name: str) -> Any: ...
+
+
 _names = public_operators()
-bessel_j0, bessel_j1, i0, i0e, i1, i1e = (
-    _names[name] for name in ("bessel_j0", "bessel_j1", "i0", "i0e", "i1", "i1e")
-)
-digamma = psi = _names["digamma"]
-entr, erf, erfc, erfcx, erfinv = (
-    _names[name] for name in ("entr", "erf", "erfc", "erfcx", "erfinv")
-)
-exp2, expit, expm1, log1p, sinc = (
-    _names[name] for name in ("exp2", "expit", "expm1", "log1p", "sinc")
-)
-gammainc, gammaincc, gammaln, zeta = (
-    _names[name] for name in ("gammainc", "gammaincc", "gammaln", "zeta")
-)
-log_ndtr, logsumexp, ndtr, ndtri, xlogy, xlog1py = (
-    _names[name] for name in ("log_ndtr", "logsumexp", "ndtr", "ndtri", "xlogy", "xlog1py")
-)
-modified_bessel_i0, modified_bessel_i1 = i0, i1
+globals().update({name: _names[name] for name in __all__ if name in _names})
+modified_bessel_i0, modified_bessel_i1 = _names["i0"], _names["i1"]
 log_softmax, softmax = reductions.log_softmax, reductions.softmax
 round = arithmetic.round
-logcumsumexp, polygamma = statistics.logcumsumexp, arithmetic.polygamma
-
+logcumsumexp, polygamma = reductions.logcumsumexp, arithmetic.polygamma
 logit, multigammaln = arithmetic.logit, arithmetic.mvlgamma

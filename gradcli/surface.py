@@ -8,6 +8,7 @@ import builtins as _builtins
 import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
+from typing import Any as _Any
 
 from gradcli import engine as _engine
 from gradcli.engine import dtypes as _dtypes
@@ -86,7 +87,8 @@ from gradcli.engine.grad_mode import (
 )
 from gradcli.engine.record.out import with_out as _with_out
 from gradcli.functions.methods import functions as _functions
-from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel, public_operators
+from gradcli.functions.methods import public_operators
+from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
 
@@ -116,7 +118,7 @@ def set_default_device(device: object) -> None:
         as_tensor(0).to(device)
 
 
-def set_printoptions(**options: object) -> None:
+def set_printoptions(**options: _Any) -> None:
     """How tensors print: precision, threshold, edgeitems, linewidth, profile, sci_mode."""
     from gradcli.engine.printing import set_printoptions as change
 
@@ -152,7 +154,11 @@ _LATER = {
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
     "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
-    "lu_solve": "functions.decompositions", "qr": "functions.decompositions:torch_qr",
+    **dict.fromkeys(("geqrf", "lu_unpack", "ormqr", "triangular_solve"),
+                    "functions.decompositions"),
+    "lu": "functions.decompositions:torch_lu",
+    "lu_solve": "functions.decompositions:torch_lu_solve",
+    "qr": "functions.decompositions:torch_qr",
     "svd": "functions.decompositions:torch_svd", "vmap": "func", "compile": "jit",
     **dict.fromkeys(
         ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
@@ -179,86 +185,15 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "Generator",
-    "Size",
-    "Tensor",
-    "arange",
-    "as_tensor",
-    "bernoulli",
-    "bool",
-    "broadcast_shapes",
-    "can_cast",
-    "cdouble",
-    "cfloat",
-    "complex",
-    "complex64",
-    "complex128",
-    "device",
-    "double",
-    "dtype",
-    "e",
-    "empty",
-    "empty_like",
-    "enable_grad",
-    "eye",
-    "float",
-    "float16",
-    "float32",
-    "float64",
-    "from_numpy",
-    "full",
-    "full_like",
-    "get_default_dtype",
-    "get_rng_state",
-    "half",
-    "inf",
-    "inference_mode",
-    "initial_seed",
-    "int",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "is_complex",
-    "is_floating_point",
-    "is_grad_enabled",
-    "is_inference",
-    "is_inference_mode_enabled",
-    "is_tensor",
-    "linspace",
-    "logspace",
-    "long",
-    "manual_seed",
-    "max",
-    "min",
-    "multinomial",
-    "nan",
-    "no_grad",
-    "normal",
-    "numel",
-    "ones",
-    "ones_like",
-    "pi",
-    "promote_types",
-    "rand",
-    "rand_like",
-    "randint",
-    "randn",
-    "randn_like",
-    "randperm",
-    "result_type",
-    "seed",
-    "set_default_device",
-    "set_default_dtype",
-    "set_grad_enabled",
-    "set_printoptions",
-    "set_rng_state",
-    "short",
-    "strided",
-    "tensor",
-    "tril_indices",
-    "triu_indices",
-    "uint8",
-    "zeros",
-    "zeros_like",
+    "Generator", "Size", "Tensor", "arange", "as_tensor", "bernoulli", "bool", "broadcast_shapes",
+    "can_cast", "cdouble", "cfloat", "complex", "complex64", "complex128", "device", "double",
+    "dtype", "e", "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32",
+    "float64", "from_numpy", "full", "full_like", "get_default_dtype", "get_rng_state", "half",
+    "inf", "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "is_complex",
+    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled",
+    "is_tensor", "linspace", "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan",
+    "no_grad", "normal", "numel", "ones", "ones_like", "pi", "promote_types", "rand", "rand_like",
+    "randint", "randn", "randn_like", "randperm", "result_type", "seed", "set_default_device",
+    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
+    "strided", "tensor", "tril_indices", "triu_indices", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -1,7 +1,16 @@
-"""Batches: one program on many rows, in this process or over several, one record out for each.
+"""Batches: one expression over many rows, or jobs of any kind, one record out for each.
 
-readers    JSON lines and CSV as rows            evaluate   one row to one record
-lines      a byte stream, line by line           worker     the process that evaluates rows
-fields     a cell or a JSON value as a number    workers    rows handed out to processes
-writers    records in the order of their rows    run        a whole batch in this process
+sources    lines and arrays, cut into chunks     lines      a byte stream, line by line
+readers    a line as a row                       fields     a cell or JSON value as a number
+columns    lines of a CSV as arrays              plan       paths of an expression, compiled
+evaluate   rows to values and gradients          jobs       a line as an expression and command
+task       chunks in, results out                encode     results as bytes
+workers    processes that compute                worker     what runs in one of them
+cluster    Dask workers that compute             session    a whole batch
+journal    what is done, to go on after a kill   outputs    the files that are written
+table      ``gradcli.batch.run``, for Python
 """
+
+from gradcli.batch.table import Outcome, run
+
+__all__ = ["Outcome", "run"]

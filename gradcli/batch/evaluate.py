@@ -1,21 +1,21 @@
-"""One row of a batch to one record: the program prepared once, run on each row's values.
+"""Rows of a batch to values and gradients: the program prepared once, run on every row's values.
 
-    {"schema": 1, "row": 1, "id": "a", "ok": true, "value": T, "grads": {"x": T}}
-    {"schema": 1, "row": 2, "id": "b", "ok": false, "error": {"code", "message", "help", "span"}}
-
-with ``T = {"data": nested lists, "shape": [...], "dtype": ...}``. Whatever goes wrong with a row
-stays in its own record; what its program switches (gradient mode, default dtype) is switched back.
+Rows of one signature (the same variables in the same shapes and dtypes) are computed together, as
+arrays (``plan``); what cannot be computed so runs on the engine, row by row. Whatever goes wrong
+with a row stays its own error; what a program switches (gradient mode, default dtype) is switched
+back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from gradcli.batch.plan import Part, Plan
 from gradcli.batch.readers import Row
-from gradcli.display.records import tensor_record
 from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import tensor
@@ -23,18 +23,56 @@ from gradcli.engine.dtypes import float64, get_default_dtype, set_default_dtype,
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions.overloads import stack
-from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.language.diagnostics.runtime import placed
 from gradcli.language.names.table import NAMES
-from gradcli.language.runtime.run import MAX_MEMORY, Limits, Program
+from gradcli.language.runtime.run import MAX_MEMORY, Limits, Outcome, Program
 from gradcli.language.syntax.nodes import Assign, Name
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
 
 _SEEDS = 0x9E3779B1  # odd and far from a power of two: seeds of one row and the next stay apart
+_OF_THE_PROGRAM = 0x5BD1E995
+"""What the program draws is apart from what a field of the row drew."""
 RECORD_LIMIT = 1_000_000
 """The most numbers that one record may hold, its value and gradients together."""
 
 FLOATS = ("float64", "float32", "float16")
+MOST_PLANS = 256
+"""Signatures whose code is kept."""
+
+
+class Group:
+    """Rows whose results have the same shapes: arrays (rows, ...) of the value and the gradients.
+
+    ``positions`` are their places in the block; None for all rows of it, in order.
+    """
+
+    __slots__ = ("grads", "value", "where")
+
+    def __init__(
+        self, positions: np.ndarray | None, value: np.ndarray, grads: dict[str, np.ndarray] | None
+    ) -> None:
+        self.where = positions
+        self.value = value
+        self.grads = grads
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The places in the block, as an array."""
+        return np.arange(len(self.value)) if self.where is None else self.where
+
+
+class Answers:
+    """What became of rows: groups of results, and the errors of those that failed, by position."""
+
+    __slots__ = ("errors", "groups")
+
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self.errors: dict[int, Fault] = {}
+
+
+def unwatched(position: int) -> None:
+    """Nobody is told which row is at work."""
 
 
 class Evaluator:
@@ -49,14 +87,16 @@ class Evaluator:
     dtype      of values that name none themselves: float64, float32 or float16
     limits     of each row's run
     seed       of the random numbers: every row draws its own, whatever rows ran before it
+    constants  values of variables that are the same in every row
+    eager      every row on the engine: for programs that see few rows each
 
     Raises SyntaxFault (E0201) where the program calls an unknown function, ValueFault (E0910) for a
-    name in ``wrt`` that the program does not read, (E0905) for another dtype.
+    name in ``wrt`` or ``constants`` that the program does not read, (E0905) for another dtype.
 
     >>> from gradcli.language.runtime.run import prepare
-    >>> record = Evaluator(prepare("a*x^2")).record(Row(1, "p", {"a": 2.0, "x": 3.0}))
-    >>> record["value"]["data"], record["grads"]["x"]["data"]
-    (18.0, 12.0)
+    >>> found = Evaluator(prepare("a*x^2")).answers([Row(1, "p", {"a": 2.0, "x": 3.0})])
+    >>> found.groups[0].value, found.groups[0].grads["x"]
+    (array([18.]), array([12.]))
     """
 
     def __init__(
@@ -69,6 +109,8 @@ class Evaluator:
         dtype: str = "float64",
         limits: Limits | None = None,
         seed: int = 0,
+        constants: Mapping[str, Any] | None = None,
+        eager: bool = False,
     ) -> None:
         if dtype not in FLOATS:
             raise ValueFault("E0905", f"a batch has no dtype {dtype!r}", help=", ".join(FLOATS))
@@ -83,7 +125,7 @@ class Evaluator:
             if name not in program.checked.called and not callable(NAMES.get(name))
         }
         self.wrt = None if wrt is None else tuple(dict.fromkeys(wrt))
-        for name in self.wrt or ():
+        for name in (*(self.wrt or ()), *(constants or ())):
             if name not in self.names:
                 raise ValueFault(
                     "E0910", f"{name!r} is not a variable of this program",
@@ -91,12 +133,19 @@ class Evaluator:
                 )  # fmt: skip
         program.checked.require(program.free)
         self.grad = grad
+        self.eager = eager
         self.cotangent = None if cotangent is None else tensor(cotangent, dtype=dtype)
+        self.constants = dict(constants or {})
+        self._fixed = {
+            name: tensor(value) for name, value in self.constants.items()
+            if not grad or name not in (self.wrt or ())
+        }  # fmt: skip
         self._dtype = to_dtype(dtype)
         torch = program.checked.uses_torch and dtype == "float64"
         self._default = to_dtype("float32") if torch else self._dtype
         self._last = _last_assigned(program)
         self._known: set[tuple[str, ...]] = set()
+        self._plans: dict[tuple, Plan] = {}
 
     def takes(self, name: str) -> bool:
         """Whether a row's field of this name is a variable of the program."""
@@ -108,54 +157,155 @@ class Evaluator:
         return self.limits.memory or MAX_MEMORY
 
     def begin(self, number: int) -> None:
-        """Start the random numbers of the row with this number."""
+        """Start the random numbers of the fields of the row with this number."""
         random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF)
 
-    def record(self, row: Row) -> dict[str, Any]:
-        """The record of one row; never raises for anything that the row did."""
-        head = {"schema": 1, "row": row.number, "id": row.id}
+    # ---- Rows as arrays --------------------------------------------------------------------------
+
+    def answers(
+        self, rows: Sequence[Row], first: int = 1, watch: Callable[[int], object] = unwatched
+    ) -> Answers:
+        """What becomes of rows; never raises for anything that a row did.
+
+        first   the number of the row at position 0 of the block that these rows are of
+        watch   is told the position of each row that the engine works on, and -1 where it is rows
+                together
+        """
+        found = Answers()
+        alike: dict[tuple, list[int]] = {}
+        for position, row in enumerate(rows):
+            if row.problem is not None:
+                found.errors[row.number - first] = row.problem
+                continue
+            key = tuple([
+                (name, value.dtype.char, value.shape)
+                if isinstance(value, np.ndarray | np.generic) else (name, value.__class__, ())
+                for name, value in row.values.items()
+            ])  # fmt: skip
+            alike.setdefault(key, []).append(position)
+        for members in alike.values():
+            names = rows[members[0]].values
+            columns = {name: np.array([rows[p].values[name] for p in members]) for name in names}
+            at = np.array([rows[p].number - first for p in members])
+            self._together(columns, len(members), first, at, found, watch)
+        return found
+
+    def of_columns(
+        self, columns: Mapping[str, np.ndarray], count: int, first: int = 1,
+        positions: np.ndarray | None = None, watch: Callable[[int], object] = unwatched,
+    ) -> Answers:  # fmt: skip
+        """What becomes of rows that are given as arrays (rows, ...) by variable.
+
+        positions   of these rows in the block; None for all of it
+        """
+        found = Answers()
+        if count:
+            self._together(dict(columns), count, first, positions, found, watch)
+        return found
+
+    def _together(
+        self, columns: dict[str, np.ndarray], count: int, first: int,
+        positions: np.ndarray | None, found: Answers, watch: Callable[[int], object],
+    ) -> None:  # fmt: skip
+        """Add the answers to rows of one signature."""
+        watch(-1)
+
+        def at(i: int) -> int:
+            return i if i < 0 or positions is None else int(positions[i])
+
+        def fail(fault: Fault) -> None:
+            found.errors.update((at(i), fault) for i in range(count))
+
+        for name, value in self.constants.items():
+            if name in columns:
+                fault = ValueFault(
+                    "E0924", f"{name} stands in the row, and is a constant of the batch",
+                    help="rename the field, or leave out the constant",
+                )  # fmt: skip
+                return fail(fault)
+            if name not in self._fixed:
+                columns[name] = np.broadcast_to(value, (count, *np.shape(value)))
+        given = tuple([name for name in self.names if name in columns])
+        with self.settings():
+            try:
+                if given not in self._known:
+                    self._require(given)
+                by = self._wanted(given, {name: columns[name].dtype for name in given})
+            except Fault as fault:
+                return fail(fault)
+            chosen = [columns[name] for name in given]
+            parts: list[Part] = []
+            left = np.arange(count)
+            if not self.eager:
+                plan = self._plan(given, chosen, by)
+                parts, left = plan.results(chosen, count, lambda i: watch(at(i)))
+            for part in parts:
+                grads = dict(zip(by, part.outputs[1:], strict=True)) if self.grad else None
+                where = part.rows if positions is None else (
+                    positions if part.rows is None else positions[part.rows]
+                )  # fmt: skip
+                found.groups.append(Group(where, part.outputs[0], grads))
+            for i in left.tolist():
+                watch(at(i))
+                values = {name: columns[name][i] for name in given}
+                self._alone(at(i), first + at(i), values, found)
+        return None
+
+    def _plan(self, given: tuple[str, ...], columns: list[np.ndarray], by: list[str]) -> Plan:
+        key = (given, *((c.dtype.char, c.shape[1:]) for c in columns))
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+
+            def function(*values: Any) -> Any:
+                leaves = {**dict(zip(given, values, strict=True)), **self._fixed}
+                outcome = self.program.run(leaves, limits=self.limits, twice=False)
+                return self.result(outcome)
+
+            wanted = [given.index(name) for name in by] if self.grad else None
+            cotangent = None if self.cotangent is None else np.asarray(self.cotangent.array)
+            plan = Plan(function, wanted, cotangent, RECORD_LIMIT, self.max_bytes)
+            self._plans[key] = plan
+        return plan
+
+    def _wanted(self, given: tuple[str, ...], types: Mapping[str, Any]) -> list[str]:
+        """What is differentiated by. Raises TypeFault (E0910) where it cannot be."""
+        if not self.grad:
+            return []
+        if self.wrt is None:
+            return [name for name in given if types[name].kind in "fc"]
+        for name in self.wrt:
+            if types[name].kind not in "fc":
+                raise TypeFault(
+                    "E0910", f"cannot differentiate by `{name}`: its type is {types[name].name}",
+                    help="leave out the type, so that it is a float",
+                )  # fmt: skip
+        return list(self.wrt)
+
+    @contextmanager
+    def settings(self) -> Iterator[None]:
+        """What holds while rows are evaluated: the default dtype, gradient mode, no warnings."""
         default, recording = get_default_dtype(), mode.grad
+        drawn = random.snapshot()
         set_default_dtype(self._default)
         mode.grad = True
         try:
-            if row.problem is not None:
-                raise row.problem
             with np.errstate(all="ignore"):  # infinities are results here, not warnings
-                return {**head, "ok": True, **self._evaluated(row.values)}
-        except Fault as fault:
-            error = fault
-        except Exception as fault:
-            error = placed(fault, self.program, [])
+                yield
         finally:
             set_default_dtype(default)
             mode.grad = recording
-        return {**head, "ok": False, "error": Diagnostic.of(error).to_json()}
-
-    def _evaluated(self, values: dict[str, Any]) -> dict[str, Any]:
-        given = tuple([name for name in self.names if name in values])
-        if given not in self._known:
-            self._require(given)
-        leaves = {name: self._leaf(name, values[name]) for name in given}
-        outcome = self.program.run(leaves, limits=self.limits)
-        value = _result(outcome.value, outcome.variables.get(self._last))
-        result = _number_of(value)
-        if not self.grad:
-            return {"value": self._shown(result, [])}
-        asked = given if self.wrt is None else self.wrt
-        by = [name for name in asked if self.wrt or leaves[name].dtype.differentiable]
-        grads = self._gradients(value, [leaves[name] for name in by])
-        shown = self._shown(result, grads)
-        return {
-            "value": shown,
-            "grads": {name: _record(g) for name, g in zip(by, grads, strict=True)},
-        }
+            random.seed_when_asked(None)
+            random.restore(drawn)
 
     def _require(self, given: tuple[str, ...]) -> None:
         """Check once for each set of fields that nothing is missing. Raises SyntaxFault (E0202)."""
+        have = [*given, *self._fixed]
         try:
-            self.program.checked.require([*given, *self.program.checked.called])
+            self.program.checked.require([*have, *self.program.checked.called])
         except Fault as fault:
-            name = next((n for n in self.program.free if n not in given), "")
+            name = next((n for n in self.program.free if n not in have), "")
             fault.help = f"give the row a field `{name}`"
             raise
         missing = [name for name in self.wrt or () if name not in given]
@@ -165,6 +315,43 @@ class Evaluator:
                 help=f"give the row a field `{missing[0]}`",
             )  # fmt: skip
         self._known.add(given)
+
+    def result(self, outcome: Outcome) -> Any:
+        """What a run gives: its last expression, or what its last line assigned."""
+        return _result(outcome.value, outcome.variables.get(self._last))
+
+    # ---- One row on the engine -------------------------------------------------------------------
+
+    def _alone(self, position: int, number: int, values: dict[str, Any], found: Answers) -> None:
+        """Add the answer to one row that the engine computes."""
+        random.seed_when_asked((self.seed * _SEEDS + number) & 0xFFFFFFFF ^ _OF_THE_PROGRAM)
+        try:
+            value, grads = self._evaluated(values)
+        except Fault as fault:
+            found.errors[position] = fault
+        except Exception as fault:
+            found.errors[position] = placed(fault, self.program, [])
+        else:
+            found.groups.append(Group(
+                np.array([position]), np.asarray(value)[None],
+                None if grads is None else {n: np.asarray(g)[None] for n, g in grads.items()},
+            ))  # fmt: skip
+        finally:
+            set_default_dtype(self._default)
+            mode.grad = True
+
+    def _evaluated(self, values: dict[str, Any]) -> tuple[Any, dict[str, Any] | None]:
+        given = tuple(values)
+        leaves = {name: self._leaf(name, value) for name, value in values.items()}
+        outcome = self.program.run({**leaves, **self._fixed}, limits=self.limits)
+        value = self.result(outcome)
+        result = _number_of(value)
+        if not self.grad:
+            return _checked(result, []), None
+        asked = given if self.wrt is None else self.wrt
+        by = [name for name in asked if self.wrt or leaves[name].dtype.differentiable]
+        grads = self._gradients(value, [leaves[name] for name in by])
+        return _checked(result, grads), dict(zip(by, grads, strict=True))
 
     def _leaf(self, name: str, value: Any) -> Tensor:
         """A variable's value as a leaf of the graph, where its type allows that."""
@@ -177,11 +364,6 @@ class Evaluator:
         wanted = self.grad and (self.wrt is None or name in self.wrt)
         if wanted and leaf.dtype.differentiable:
             leaf.requires_grad_()
-        elif wanted and self.wrt is not None:
-            raise TypeFault(
-                "E0910", f"cannot differentiate by `{name}`: its type is {leaf.dtype.name}",
-                help="leave out the type, so that it is a float",
-            )  # fmt: skip
         return leaf
 
     def _gradients(self, value: Any, leaves: list[Tensor]) -> list[Any]:
@@ -211,17 +393,6 @@ class Evaluator:
             g = leaf.grad
             found.append(np.zeros(leaf.array.shape, leaf.dtype.numpy) if g is None else g.array)
         return found
-
-    def _shown(self, result: Any, grads: list[Any]) -> dict[str, Any]:
-        """The value's record, once the sizes of all are known to be bearable."""
-        total = np.size(result) + sum(map(np.size, grads))
-        if total > RECORD_LIMIT:
-            raise LimitFault(
-                "E0609",
-                f"the row's result has {total:,} numbers; a record holds {RECORD_LIMIT:,}",
-                help="reduce it with sum() or mean(), or run it alone with --format npy",
-            )
-        return _record(result)
 
 
 def _last_assigned(program: Program) -> str:
@@ -263,7 +434,13 @@ def _number_of(value: Any) -> Any:
     )  # fmt: skip
 
 
-def _record(value: Any) -> dict[str, Any]:
-    if value.__class__ is np.float64 and value - value == 0:  # nearly every value of a batch
-        return {"data": float(value), "shape": [], "dtype": "float64"}
-    return tensor_record(value)
+def _checked(result: Any, grads: list[Any]) -> Any:
+    """The result. Raises LimitFault (E0609) where a record would hold too many numbers."""
+    total = np.size(result) + sum(map(np.size, grads))
+    if total > RECORD_LIMIT:
+        raise LimitFault(
+            "E0609",
+            f"the row's result has {total:,} numbers; a record holds {RECORD_LIMIT:,}",
+            help="reduce it with sum() or mean(), or run it alone with --format npy",
+        )
+    return result

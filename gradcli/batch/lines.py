@@ -1,78 +1,149 @@
-"""The lines of a byte stream as it comes in: what is there is split, nothing waits for more.
+"""The lines of a byte stream in chunks, as it comes in: what is there can be taken at once.
 
-Lines end at ``\\n`` and nowhere else; a ``\\r`` before it, a byte order mark at the start and blank
-lines are left out. Bytes that are not UTF-8 pass as lone surrogates, so that they spoil their own
-line only. A line past ``LINE_LIMIT`` is given as None.
+Lines end at ``\\n`` and nowhere else; a byte order mark at the start and blank lines are left out.
+A line past ``LINE_LIMIT`` stands as ``TOO_LONG``, which no reader takes for a row.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import numpy as np
+
 LINE_LIMIT = 16 << 20
 """The longest line that is read, in bytes without its newline."""
-BLOCK = 1 << 16
+READ = 1 << 18
 """How many bytes are asked for at once."""
+TOO_LONG = b"\xff\x00\xff"
 
 
-class Splitter:
+class Lines:
     """Bytes in, whole lines out.
 
-    >>> split = Splitter()
-    >>> split.push(b"x,y\\r\\n1,"), split.push(b"2\\n\\n3"), split.end()
-    (['x,y'], ['1,2'], ['3'])
+    >>> import io
+    >>> lines = Lines(io.BytesIO(b"x,y\\n\\n1,2\\n3"))
+    >>> while not lines.ended: lines.read()
+    >>> lines.take(1), lines.take(100), lines.pending
+    (b'x,y', b'1,2\\n3', False)
     """
 
-    __slots__ = ("_first", "_long", "_parts", "_size")
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []  # the line that has not ended yet
-        self._size = 0
-        self._long = False  # it is past the limit already, and its bytes are dropped
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream = stream
+        self.ended = False
+        self.taken = 0  # bytes of the stream that were handed out, for progress
+        self._buffer = bytearray()
+        self._whole = 0  # where the last whole line in the buffer ends
         self._first = True
+        self._dropping = False
 
-    def push(self, data: bytes) -> list[str | None]:
-        """The lines that end within ``data``."""
-        first, *rest = data.split(b"\n")
-        self._grow(first)
-        found = []
-        for piece in rest:
-            found += self._ended()
-            self._grow(piece)
-        return found
+    @property
+    def pending(self) -> bool:
+        """Whether a whole line can be taken."""
+        return self._whole > 0
 
-    def end(self) -> list[str | None]:
-        """The last line, where no newline ends it."""
-        return self._ended() if self._size else []
+    @property
+    def held(self) -> int:
+        """Bytes that can be taken."""
+        return self._whole
 
-    def _grow(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > LINE_LIMIT + 1:  # one more may be a carriage return
-            self._long = True
-            self._parts.clear()
-        elif piece:
-            self._parts.append(piece)
+    @property
+    def few(self) -> bool:
+        """Whether there are so few lines that somebody may be waiting for the answer to each."""
+        return self._whole < 4096 and self._buffer.count(b"\n", 0, self._whole) <= 8
 
-    def _ended(self) -> list[str | None]:
-        line = b"".join(self._parts)
-        long = self._long
-        self._parts, self._size, self._long = [], 0, False
-        if line[-1:] == b"\r":
-            line = line[:-1]
+    def read(self) -> None:
+        """Read what is there, waiting for the first byte of it."""
+        data = getattr(self.stream, "read1", self.stream.read)(READ)
+        if not data:
+            self.ended = True
+            if self._buffer[self._whole :]:
+                self._buffer += b"\n"
+            self._whole = len(self._buffer)
+            return
         if self._first:
             self._first = False
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if long or len(line) > LINE_LIMIT:
-            return [None]
-        text = line.decode("utf-8", "surrogateescape")
-        return [text] if text and not text.isspace() else []
+            data = data.removeprefix(b"\xef\xbb\xbf")
+        if self._dropping:
+            end = data.find(b"\n")
+            if end < 0:
+                return
+            data, self._dropping = data[end:], False
+        start = len(self._buffer)
+        self._buffer += data
+        at = self._buffer.rfind(b"\n", start)
+        if at >= 0:
+            if at - self._whole > LINE_LIMIT:
+                self._shorten(at)
+                at = self._buffer.rfind(b"\n")
+            self._whole = at + 1
+        if len(self._buffer) - self._whole > LINE_LIMIT + 1:  # one more may be a carriage return
+            del self._buffer[self._whole :]
+            self._buffer += TOO_LONG
+            self._dropping = True
+
+    def _shorten(self, end: int) -> None:
+        """Replace lines past the limit among those that end now."""
+        fresh = bytes(self._buffer[self._whole : end])
+        lines = [
+            TOO_LONG if len(line.removesuffix(b"\r")) > LINE_LIMIT else line
+            for line in fresh.split(b"\n")
+        ]
+        self._buffer[self._whole : end] = b"\n".join(lines)
+
+    def take(self, size: int) -> bytes:
+        """Whole lines of some ``size`` bytes, one at least; without blank ones, so maybe none."""
+        end = self._whole
+        if end > size:
+            end = self._buffer.rfind(b"\n", 0, size) + 1 or self._buffer.find(b"\n") + 1
+        data = bytes(self._buffer[: end - 1])
+        del self._buffer[:end]
+        self._whole -= end
+        self.taken += end
+        if data and not data[:1].isspace() and data[-1:] != b"\n":
+            codes = np.frombuffer(data, np.uint8)
+            after = codes[np.flatnonzero(codes == 10) + 1]  # a blank line begins with white space
+            if not (after <= 32).any():
+                return data
+        return b"\n".join([line for line in data.split(b"\n") if line.strip()])
+
+    def back(self, data: bytes) -> None:
+        """Take lines back that ``take`` gave last."""
+        self._buffer[:0] = data + b"\n"
+        self._whole += len(data) + 1
+
+    def can_wait(self) -> bool:
+        """Whether the system can say when the stream has something to read."""
+        if sys.platform == "win32":
+            return False
+        try:
+            self.stream.fileno()
+        except (OSError, AttributeError):
+            return False
+        return True
+
+
+def count_of(data: bytes) -> int:
+    """How many lines ``take`` gave."""
+    return data.count(b"\n") + 1 if data else 0
+
+
+def text_of(line: bytes) -> str | None:
+    """A line as text, bytes that are not UTF-8 as lone surrogates; None for one too long."""
+    if line == TOO_LONG:
+        return None
+    return line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
 
 
 def lines_of(stream: BinaryIO) -> Iterator[str | None]:
     """Every line of ``stream``, each as soon as it is there."""
-    split = Splitter()
-    read = getattr(stream, "read1", stream.read)
-    while data := read(BLOCK):
-        yield from split.push(data)
-    yield from split.end()
+    lines = Lines(stream)
+    while True:
+        while lines.pending:
+            data = lines.take(1)
+            if data:
+                yield text_of(data)
+        if lines.ended:
+            return
+        lines.read()

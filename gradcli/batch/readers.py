@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from gradcli.batch import lines
 from gradcli.batch.fields import Fields, shown
@@ -54,22 +54,31 @@ class Row:
         return f"Row({self.number}, id={self.id!r}, {', '.join(self.values)}{trouble})"
 
 
+class ParsedLine(NamedTuple):
+    """An object of JSON, and its id."""
+
+    id: Any
+    object: dict[str, Any]
+
+
 class Reader:
     """How lines become rows; a CSV's first line has to be given to ``head`` before the others.
 
     form    ``"jsonl"``, an object a line; or ``"csv"``, whose first line names the variables
     fields  how a field becomes a value, and which ones are wanted
+    id      the field that is echoed
 
     Raises ValueFault (E0905) for a form that is none of these.
     """
 
-    __slots__ = ("_decode", "columns", "fields", "form", "problem")
+    __slots__ = ("_decode", "columns", "fields", "form", "id", "problem")
 
-    def __init__(self, form: str, fields: Fields) -> None:
+    def __init__(self, form: str, fields: Fields, id: str = "id") -> None:
         if form not in ("jsonl", "csv"):
             raise ValueFault("E0905", f"batch rows cannot be read as {form!r}", help="jsonl or csv")
         self.form = form
         self.fields = fields
+        self.id = id
         self.columns: list[str] = []
         self.problem: Fault | None = None  # what is wrong with the header, and so with every row
         self._decode = _decoder() if form == "jsonl" else None
@@ -98,12 +107,23 @@ class Reader:
         if row.problem is None and line is not None:
             try:
                 if self._decode is None:
-                    _fill_from_csv(row, _cells(line), self.columns, self.fields)
+                    _fill_from_csv(row, _cells(line), self.columns, self.fields, self.id)
                 else:
-                    _fill_from_json(row, _parsed(self._decode, line), self.fields)
+                    _fill_from_json(row, _parsed(self._decode, line), self.fields, self.id)
             except Fault as fault:
                 row.problem = fault
         return row
+
+    def parsed(self, line: str | None) -> ParsedLine:
+        """A line of JSON as it is, with its id. Raises Fault where it is no object."""
+        problem = _bad_line(line)
+        if problem is not None:
+            raise problem
+        assert line is not None and self._decode is not None
+        found = _parsed(self._decode, line)
+        if found.__class__ is not dict:
+            raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
+        return ParsedLine(_checked_id(found[self.id]) if self.id in found else None, found)
 
 
 def read_rows(
@@ -146,6 +166,7 @@ def any_name(name: str) -> bool:
     return name != "id" and _NAME.match(name) is not None
 
 
+_LIKE = 'write {"x": 1.5, "id": "first"}'
 _UTF8 = "save the file as UTF-8"
 
 
@@ -216,13 +237,11 @@ def _parsed(decode: Callable[[str], Any], line: str) -> Any:
         raise _not_json(fault, line) from None
 
 
-def _fill_from_json(row: Row, found: Any, values: Fields) -> None:
+def _fill_from_json(row: Row, found: Any, values: Fields, id: str) -> None:
     if found.__class__ is not dict:
-        raise ValueFault(
-            "E0920", "the line is JSON, but not an object", help='write {"x": 1.5, "id": "first"}'
-        )
-    if "id" in found:
-        row.id = _checked_id(found["id"])
+        raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
+    if id in found:
+        row.id = _checked_id(found[id])
     for name, value in found.items():
         if values.wanted(name):
             row.values[name] = values.json(name, value)
@@ -291,9 +310,9 @@ def _cells(line: str) -> list[str]:
         raise ValueFault("E0925", message, help='quote a list: "1,2,3"') from None
 
 
-def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: Fields) -> None:
-    if "id" in columns[: len(cells)]:
-        row.id = cells[columns.index("id")]
+def _fill_from_csv(row: Row, cells: list[str], columns: list[str], values: Fields, id: str) -> None:
+    if id in columns[: len(cells)]:
+        row.id = cells[columns.index(id)]
     if len(cells) != len(columns):
         raise ValueFault(
             "E0925", f"the row has {len(cells)} cells; the header names {len(columns)}",

@@ -9,7 +9,7 @@ of an expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -28,9 +28,19 @@ class Variables:
         self.given: list[tuple[str, str]] = []
         self.options = options
 
+    def job(self, asked: Mapping[str, Any]) -> Any:
+        """The work on one expression with these variables, where it is not a plain Job."""
+        return None
 
-def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) -> int:
-    """Run one command's function on ``args``; gives its exit code."""
+
+def invoke(
+    name: str, function: Callable[..., Any], args: list[str], said: str,
+    variables: Variables | None = None,
+) -> int:  # fmt: skip
+    """Run one command's function on ``args``; gives its exit code.
+
+    ``variables`` takes what the arguments give, and may know of more.
+    """
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(
         name,
@@ -39,7 +49,8 @@ def invoke(name: str, function: Callable[..., Any], args: list[str], said: str) 
     )(function)
     command = get_command(app)
     flags, takers = _declared(command)
-    variables = Variables([*flags, *takers])
+    variables = variables or Variables(())
+    variables.options = [*flags, *takers]
     sorted_args = split(args, flags, takers, variables)
     usage: Any = typer.BadParameter.__base__
     try:

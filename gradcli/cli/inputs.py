@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.cli import output, watchdog
 from gradcli.cli.arguments import Variables, no_choice, unknown
+from gradcli.cli.examples import packaged
 from gradcli.cli.streams import standard_input
 from gradcli.engine import Tensor, dtypes, wrap
 from gradcli.engine.creation import factories
@@ -70,7 +71,8 @@ _MOST = 4 << 20
 
 
 def read_text(file: str) -> str:
-    """A text file, whole. Raises ValueFault (E0904)."""
+    """A text file, whole; ``examples/...`` are there anywhere. Raises ValueFault (E0904)."""
+    file = packaged(file) or file
     try:
         with open(file, "rb") as f:
             return _decoded(f.read(_MOST + 1), file)
@@ -142,11 +144,12 @@ def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
 def load(
     source: Source, mode: str, variables: Variables, given: Sequence[str] | None,
     file: str | None, dtype: str | None, rng: int | None, device: str, wrt: str | None = None,
-    differentiate: bool = True, memory: int | None = None,
+    differentiate: bool = True, memory: int | None = None, fill: str | None = None,
 ) -> tuple[Program, dict[str, Tensor], list[str]]:  # fmt: skip
     """The program, its variables as leaves, and the names to differentiate by.
 
-    ``memory`` bounds the bytes of all values together, None where nothing does.
+    ``memory`` bounds the bytes of all values together, None where nothing does. ``fill`` is the
+    value of a variable that is given none, where it is the only one.
     Raises Fault: E0902 for a flag that no variable takes, E0202 for a variable without a value,
     E09xx for values that cannot be read.
     """
@@ -157,6 +160,9 @@ def load(
     texts = given_texts(program, variables, given)
     values: dict[str, Any] = _from_json(file, chosen) if file else {}
     values = {name: value for name, value in values.items() if program.takes(name)}
+    missing = [name for name in program.free if name not in values and name not in texts]
+    if fill is not None and len(missing) == 1:
+        texts[missing[0]] = fill
     for name, text in texts.items():
         taken = sum(np.asarray(value).nbytes for value in values.values())
         room = None if memory is None else max(0, memory - taken)
@@ -171,7 +177,7 @@ def load(
             leaf.requires_grad_()
         leaves[name] = on_device(leaf, device)
     watchdog.hold_memory(device)
-    return program, leaves, _wanted(wrt, leaves, program)
+    return program, leaves, wanted(wrt, leaves, program)
 
 
 def given_texts(
@@ -199,7 +205,8 @@ def _names() -> set[str]:
     return set(NAMES)
 
 
-def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
+def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
+    """The variables to differentiate by: all, or those of ``--wrt``. Raises ValueFault (E0910)."""
     if wrt is None:
         order = [name for name in program.checked.outer if name in leaves]
         return [name for name in order if leaves[name].requires_grad]
@@ -207,10 +214,14 @@ def _wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> 
     for name in chosen:
         if name not in leaves:
             near = closest(name, leaves)
+            mend = f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}"
+            if name in program.checked.bound:
+                mend = (
+                    f"the program sets {name} itself: without --wrt all leaves that it makes count"
+                )
             raise ValueFault(
-                "E0910", f"--wrt {name}: no variable of that name has a value",
-                help=f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}",
-            )  # fmt: skip
+                "E0910", f"--wrt {name}: no variable of that name has a value", help=mend
+            )
         if not leaves[name].requires_grad:
             raise ValueFault(
                 "E0910", f"--wrt {name}: {leaves[name].dtype.name} values have no derivative",
@@ -308,10 +319,12 @@ def on_device(leaf: Tensor, device: str) -> Tensor:
 
 
 def execute(
-    program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None
-) -> tuple[Tensor, Outcome]:
+    program: Program, leaves: Mapping[str, Tensor], bounds: Limits, of: str | None = None,
+    long: Callable[[], Any] | None = None,
+) -> tuple[Tensor, Outcome]:  # fmt: skip
     """Run, and the result as a Tensor: the last expression, or the variable ``of``."""
-    outcome = program.run(leaves, limits=bounds, write=output.inert_writer(sys.stderr))
+    write = output.inert_writer(sys.stderr)
+    outcome = program.run(leaves, limits=bounds, write=write, long=long)
     value = outcome.value
     if of is not None:
         if of not in outcome.variables:
@@ -345,11 +358,18 @@ def as_result(value: Any) -> Any:
 
 
 def _last_variable(program: Program, outcome: Outcome) -> Any:
-    """A text that ends with an assignment means the variable it assigned."""
+    """A text that ends with an assignment means the variable it assigned; one that differentiates
+    a variable itself means that."""
     body = program.checked.module.body
     last = body[-1] if body else None
     if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
         return outcome.variables.get(last.targets[0].id)
+    for statement in reversed(body):
+        call = statement.value if isinstance(statement, n.ExprStmt) else None
+        func = call.func if isinstance(call, n.Call) else None
+        root = func.value if isinstance(func, n.Attribute) and func.name == "backward" else None
+        if isinstance(root, n.Name) and root.id in outcome.variables:
+            return outcome.variables[root.id]
     raise ValueFault(
         "E0314",
         "the text ends without a value",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradcli.cli import output, watchdog
@@ -34,6 +34,14 @@ class Job:
         if self.nan not in ("warn", "allow", "error"):
             raise no_choice("--nan", self.nan, ("warn", "allow", "error"))
         output.check_colour(asked.get("color"))
+        self.fixed: dict[str, Any] = {}  # values that are no tensors: a session has such
+        self.load(variables, asked)
+        self.drawn = random.snapshot()
+        if asked.get("wrt") is not None:
+            self.fix(self.wanted)
+
+    def load(self, variables: Variables, asked: Mapping[str, Any]) -> None:
+        """Read the program and its variables, and begin to watch over the limits."""
         source, mode = read_source(asked.get("expression"), asked.get("pieces"), asked.get("file"))
         self.bounds = limits(
             asked["max_steps"], asked["max_mem"],
@@ -43,11 +51,8 @@ class Job:
         self.program, self.leaves, self.wanted = load(
             source, mode, variables, asked.get("given"), asked.get("vars"), asked.get("dtype"),
             asked.get("rng"), asked.get("device", "cpu"), asked.get("wrt"),
-            memory=self.bounds.memory,
+            memory=self.bounds.memory, fill=asked.get("fill"),
         )  # fmt: skip
-        self.drawn = random.snapshot()
-        if asked.get("wrt") is not None:
-            self.fix(self.wanted)
 
     def fix(self, wanted: Sequence[str]) -> None:
         """Make plain values of the variables that nothing is differentiated by.
@@ -59,17 +64,27 @@ class Job:
             if name not in wanted and not self.program.differentiates:
                 leaf.requires_grad_(False)
 
-    def run(self) -> tuple[Tensor, Outcome]:
-        """The value at the given variables, and everything else that the run left."""
-        return self._execute(self.leaves)
+    def run(self, long: Callable[[], Any] | None = None) -> tuple[Tensor, Outcome]:
+        """The value at the given variables, and everything else that the run left.
+
+        ``long`` is called where the run turns out to be long (see ``Program.run``).
+        """
+        return self._execute(self.leaves, long)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """What the tensors of a graph may be called."""
+        return self.leaves
 
     def redraw(self) -> None:
         """Every run draws the same random numbers: it is one function that is looked at."""
         random.restore(self.drawn)
 
-    def _execute(self, values: Mapping[str, Any]) -> tuple[Tensor, Outcome]:
+    def _execute(
+        self, values: Mapping[str, Any], long: Callable[[], Any] | None = None
+    ) -> tuple[Tensor, Outcome]:
         self.redraw()
-        return execute(self.program, values, self.bounds, self.of)
+        return execute(self.program, {**self.fixed, **values}, self.bounds, self.of, long)
 
     def unusual(self, warnings: Sequence[str]) -> list[str]:
         """``warnings`` about results that are not finite, as ``--nan`` has them.
@@ -96,7 +111,7 @@ class Job:
         from gradcli.display.findings import examine  # needed only where a result is not finite
 
         self.redraw()
-        return examine(self.program, self.leaves, self.bounds, self.of)
+        return examine(self.program, {**self.fixed, **self.leaves}, self.bounds, self.of)
 
     def cause(self) -> Diagnosis | None:
         """The one of these diagnoses to name where there is room for one."""

@@ -12,37 +12,13 @@ import sys
 import warnings
 
 from gradcli.cli import streams
+from gradcli.cli.catalogue import COMMANDS, module_of
 
 TYPE_CHECKING = False  # the module typing would take a tenth of the time until main() runs
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gradcli.ops.errors import Fault
-
-COMMANDS = {
-    "eval": "the value of an expression",
-    "grad": "the value and its gradient by every variable",
-    "jac": "the Jacobian: all partial derivatives of a vector or matrix result",
-    "hess": "the Hessian: all second derivatives of a scalar result",
-    "jvp": "the derivative in a direction (forward mode)",
-    "vjp": "a cotangent pulled back to the variables (reverse mode)",
-    "hvp": "the Hessian times a vector, without forming it",
-    "diff": "the closed form of a derivative, checked",
-    "check": "the gradient against central differences, entry by entry",
-    "doctor": "where the first NaN or infinity comes from, forward and backward",
-    "explain": "the chain rule step by step, forward and backward",
-    "graph": "the recorded graph as text, Graphviz, JSON or for TensorBoard",
-    "plot": "a value and its derivative over a range of one variable",
-    "minimize": "where a scalar is smallest, from a given start",
-    "run": "run a program; its prints are its output",
-    "fmt": "a program in canonical form, comments kept",
-    "batch": "one gradient per row of a JSONL or CSV file",
-    "repl": "the same, live",
-    "ops": "the operators, or one operator with its rule",
-    "why": "what an error code means, with an example",
-}
-_MODULES = {"hess": "jac", "vjp": "jvp", "hvp": "jvp"}
-"""Commands that share a file with a sibling."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -86,9 +62,14 @@ def run(argv: list[str]) -> int:
 
 
 def _dispatch(argv: list[str]) -> int:
+    if argv in ([], ["repl"]):
+        from gradcli.cli.repl.start import configured, on_terminal, start
+
+        if on_terminal():  # Typer would take as long as NumPy
+            return start(*configured())
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":
-            return _dispatch([argv[1], "--help"])
+            return _help(argv[1])
         print(overview())
         return 0 if argv else 2
     if argv[0] == "--version":
@@ -100,6 +81,18 @@ def _dispatch(argv: list[str]) -> int:
     if name not in COMMANDS:
         raise _unknown(name)
     return _command(name, rest)
+
+
+def _help(name: str) -> int:
+    """``gradcli help NAME``: a topic, or a command's options."""
+    from gradcli.cli.topics import TOPICS
+
+    if name in TOPICS:
+        sys.stdout.write(TOPICS[name])
+        return 0
+    if name not in COMMANDS:
+        raise _unknown(name, [*COMMANDS, *TOPICS], "help")
+    return _dispatch([name, "--help"])
 
 
 def overview() -> str:
@@ -115,21 +108,24 @@ def overview() -> str:
         '  gradcli grad "2*dot(x,x)" --x 0,1,2,3',
         '  gradcli diff "x.T @ A @ x" --x vector --A matrix',
         "",
-        "gradcli COMMAND --help shows a command's options.",
+        "gradcli COMMAND --help shows a command's options; gradcli help TOPIC says more of",
+        "language, values, limits, pytorch, formulas.",
     ]
     return "\n".join(lines)
 
 
-def _unknown(name: str) -> Fault:
-    """The error of a command that there is not."""
+def _unknown(name: str, known: Iterable[str] = COMMANDS, before: str = "") -> Fault:
+    """The error of a command that there is not, or of a topic of the command ``before``."""
     from gradcli.language.diagnostics.render import closest
     from gradcli.ops.errors import ValueFault
 
-    near = closest(name, COMMANDS)
-    mend = f"did you mean `gradcli {near}`?" if near else "all commands: gradcli --help"
-    if not near and any(c in name for c in "+-*/^( "):
+    near = closest(name, known)
+    full = f"{before} {near}".strip()
+    mend = f"did you mean `gradcli {full}`?" if near else "all commands: gradcli --help"
+    if not near and not before and any(c in name for c in "+-*/^( "):
         mend = f'did you mean gradcli eval "{name}"?'
-    return ValueFault("E0906", f"no command `{name}`", help=mend)
+    kind = "topic" if before else "command"
+    return ValueFault("E0906", f"no {kind} `{name}`", help=mend)
 
 
 def _warned(message: Warning | str, *_place: object, **_more: object) -> None:
@@ -143,7 +139,7 @@ def _command(name: str, rest: list[str]) -> int:
     from gradcli.cli.arguments import invoke
 
     warnings.showwarning = _warned
-    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     if not gc.isenabled():
         gc.freeze()
         gc.enable()

@@ -127,11 +127,16 @@ LIMITS: Group = {
 }
 
 
-def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def command(
+    *groups: Group, alone: str | None = None, fill: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a function of a Job and its own options into what Typer takes.
 
     The first group stands before the function's own options, the others after. Where the function
     itself declares a parameter of a group, its declaration counts.
+
+    ``alone`` names a flag of its own with which there is no expression, and no Job (None).
+    ``fill`` is the value of a variable that has none, where there is one such.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -145,7 +150,10 @@ def command(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
         def run(ctx: typer.Context, **asked: Any) -> Any:
             with unchanged():
-                job = Job(ctx.obj, asked)
+                job = None
+                if not (alone and asked[alone]):
+                    given = {**asked, "fill": fill}
+                    job = ctx.obj.job(given) or Job(ctx.obj, given)
                 return function(job, **{name: asked[name] for name in own_declared})
 
         run.__doc__ = function.__doc__

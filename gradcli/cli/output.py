@@ -177,9 +177,10 @@ def exit_code(fault: Fault) -> int:
     )
 
 
-def colour(stream: Any) -> bool:
-    """Whether this stream is a terminal that wants colour."""
-    wanted = _choice()
+def colour(stream: Any, wanted: str = "auto") -> bool:
+    """Whether this stream is a terminal that wants colour; ``wanted`` where ``--color`` is not."""
+    chosen = _choice()
+    wanted = wanted if chosen == "auto" else chosen
     if wanted != "auto":
         return wanted == "always"
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":

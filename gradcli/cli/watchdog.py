@@ -32,12 +32,14 @@ class _Watch:
     """What is being watched now."""
 
     __slots__ = (
-        "base", "deadline", "final", "guarded", "memory", "running", "seconds", "space", "told",
+        "base", "deadline", "final", "guarded", "lasting", "memory", "running", "seconds", "space",
+        "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.running = False
         self.final = False
+        self.lasting = False  # a session: no computation ends the process
         self.guarded = False  # whether the thread is there
         self.seconds = 0.0
         self.deadline = 0.0
@@ -50,13 +52,13 @@ class _Watch:
 _watch = _Watch()
 
 
-def start(seconds: float, memory: int = 0, final: bool = True) -> None:
+def start(seconds: float, memory: int = 0) -> None:
     """Limit what follows to ``seconds`` of wall time (E0608) and ``memory`` bytes (E0602); 0: none.
 
-    ``final``: end the process where the fault cannot get through. A REPL, which goes on, says no.
+    Where the fault cannot get through, the process ends, unless it is a session's.
     """
     watch = _watch
-    watch.final = final
+    watch.final = final = not watch.lasting
     watch.running, watch.seconds, watch.memory, watch.told = True, seconds, memory, 0.0
     watch.deadline = time.monotonic() + seconds if seconds > 0 else float("inf")
     watch.base = resident() if memory else 0
@@ -66,6 +68,11 @@ def start(seconds: float, memory: int = 0, final: bool = True) -> None:
     if final and not watch.guarded:
         watch.guarded = True
         _thread.start_new_thread(_guard, (_interrupts(),))
+
+
+def keep_process(keep: bool = True) -> None:
+    """From now on no computation ends the process: a session goes on."""
+    _watch.lasting = keep
 
 
 def stop() -> None:

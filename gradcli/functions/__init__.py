@@ -7,11 +7,10 @@ reshaping    moving and joining                    sorting      sorted, largest,
 indexing     chosen by index or mask               scatter      parts written, diagonals
 strided      by strides; slopes of samples         overloads    calls that differ from operators
 linalg, decompositions, fft                        nn           gradcli.nn.functional's
-operator_methods, methods                          what Tensor has as methods
+methods      what Tensor has as methods            subscripts   x[index], and in_place: x.add_(y)
 """
 
 from gradcli.engine.creation import sampling as _sampling
 from gradcli.functions import methods as _methods
-from gradcli.functions import operator_methods as _operator_methods
 
-del _methods, _operator_methods, _sampling
+del _methods, _sampling

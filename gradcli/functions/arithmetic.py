@@ -18,10 +18,8 @@ from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import differentiated, is_number, refuse_derivative
+from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
 from gradcli.ops.torch_messages import NO_DERIVATIVE, not_a
-
-_add, _sub, _div, _pow = O["add"], O["sub"], O["div"], O["pow"]
 
 
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -30,7 +28,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
         return into(out, add, (input, other), {"alpha": alpha})
     if alpha.__class__ is not int:
         refuse_derivative("add", alpha=alpha)
-    return _add(input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
+    return O["add"](input, other) if alpha == 1 else O["add_scaled"](input, other, alpha)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
@@ -40,7 +38,7 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     if alpha.__class__ is not int:
         refuse_derivative("sub", alpha=alpha)
     if alpha == 1:
-        return _sub(input, other)
+        return O["sub"](input, other)
     return called(O["add_scaled"](input, other, -alpha), "SubBackward0")
 
 
@@ -54,7 +52,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     if out is not None:
         return into(out, div, (input, other), {"rounding_mode": rounding_mode})
     if rounding_mode is None:
-        return _div(input, other)
+        return O["div"](input, other)
     both = tuple(v if isinstance(v, Tensor) else None for v in (input, other))
     if rounding_mode == "floor":
         return called(O["floor_divide"](input, other), "DivBackward2", *both)
@@ -66,14 +64,14 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
         )
     if _whole(input) and _whole(other):
         return O["floor_divide"](input - O["fmod"](input, other), other)
-    return called(O["trunc"](_div(input, other)), "DivBackward2", *both)
+    return called(O["trunc"](O["div"](input, other)), "DivBackward2", *both)
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """``input ** exponent``."""
     if out is not None:
         return into(out, pow, (input, exponent), {})
-    return _pow(input, exponent)
+    return O["pow"](input, exponent)
 
 
 def _whole(value: Any) -> bool:
@@ -214,8 +212,9 @@ def logit(input: Any, eps: float | None = None) -> Any:
 
 
 def float_power(input: Any, exponent: Any) -> Any:
-    """``input ** exponent`` in float64."""
-    return _pow(input.double(), exponent)
+    """``input ** exponent`` in float64, or complex128 where either is complex."""
+    wide = dtypes.complex128 if is_complex(input) or is_complex(exponent) else dtypes.float64
+    return O["pow"](*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
 
 
 def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
@@ -262,3 +261,17 @@ ALONE = (polygamma, cdist, polar, view_as_real)
 """Functions only."""
 ALIASES = {"subtract": sub, "divide": div, "true_divide": div, "clip": clamp}
 """Further names."""
+WRITTEN = (
+    clamp,
+    clamp_min,
+    clamp_max,
+    nan_to_num,
+    copysign,
+    round,
+    deg2rad,
+    rad2deg,
+    pow,
+    sgn,
+    float_power,
+)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

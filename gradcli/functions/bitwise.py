@@ -79,7 +79,5 @@ BOTH = (
     lcm,
 )  # fmt: skip
 """Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""
+WRITTEN = (*BOTH,)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

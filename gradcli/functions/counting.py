@@ -19,12 +19,9 @@ from gradcli.ops.operator import OPERATORS as O
 
 @by_element
 def unique(
-    input: Any,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The distinct entries in order; also where each came to stand, and how often each occurs.
 
     With ``dim``, the distinct slices along that dimension.
@@ -131,7 +128,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
              " of observations.")  # fmt: skip
         norm = 0.0 * norm
     found = O["matmul"](weighted, O["conj"](O["mT"](centred))) / norm
-    return found if len(input.shape) == 2 else O["reshape"](found, ())
+    return O["reshape"](found, ()) if found.shape == (1, 1) else found
 
 
 def _weights(count: int, fweights: Any, aweights: Any) -> Any:
@@ -157,7 +154,7 @@ def _weights(count: int, fweights: Any, aweights: Any) -> Any:
 def corrcoef(input: Any) -> Any:
     """The correlations of variables, a row each."""
     found = cov(input)
-    if len(input.shape) < 2:
+    if not len(found.shape):
         return found / found
     size = O["sqrt"](O["diagonal"](found))
     return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
@@ -188,7 +185,3 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 BOTH = (unique, unique_consecutive, bincount, cov, corrcoef, frexp)
 """Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

@@ -14,12 +14,14 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import overloads
+from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
-    "cholesky_ex", "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh", "lu",
-    "lu_factor", "lu_factor_ex", "lu_solve", "qr", "svd", "svdvals", "torch_qr", "torch_svd",
+    "cholesky_ex", "cholesky_inverse", "cholesky_solve", "eig", "eigh", "eigvals", "eigvalsh",
+    "geqrf", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "lu_unpack", "ormqr", "qr", "svd",
+    "svdvals", "torch_lu", "torch_lu_solve", "torch_qr", "torch_svd", "triangular_solve",
 ]  # fmt: skip
 
 
@@ -37,7 +39,7 @@ def _real(x: Any) -> Any:
     return _O["real"](x) if x.dtype.is_complex else x
 
 
-def _one_triangle(A: Any, UPLO: str) -> Any:
+def one_triangle(A: Any, UPLO: str) -> Any:
     """``A`` with the numbers of one triangle in both; derivatives are by the whole matrix."""
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeFault(
@@ -66,7 +68,7 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
         tensor([1., 2.])
     """
     n = A.shape[-1] if A.ndim else 0
-    joined = _O["eigh_parts"](_one_triangle(A, UPLO), True)
+    joined = _O["eigh_parts"](one_triangle(A, UPLO), True)
     values = called(_real(_part(joined, 0, n)), "LinalgEighBackward0", A)
     vectors = called(_part(joined, n, n, n), "LinalgEighBackward0", A)
     return results("linalg_eigh", eigenvalues=values, eigenvectors=vectors)
@@ -74,7 +76,7 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
 
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of a symmetric or Hermitian matrix in ascending order."""
-    return _O["eigvalsh"](_one_triangle(A, UPLO))
+    return _O["eigvalsh"](one_triangle(A, UPLO))
 
 
 def eig(A: Any) -> Any:
@@ -189,19 +191,32 @@ def _row_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Partial pivoting: which row stands where in the end, and LAPACK's exchanges, from 1."""
     a = np.array(x, copy=True)
     m, n = a.shape[-2:]
+    if a.dtype.kind == "c":  # LAPACK's size of a complex number, without a root
+        size = lambda column: np.abs(column.real) + np.abs(column.imag)  # noqa: E731
+    else:
+        size = np.abs
     order = np.broadcast_to(np.arange(m), (*a.shape[:-2], m)).copy()
     k = min(m, n)
     pivots = np.zeros((*a.shape[:-2], k), np.int32)
     for place in np.ndindex(a.shape[:-2]):
         part, rows = a[place], order[place]
         for i in range(k):
-            best = i + int(np.argmax(np.abs(part[i:, i])))
+            best = i + int(np.argmax(size(part[i:, i])))
             pivots[(*place, i)] = best + 1
             part[[i, best]], rows[[i, best]] = part[[best, i]], rows[[best, i]]
             if part[i, i] != 0:
                 part[i + 1 :, i] /= part[i, i]
                 part[i + 1 :, i + 1 :] -= part[i + 1 :, i : i + 1] * part[i, i + 1 :]
     return order, pivots
+
+
+def _pivoted(pivot: bool) -> None:
+    if not pivot:
+        raise RuntimeFault(
+            "E0304",
+            "linalg.lu_factor: LU without pivoting is not implemented on the CPU",
+            help="leave pivot=False away",
+        )
 
 
 def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
@@ -216,7 +231,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
     index = np.broadcast_to(order[..., :, None], tuple(A.shape))
     turned = _O["gather"](A, index, -2)
     compact = _O["lu_compact"](turned[..., :k, :k])
-    ones = overloads.diag_embed(_O["ones_like"](_O["diagonal"](compact)))
+    ones = diag_embed(_O["ones_like"](_O["diagonal"](compact)))
     low, high = _O["tril"](compact, -1) + ones, _O["triu"](compact, 0)
     if n > k:
         high = _O["cat"](high, _O["solve"](low, turned[..., :k, k:]), dim=-1)
@@ -229,6 +244,7 @@ def _lu(A: Any) -> tuple[np.ndarray, np.ndarray, Any, Any]:
 @by_element
 def lu(A: Any, *, pivot: bool = True) -> Any:
     """``(P, L, U)`` with A = P L U: P a permutation, L and U triangular, the diagonal of L ones."""
+    _pivoted(pivot)
     order, _, low, high = _lu(A)
     eye = np.eye(A.shape[-2], dtype=A.dtype.numpy)
     permutation = np.swapaxes(eye[order], -1, -2)
@@ -239,6 +255,7 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
 @by_element
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """``(LU, pivots)``: both factors in one matrix, and the exchanges of rows, counted from 1."""
+    _pivoted(pivot)
     _, pivots, low, high = _lu(A)
     m, n = A.shape[-2:]
     pad = (*A.shape[:-2], abs(m - n), abs(m - n))
@@ -253,7 +270,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
-    both, pivots = lu_factor(A)
+    both, pivots = lu_factor(A, pivot=pivot)
     zero = np.diagonal(both.array, axis1=-2, axis2=-1) == 0
     info = np.where(zero.any(axis=-1), np.argmax(zero, axis=-1) + 1, 0).astype(np.int32)
     return results("linalg_lu_factor_ex", LU=both, pivots=pivots, info=wrap(info[()], dtypes.int32))
@@ -262,19 +279,132 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> A
 @by_element
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The X with A X = B (``left=False``: X A = B), from ``lu_factor`` of A or (adjoint) of A'."""
-    n = LU.shape[-1]
-    order = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
-    for place in np.ndindex(tuple(pivots.shape[:-1])):
-        for i, best in enumerate(pivots.array[place]):
-            order[place][[i, best - 1]] = order[place][[best - 1, i]]
-    ones = overloads.diag_embed(_O["ones_like"](_O["diagonal"](LU)))
-    permutation = np.eye(n, dtype=LU.dtype.numpy)[order]
-    product = (_O["tril"](LU, -1) + ones) @ _O["triu"](LU, 0)
-    A = wrap(np.swapaxes(permutation, -1, -2), LU.dtype) @ product
-    A = _mH(A) if adjoint else A
+    if not left:  # X A = B by the transpose, A' by the adjoint of the conjugate
+        turned = _O["conj"](_O["mT"](B))
+        found = _mH(lu_solve(LU, pivots, turned, adjoint=not adjoint))
+        return called(found, "LinalgLuSolveBackward0", LU, B)
+    _, low, high = lu_unpack(LU, pivots, unpack_pivots=False)
+    order = _order(pivots, LU.shape[-1])
+    if adjoint:
+        found = _rows(_O["solve"](_mH(low), _O["solve"](_mH(high), B)), np.argsort(order, -1))
+    else:
+        found = _O["solve"](high, _O["solve"](low, _rows(B, order)))
+    return called(found, "LinalgLuSolveBackward0", LU, B)
+
+
+def _order(pivots: Any, rows: int) -> np.ndarray:
+    """Which row stands where after the exchanges that ``pivots`` lists."""
+    exchanges = np.asarray(pivots.array) - 1
+    order = np.broadcast_to(np.arange(rows), (*exchanges.shape[:-1], rows)).copy()
+    for i in range(exchanges.shape[-1]):
+        best = exchanges[..., i : i + 1]
+        here = order[..., i : i + 1].copy()
+        order[..., i : i + 1] = np.take_along_axis(order, best, -1)
+        np.put_along_axis(order, best, here, -1)
+    return order
+
+
+def _rows(B: Any, order: np.ndarray) -> Any:
+    """The rows of matrices in another order; leading dimensions broadcast."""
+    lead = np.broadcast_shapes(tuple(B.shape[:-2]), order.shape[:-1])
+    shape = (*lead, *B.shape[-2:])
+    B = B if tuple(B.shape) == shape else _O["expand"](B, shape)
+    return _O["gather"](B, np.broadcast_to(order[..., None], shape), -2, True)
+
+
+def torch_lu_solve(b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """The x with A x = b, from ``lu`` of A."""
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+@by_element
+def lu_unpack(
+    LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
+) -> Any:
+    """``(P, L, U)`` of what ``lu_factor`` gives; what is not asked for is empty."""
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    P = low = high = LU_data.new_zeros((0,))
+    if unpack_data:
+        eye = wrap(np.eye(m, k, dtype=LU_data.dtype.numpy), LU_data.dtype)
+        low = called(_O["tril"](LU_data[..., :k], -1) + eye, "LuUnpackBackward0", LU_data)
+        high = called(_O["triu"](LU_data[..., :k, :], 0), "LuUnpackBackward0", LU_data)
+    if unpack_pivots:
+        rows = np.eye(m, dtype=LU_data.dtype.numpy)[_order(LU_pivots, m)]
+        P = wrap(np.swapaxes(rows, -1, -2), LU_data.dtype)
+    return results("lu_unpack", P=P, L=low, U=high)
+
+
+def torch_lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple:
+    """``(LU, pivots)``, and ``info`` where asked for: see ``lu_factor_ex``."""
+    return tuple(lu_factor_ex(A, pivot=pivot))[: 2 + get_infos]
+
+
+def triangular_solve(
+    b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """``(solution, cloned_coefficient)``: the X with A X = b by a triangle of A, or of A.T."""
+    part = triangle(A, upper, unitriangular)
+    found = _O["solve"](_O["mT"](part) if transpose else part, b)
+    found = called(found, "TriangularSolveBackward0", b, A)
+    return results("triangular_solve", solution=found, cloned_coefficient=_O["clone"](A))
+
+
+def triangle(A: Any, upper: bool, unitriangular: bool) -> Any:
+    """The ``upper`` or lower triangle of A, with ones on the diagonal for ``unitriangular``."""
+    part = _O["triu" if upper else "tril"]
+    if not unitriangular:
+        return part(A, 0)
+    return part(A, 1 if upper else -1) + wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype)
+
+
+def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
+    """Q @ other, or (``adjoint``) Q' @ other, for the product Q of Householder reflections.
+
+    Reflection k is ``I - tau[k] v v'``, v from column k of A below a 1; Q itself is never formed.
+    """
+    m, k = A.shape[-2], tau.shape[-1]
+    eye = wrap(np.eye(m, A.shape[-1], dtype=A.dtype.numpy), A.dtype)
+    vectors = _O["tril"](A, -1) + eye
+    for i in range(k) if adjoint else reversed(range(k)):
+        v, t = vectors[..., :, i : i + 1], tau[..., i : i + 1, None]
+        along = _O["matmul"](_mH(v), other)
+        other = other - (_O["conj"](t) if adjoint else t) * _O["matmul"](v, along)
+    return other
+
+
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """Q @ other for the Q of ``geqrf``, or other @ Q; ``transpose`` takes Q's adjoint."""
     if left:
-        return called(_O["solve"](A, B), "LinalgLuSolveBackward0", LU, B)
-    return called(_O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B))), "LinalgLuSolveBackward0", LU, B)
+        found = reflected(input, tau, other, transpose)
+    else:
+        found = _mH(reflected(input, tau, _mH(other), not transpose))
+    return called(found, "OrmqrBackward0", input, tau, other)
+
+
+@by_element
+def geqrf(input: Any) -> Any:
+    """``(a, tau)``: R in the upper triangle of a, the reflections below it; see ``ormqr``.
+
+    No derivative, as in PyTorch: ``qr`` has one. Raises RuntimeFault (E0405) where it is asked for.
+    """
+    if input.requires_grad:
+        raise RuntimeFault(
+            "E0405", "the derivative for 'geqrf' is not implemented.", help="linalg.qr has one"
+        )
+    m, n = input.shape[-2:]
+    charge_shape((2, *input.shape))
+    flat = np.asarray(input.array).reshape(-1, m, n)
+    found = [np.linalg.qr(matrix, mode="raw") for matrix in flat]
+    # LAPACK's own layout is by columns, and NumPy hands it over turned.
+    a = np.stack([h.T for h, _ in found]) if found else flat
+    tau = np.stack([t for _, t in found]) if found else np.zeros((0, min(m, n)), flat.dtype)
+    lead = tuple(input.shape[:-2])
+    return results(
+        "geqrf",
+        a=wrap(a.reshape(input.shape).astype(input.dtype.numpy), input.dtype),
+        tau=wrap(tau.reshape(*lead, min(m, n)).astype(input.dtype.numpy), input.dtype),
+    )
 
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -298,10 +428,14 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False) -> A
 def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
     """The X with A X = B, from the Cholesky factor of A."""
     low = _mH(L) if upper else L
-    return called(_O["solve"](low @ _mH(low), B), "CholeskySolveBackward0", B, L)
+    found = _O["solve"](_mH(low), _O["solve"](low, B))
+    return called(found, "CholeskySolveBackward0", B, L)
 
 
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, from its Cholesky factor."""
-    low = _mH(L) if upper else L
-    return called(_O["inv"](low @ _mH(low)), "CholeskyInverseBackward0", L)
+    if isinstance(L, Tensor):  # as in one_triangle: derivatives are by the whole matrix
+        kept = (np.triu if upper else np.tril)(L.array)
+        L = L if np.array_equal(kept, L.array) else L + wrap(kept - L.array, L.dtype)
+    inverse = _O["inv"](_mH(L) if upper else L)
+    return called(_O["matmul"](_mH(inverse), inverse), "CholeskyInverseBackward0", L)

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element, called, is_batch
+from gradcli.engine.record.composite import by_element, called, is_batch, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault
+from gradcli.ops.indexing import Apart
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import sizes_differ
 
@@ -32,6 +34,11 @@ def _whole(index: Any, name: str = "") -> np.ndarray:
         said = f"{name}: Expected dtype int32 or int64 for index" if name else None
         raise cls("E0307", "expected a tensor of whole numbers for index", torch=said)
     return np.asarray(array)
+
+
+def _lined(value: Any) -> Any:
+    """``value``, a vector of one entry where it is a 0-d tensor or array."""
+    return value.reshape(1) if getattr(value, "shape", None) == () else value
 
 
 def _within(index: np.ndarray, size: int, dim: int) -> None:
@@ -71,12 +78,13 @@ def narrow(input: Any, dim: int, start: int, length: int) -> Any:
     return called(_along(input, dim, slice(start, start + length)), "SliceBackward0")
 
 
+@of_numbers_too
 def index_select(input: Any, dim: int, index: Any) -> Any:
     """The entries along a dimension that ``index`` names."""
     if is_batch(index):
         return index.each_of(index_select, (input, dim, index), {})
-    index = _whole(index, "index_select()")
-    size = input.shape[normal_dim(dim, input.ndim)] if input.ndim else 1
+    index = _lined(_whole(index, "index_select()"))
+    size = input.shape[normal_dim(dim, input.ndim)]
     if index.size and (index.min() < 0 or index.max() >= size):
         raise IndexFault(
             "E0307",
@@ -142,22 +150,29 @@ def gather(input: Any, dim: int, index: Any) -> Any:
         return index.each_of(gather, (input, dim, index), {})
     if getattr(getattr(index, "dtype", None), "kind", 1) != 1:
         raise RuntimeFault("E0307", "gather(): Expected dtype int32/int64 for index")
-    index = _whole(index)
-    before = [slice(0, n) for n in index.shape]
-    if input.ndim and index.ndim != input.ndim:
+    return _gathered(input, dim, _whole(index))
+
+
+def _gathered(input: Any, dim: int, index: np.ndarray) -> Any:
+    shape = index.shape
+    if not index.size:
+        nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
+        return called(O["reshape"](nothing, shape), "GatherBackward0")
+    input, index = _lined(input), _lined(index)
+    if index.ndim != input.ndim:
         raise RuntimeFault(
             "E0301", "Index tensor must have the same number of dimensions as input tensor"
         )
-    if before and input.ndim:
-        _within(index, input.shape[normal_dim(dim, input.ndim)], normal_dim(dim, input.ndim))
-    if before:
-        before[normal_dim(dim, index.ndim)] = slice(None)
-        if any(n < m for i, (n, m) in enumerate(zip(input.shape, index.shape, strict=True))
-               if i != normal_dim(dim, index.ndim)):  # fmt: skip
-            raise RuntimeFault("E0307", "gather: index is larger than the tensor")
-        if tuple(input.shape[i] for i in range(index.ndim)) != tuple(index.shape):
-            input = O["getitem"](input, tuple(before))
-    return called(O["gather"](input, index, dim), "GatherBackward0")
+    axis = normal_dim(dim, input.ndim)
+    _within(index, input.shape[axis], axis)
+    sizes = (*index.shape[:axis], input.shape[axis], *index.shape[axis + 1 :])
+    if any(n < m for n, m in zip(input.shape, sizes, strict=True)):
+        raise RuntimeFault("E0307", "gather: index is larger than the tensor")
+    if tuple(input.shape) != sizes:
+        input = O["getitem"](input, tuple(slice(0, n) for n in sizes))
+    found = O["gather"](input, index, axis)
+    found = found if found.shape == shape else O["reshape"](found, shape)
+    return called(found, "GatherBackward0")
 
 
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
@@ -166,15 +181,48 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         return indices.each_of(take_along_dim, (input, indices, dim), {})
     indices = _whole(indices)
     charge_shape(indices.shape)
+    size = input.numel() if dim is None else input.shape[normal_dim(dim, input.ndim)]
+    indices = np.where(indices < 0, indices + size, indices)
     if dim is None:
-        return O["gather"](O["reshape"](input, (-1,)), indices.reshape(-1), 0)
-    return called(O["gather"](input, indices, dim), "GatherBackward0")
+        return _gathered(O["reshape"](input, (-1,)), 0, indices.reshape(-1))
+    if indices.ndim != input.ndim:
+        raise RuntimeFault(
+            "E0301",
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices",
+        )
+    axis = normal_dim(dim, input.ndim)
+    sizes: Any = [list(v.shape) for v in (input, indices)]
+    reach, count = (given.pop(axis) if given else 1 for given in sizes)
+    said = sizes_differ(*sizes)
+    if said is not None:
+        raise RuntimeFault("E0301", said)
+    both = np.broadcast_shapes(*sizes)
+    wide, many = ((*both[:axis], n, *both[axis:]) for n in (reach, count))
+    if input.ndim and tuple(input.shape) != wide:
+        input = O["expand"](input, wide)
+    return _gathered(input, dim, np.broadcast_to(indices, many) if input.ndim else indices)
 
 
-def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """``input`` with the entries of ``src`` written where ``index`` names along a dimension."""
+def scatter(input: Any, dim: int, index: Any, src: Any, *, reduce: str | None = None) -> Any:
+    """``input`` with the entries of ``src`` written where ``index`` names along a dimension.
+
+    ``reduce="add"`` or ``"multiply"`` joins them to what stands there.
+    """
+    if reduce is None:
+        return _written(input, dim, index, src)
+    if reduce not in ("add", "multiply"):
+        raise RuntimeFault("E0304", "reduce argument must be either add or multiply.")
+    if not hasattr(src, "shape"):
+        src = input.new_full(tuple(np.shape(_whole(index))), src)
+    name = "sum" if reduce == "add" else "prod"
+    return called(scatter_reduce(input, dim, index, src, name), "ScatterBackward1")
+
+
+@of_numbers_too
+def _written(input: Any, dim: int, index: Any, src: Any) -> Any:
     if is_batch(index):
-        return index.each_of(scatter, (input, dim, index, src), {})
+        return index.each_of(_written, (input, dim, index, src), {})
     if isinstance(src, Tensor) and src.dtype is not input.dtype:
         raise RuntimeFault(
             "E0309",
@@ -185,6 +233,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
     return called(O["put"](input, values, places), "ScatterBackward0")
 
 
+@of_numbers_too
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     """``input`` with the entries of ``src`` added where ``index`` names along a dimension."""
     if is_batch(index):
@@ -195,9 +244,15 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
-    index = _whole(index)
-    if index.ndim and input.ndim:
-        _within(index, input.shape[normal_dim(dim, input.ndim)], normal_dim(dim, input.ndim))
+    index, src = _lined(_whole(index)), _lined(src)
+    axis = normal_dim(dim, input.ndim)
+    _within(index, input.shape[axis], axis)
+    if not index.size:
+        index = index.reshape((0,) * input.ndim)
+    if index.ndim != input.ndim:
+        raise RuntimeFault(
+            "E0301", "Index tensor must have the same number of dimensions as self tensor"
+        )
     if isinstance(src, Tensor) and any(n > m for n, m in zip(index.shape, src.shape, strict=False)):
         raise RuntimeFault(
             "E0301",
@@ -205,44 +260,109 @@ def _places(input: Any, dim: int, index: Any, src: Any) -> tuple:
             f"apart from dimension {dim} and to be no larger size than src {list(src.shape)}",
         )
     places = list(np.indices(index.shape, sparse=True))
-    places[normal_dim(dim, index.ndim)] = index
+    places[axis] = index
     if isinstance(src, Tensor) and tuple(src.shape) != index.shape:
         src = O["getitem"](src, tuple(slice(0, n) for n in index.shape))
     return tuple(places), src
 
 
+@of_numbers_too
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """``input`` with slices of ``source`` added where ``index`` names along a dimension."""
     if is_batch(index):
         return index.each_of(index_add, (input, dim, index, source), {"alpha": alpha})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
-    count = np.size(_whole(index))
-    if source.ndim and source.shape[dim] != count:
+    source = _lined(source)
+    index = _lined(_whole(index))
+    count = index.size
+    if source.shape[dim] != count:
         raise RuntimeFault(
             "E0301",
             f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): "
             f"({source.shape[dim]}), for dim: {dim}",
         )
-    added = O["scatter"](source, tuple(input.shape), (*before, _whole(index)))
+    added = O["scatter"](source, tuple(input.shape), (*before, index))
     return called(
         input + (added if alpha == 1 else alpha * added), "IndexAddBackward0", input, source
     )
 
 
+@of_numbers_too
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """``input`` with slices of ``source`` written where ``index`` names along a dimension."""
     if is_batch(index):
         return index.each_of(index_copy, (input, dim, index, source), {})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
-    return called(O["put"](input, source, (*before, _whole(index))), "IndexCopyBackward0")
+    index = _lined(_whole(index))
+    return called(O["put"](input, _lined(source), (*before, index)), "IndexCopyBackward0")
 
 
+@of_numbers_too
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """``input`` with a value written where ``index`` names along a dimension."""
     if is_batch(index):
         return index.each_of(index_fill, (input, dim, index, value), {})
     before = (slice(None),) * normal_dim(dim, len(input.shape))
-    return called(O["put"](input, value, (*before, _whole(index))), "IndexFillBackward0")
+    # A place that is named twice is filled once, and counts once in the derivative by the value.
+    size, index = input.shape[normal_dim(dim, input.ndim)], _whole(index)
+    index = np.unique(np.where(index < 0, index + size, index))
+    return called(O["put"](input, value, (*before, index)), "IndexFillBackward0")
+
+
+@of_numbers_too
+def scatter_reduce(
+    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """``input`` with entries of ``src`` joined to it where ``index`` names along a dimension.
+
+    ``reduce`` is ``"sum"``, ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``; without
+    ``include_self`` the entry that stands there is left out. Raises RuntimeFault (E0304) for
+    another ``reduce``.
+    """
+    for value in (input, index, src):
+        if is_batch(value):
+            options = {"include_self": include_self}
+            return value.each_of(scatter_reduce, (input, dim, index, src, reduce), options)
+    places, src = _places(input, dim, index, src)
+    return _reduced(input, places, src, reduce, include_self, "ScatterReduceBackward0")
+
+
+@of_numbers_too
+def index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """``input`` with slices of ``source`` joined to it where ``index`` names along a dimension.
+
+    ``reduce`` is ``"prod"``, ``"mean"``, ``"amax"`` or ``"amin"``: see ``scatter_reduce``.
+    """
+    for value in (input, index, source):
+        if is_batch(value):
+            options = {"include_self": include_self}
+            return value.each_of(index_reduce, (input, dim, index, source, reduce), options)
+    if reduce == "sum":
+        raise RuntimeFault("E0304", "index_reduce has prod, mean, amax and amin", help="index_add")
+    source, axis = _lined(source), normal_dim(dim, input.ndim)
+    index = _lined(_whole(index)).reshape((-1,) + (1,) * (input.ndim - 1 - axis))
+    index = np.broadcast_to(index, tuple(source.shape))
+    places, source = _places(input, dim, index, source)
+    return _reduced(input, places, source, reduce, include_self, "IndexReduceBackward0")
+
+
+def _reduced(
+    input: Any, places: tuple, src: Any, reduce: str, include_self: bool, name: str
+) -> Any:
+    """``input`` with the entries of ``src`` joined to it at ``places``."""
+    shape = tuple(input.shape)
+    if not src.numel() or not input.numel():
+        return called(O["clone"](input), name)
+    flat, src = O["reshape"](input, (-1,)), O["reshape"](src, (-1,))
+    at = np.ravel_multi_index(np.broadcast_arrays(*places), shape).ravel()
+    named, groups = np.unique(at, return_inverse=True)
+    if include_self:
+        src = O["cat"](O["getitem"](flat, (named,)), src, dim=0)
+        groups = np.concatenate((np.arange(named.size), groups))
+    found = joined(src, groups, named.size, reduce)
+    return called(O["reshape"](O["put"](flat, found, Apart((named,))), shape), name)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple:

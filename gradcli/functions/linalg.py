@@ -27,14 +27,20 @@ from gradcli.functions.decompositions import (
     lu_factor,
     lu_factor_ex,
     lu_solve,
+    one_triangle,
     qr,
+    reflected,
     svd,
     svdvals,
+    triangle,
 )
-from gradcli.functions.overloads import public_operators
-from gradcli.functions.scatter import vander as _vander
+from gradcli.functions.matrices import beside
+from gradcli.functions.matrices import matrix_power as _matrix_power
+from gradcli.functions.methods import public_operators
+from gradcli.functions.reductions import cumprod
 from gradcli.ops.errors import LinAlgFault as LinAlgError
 from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
@@ -46,7 +52,9 @@ __all__ = [
 ]  # fmt: skip
 
 _names = public_operators()
-det, inv, matrix_exp = (_names[_name] for _name in ("det", "inv", "matrix_exp"))
+det = _names["det"]
+inv = _names["inv"]
+matrix_exp = _names["matrix_exp"]
 cross, multi_dot = products.cross, products.multi_dot
 
 
@@ -78,10 +86,10 @@ def _tried(title: str, function: Any, A: Any, check_errors: bool, *others: Any) 
         if check_errors:
             fault.torch = f"{title}:{(fault.torch or '').partition(':')[2]}"
             raise
-        from gradcli.ops.matrix_errors import stopped_at
+        from gradcli.ops.decompositions.matrix_errors import stopped_at
 
         info = wrap(stopped_at(A.array)[()], dtypes.int32)
-    solved = (info == 0).unsqueeze(-1).unsqueeze(-1)
+    solved = _O["eq"](info, 0).unsqueeze(-1).unsqueeze(-1)
     safe = _O["where"](solved, A, wrap(np.eye(A.shape[-1], dtype=A.dtype.numpy), A.dtype))
     found = function(safe, *others)
     if found.ndim < A.ndim:
@@ -112,6 +120,8 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
             f" and B of type {kinds[1]} instead",
             help="write B.to(A.dtype)",
         )
+    if A.ndim > 2 and tuple(B.shape) == tuple(A.shape[:-1]):  # a vector for each matrix
+        return _O["squeeze"](solve(A, _O["unsqueeze"](B, -1), left=left), -1)
     if left:
         return _O["solve"](A, B)
     return _O["mT"](_O["solve"](_O["mT"](A), _O["mT"](B)))
@@ -140,13 +150,8 @@ def solve_triangular(
             "linalg.solve_triangular: The input tensor B must have at least 2 dimensions.",
             help="write B.unsqueeze(-1) for one right side",
         )
-    part = _O["triu" if upper else "tril"]
-    if unitriangular:
-        ones = _O["ones_like"](_O["diagonal"](A))
-        A = part(A, 1 if upper else -1) + overloads.diag_embed(ones)
-    else:
-        A = part(A, 0)
-    return called(solve(A, B, left=left), "LinalgSolveTriangularBackward0", A, B)
+    found = solve(triangle(A, upper, unitriangular), B, left=left)
+    return called(found, "LinalgSolveTriangularBackward0", A, B)
 
 
 def vector_norm(
@@ -157,13 +162,9 @@ def vector_norm(
 
 
 def matrix_norm(
-    A: Any,
-    ord: Any = "fro",
-    dim: tuple[int, int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *,
     dtype: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
 
     1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
@@ -229,22 +230,10 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 def matrix_power(A: Any, n: int) -> Any:
     """A matrix times itself, ``n`` times in all. Raises RuntimeFault (E0301) unless square."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        from gradcli.ops.matrix_errors import not_square
+        from gradcli.ops.decompositions.matrix_errors import not_square
 
         raise not_square("matrix_power", tuple(A.shape))
-    if n < 0:
-        A, n = _O["inv"](A), -n
-    if not n:
-        from gradcli.engine.creation.factories import eye
-
-        return eye(A.shape[-1], dtype=A.dtype).expand(A.shape)
-    out = None
-    while n:
-        if n & 1:
-            out = A if out is None else out @ A
-        n >>= 1
-        A = A @ A if n else A
-    return out
+    return _matrix_power(A, n)
 
 
 def pinv(
@@ -255,21 +244,15 @@ def pinv(
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
     """
-    if hermitian:
-        low = _O["tril"](A, -1)
-        A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
+    A = one_triangle(A, "L") if hermitian else A
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
 
 
 @by_element
 def matrix_rank(
-    A: Any,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    hermitian: bool = False,
+    A: Any, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False,
     tol: float | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """How many singular values are above ``max(atol, rtol * the largest)``; no derivative."""
     if A.ndim < 2:
         raise RuntimeFault(
@@ -285,7 +268,8 @@ def matrix_rank(
         rtol = 0.0 if atol else max(A.shape[-2:]) * eps
     top = values.max(axis=-1, initial=0.0)
     least = np.maximum(rtol * top, atol or 0.0)
-    return wrap(np.sum(values > least[..., None], axis=-1, dtype=np.int64)[()], dtypes.int64)
+    ranks = np.asarray(np.sum(values > least[..., None], axis=-1, dtype=np.int64))
+    return wrap(ranks[()], dtypes.int64)
 
 
 def cond(A: Any, p: Any = None) -> Any:
@@ -328,15 +312,15 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     solution = _O["matmul"](pinv(A, rtol=rtol), right)
     rank = matrix_rank(A, rtol=rtol)
     empty = solution.detach().new_zeros((0,))
-    residuals = empty
-    if m > n and bool((rank.array == n).all()):
+    residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
+    if m > n and driver != "gelsy" and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)
     return results(
         "linalg_lstsq",
         solution=_O["squeeze"](solution, -1) if vector else solution,
         residuals=residuals,
-        rank=rank,
+        rank=wrap(np.zeros(0, np.int64), dtypes.int64) if driver == "gels" else rank,
         singular_values=svdvals(A) if driver in ("gelsd", "gelss") else empty,
     )
 
@@ -344,20 +328,23 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
 def householder_product(A: Any, tau: Any) -> Any:
     """The first columns of the product of ``I - tau[k] v[k] v[k]'``, v from the columns of A."""
     m, n = A.shape[-2:]
-    eye = wrap(np.eye(m, dtype=A.dtype.numpy), A.dtype)
-    vectors = _O["tril"](A, -1) + wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
-    out = eye[:, :n].expand((*A.shape[:-2], m, n))
-    for k in reversed(range(tau.shape[-1])):
-        v = vectors[..., :, k : k + 1]
-        out = out - tau[..., k : k + 1, None] * (v @ (_O["conj"](_O["mT"](v)) @ out))
-    return out
+    eye = wrap(np.eye(m, n, dtype=A.dtype.numpy), A.dtype)
+    found = reflected(A, tau, beside(_O["expand"](eye, tuple(A.shape)), A))
+    return called(found, "LinalgHouseholderProductBackward0", A, tau)
 
 
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0 to N - 1 of each entry, a row each."""
-    if not x.ndim:
-        raise RuntimeFault("E0301", "N must be greater than 1.")
-    return _vander(x, N, True)
+    if N is not None and N < 2:
+        raise RuntimeFault("E0304", "N must be greater than 1.")
+    x = x if x.ndim else _O["reshape"](x, (1,))
+    N = x.shape[-1] if N is None else N
+    ones = _O["ones_like"](_O["unsqueeze"](x, -1))
+    if N < 2:
+        return ones[..., :N]
+    charge_shape((*x.shape, N))
+    rows = _O["expand"](_O["unsqueeze"](x, -1), (*x.shape, N - 1))
+    return _O["cat"](ones, cumprod(rows, -1), dim=-1)
 
 
 def tensorinv(A: Any, ind: int = 2) -> Any:

@@ -1,28 +1,31 @@
-"""Gives Tensor the composed functions as methods, and their forms that write in place.
+"""What Tensor has as methods: one table, bound once.
 
-Loaded after ``methods``, which installs the operators: where both have a name, the function with
-PyTorch's optional parameters is the method, and Python's own operator (``x + y``) keeps the short
-way of the operator.
+The operators by their names, as written out by ``fast_path``; over them the composed functions,
+which have PyTorch's optional parameters; over them what a method takes otherwise than the function
+(``x.reshape(2, 3)``); and for each that has one its form that writes in place, ``x.exp_()``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import AccumulateGrad
-from gradcli.engine.record.composite import called, reshaped
-from gradcli.engine.record.inplace import set_item, write_result
+from gradcli.engine.record.apply import apply
+from gradcli.engine.record.composite import reshaped
+from gradcli.engine.record.fast_path import FUNCTIONS, function, method
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import (
     arithmetic,
     bitwise,
     counting,
+    in_place,
+    matrices,
+    overloads,
     products,
     reductions,
     reshaping,
@@ -31,138 +34,70 @@ from gradcli.functions import (
     statistics,
     strided,
 )
-from gradcli.functions.operator_methods import overlap, plain_index, sizes_method
+from gradcli.functions.subscripts import get_item, put_item
+from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
+from gradcli.ops.declaration.infix import MIRRORED, by_sign
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, UnwrittenFault
-from gradcli.ops.operator import OPERATORS, is_number, refuse_derivative
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.operator import OPERATORS, Operator
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
-    strided,
+    strided, matrices,
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
-_REWRITTEN = (
-    "clamp_min", "clamp_max", "nan_to_num", "copysign", "masked_fill", "scatter",
-    "scatter_add", "index_add", "index_copy", "index_fill", "tril", "triu", "round", "deg2rad",
-    "rad2deg", "floor_divide", "logical_not", "cumsum", "cumprod", "index_put",
-    "masked_scatter", "scatter_reduce", "renorm", "ldexp", "addmm", "addmv", "addr", "addbmm",
-    "baddbmm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "float_power",
-    "trunc", "frac", "fix", "sign", "sgn", "eq", "ne", "lt", "le", "gt", "ge", "gcd", "lcm",
-    "logical_and", "logical_or", "logical_xor", "bitwise_left_shift", "bitwise_right_shift",
-)  # fmt: skip
-_TURNED = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 
 
-def _with_alpha(name: str) -> Callable:
-    op, scaled = OPERATORS[name], OPERATORS["add_scaled"]
+def sizes_method(op: Callable) -> Callable:
+    """view(2, 3) and view((2, 3)) alike."""
 
-    def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-        overlap(self, other)
-        if alpha.__class__ is not int:
-            refuse_derivative(f"{name}_", alpha=alpha)
-        if alpha == 1:
-            return write_result(self, op, other)
-        write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
-        return called(self, f"{name.capitalize()}Backward0")
+    def method(self: Tensor, *sizes: Any, **params: Any) -> Any:
+        if len(sizes) == 1 and isinstance(sizes[0], tuple | list):
+            sizes = tuple(sizes[0])
+        return op(self, tuple(sizes), **params) if sizes or not params else op(self, **params)
 
+    method.__name__ = method.__qualname__ = op.__name__
     return method
 
 
-def _rewritten(function: Callable) -> Callable:
-    """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone."""
-
-    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
-        before = wrap(self.array.copy(), self.dtype, self.edge)
-        try:
-            result = function(before, *args, **options)
-        except UnwrittenFault as fault:
-            raise _no_room(self, args) or fault from None
-        if result.dtype.kind > self.dtype.kind:
-            raise _other_type(self, result.dtype)
-        if result.__class__ is not Tensor:  # what stands for one in a transform
-            set_item(self, Ellipsis, result)
-            return self
-        node = result.edge
-        set_item(self, Ellipsis, result)
-        is_view = self.meta is not None and self.meta.base is not None
-        if node is not None and not is_view:
-            self.edge = node
-        return self
-
-    return method
+def reshape(input: Tensor, shape: Any = ()) -> Tensor:
+    return reshaped(FUNCTIONS["reshape"](input, shape), input)
 
 
-def _other_type(target: Tensor, dtype: dtypes.DType) -> RuntimeFault:
-    return RuntimeFault(
-        "E0309",
-        f"result type {dtype.name} can't be cast to the desired output type {target.dtype.name}",
-        help="make the tensor a float tensor first",
-        torch=f"result type {dtype.scalar_name} can't be cast to the desired output type "
-        f"{target.dtype.scalar_name}",
-    )
-
-
-def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
-    """What PyTorch finds first of a write in place: sizes, then the type of the result."""
-    tensors = [v for v in others if isinstance(v, Tensor)]
-    shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
-    if shape != target.array.shape:
-        return RuntimeFault(
-            "E0301",
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
-            f"{list(shape)}",
-            help="an in-place write cannot grow its target",
+def view(self: Tensor, shape: Any = ()) -> Tensor:
+    out = FUNCTIONS["reshape"](self, shape)
+    if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
+        raise RuntimeFault(
+            "E0306",
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
         )
-    high = max((t.dtype for t in tensors), key=lambda d: d.kind, default=target.dtype)
-    return _other_type(target, high) if high.kind > target.dtype.kind else None
+    return out
 
 
-def _sharing(method: Callable) -> Callable:
-    """A view of a 0-d tensor shares its memory too: its number gets memory first."""
-
-    def shared(self: Tensor, *args: Any, **options: Any) -> Any:
-        if not self.array.ndim:
-            self.own_array()
-        return method(self, *args, **options)
-
-    shared.__name__ = shared.__qualname__ = method.__name__
-    shared.__doc__ = method.__doc__
-    return shared
-
-
-def _named_reshape(reshape: Callable) -> Callable:
-    def method(self: Tensor, *shape: Any, **options: Any) -> Tensor:
-        return reshaped(reshape(self, *shape, **options), self)
-
-    method.__name__ = method.__qualname__ = "reshape"
-    method.__doc__ = reshape.__doc__
-    return method
-
-
-def _turned(function: Callable) -> Callable:
-    """``x.t_()``: the same memory seen in another shape, under the same name."""
-
-    def method(self: Tensor, *args: Any) -> Tensor:
-        if mode.grad and self.edge.__class__ is AccumulateGrad:
-            raise RuntimeFault(
-                "E0408",
-                "a leaf Variable that requires grad is being used in an in-place operation.",
-                help="write x = x.t(), or change it inside no_grad()",
-            )
-        seen = function(wrap(self.own_array(), self.dtype, self.edge), *args)
-        self.array, self.edge = seen.array, seen.edge
-        return self
-
-    return method
+def _repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """The tensor repeated along each dimension. Raises RuntimeFault (E0306) for too few of them."""
+    if len(repeats) == 1 and isinstance(repeats[0], tuple | list):
+        repeats = tuple(repeats[0])
+    shape = tuple(self.shape)
+    if len(repeats) < len(shape):
+        raise RuntimeFault(
+            "E0306",
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor",
+            help="x.tile(...) takes fewer",
+        )
+    sizes = (1,) * (len(repeats) - len(shape)) + shape
+    if repeats and min(repeats) < 0:
+        wanted = [r * n for r, n in zip(repeats, sizes, strict=True)]
+        raise RuntimeFault(
+            "E0306", f"Trying to create tensor with negative dimension {min(wanted)}: {wanted}"
+        )
+    return FUNCTIONS["tile"](self, tuple(repeats))
 
 
-def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    if not isinstance(mask, Tensor) and hasattr(mask, "__gradcli_rank__"):
-        set_item(self, Ellipsis, self.masked_fill(mask, value))
-        return self
-    set_item(self, plain_index(mask.expand(self.shape)), value)
-    is_view = self.meta is not None and self.meta.base is not None
-    return self if is_view else called(self, "MaskedFillBackward0")
+def _where(self: Tensor, condition: Any, other: Any) -> Tensor:
+    return FUNCTIONS["where"](condition, self, other)
 
 
 def _like(make: Callable) -> Callable:
@@ -202,75 +137,156 @@ def _storage_offset(self: Tensor) -> int:
     return (start - first) // self.dtype.itemsize
 
 
-def _kin(op: str) -> Callable:
-    function = OPERATORS[op]
-    return lambda self, *args, **options: function(self, *args, **options)
+def _compare(op: Operator) -> Callable:
+    compute = op.compute
+
+    def method(self: Tensor, other: Any) -> Any:
+        kind = other.__class__
+        if kind is not float and kind is not int and kind is not Tensor and other is None:
+            return NotImplemented
+        if not self.array.ndim and (kind is float or kind is int) and self.dtype.kind < 3:
+            return _truth(compute(self.array, other))
+        if isinstance(other, str | list | tuple):
+            return NotImplemented
+        return op(self, other)
+
+    return method
 
 
-def install() -> None:
-    """Put everything on Tensor. Called once, when the engine is loaded."""
+def _truth(value: Any) -> Tensor:
+    from gradcli.engine.dtypes import bool_
+
+    return wrap(value, bool_)
+
+
+def _commuted(op: Callable) -> Callable:
+    return lambda self, other: op(other, self)
+
+
+def _signs() -> dict[str, Callable]:
+    """Python's operators: ``x + y``, ``2 - x``, ``x += y``, ``x < y``, ``x & y``."""
+    found: dict[str, Callable] = {}
+    for sign, op in by_sign().items():
+        if sign in MIRRORED:
+            found[f"__{op.name}__"] = _compare(op)
+            continue
+        word = SIGN_METHODS[sign]
+        if op.dtypes == "keep":  # & | ^ are those of truths and of bits
+            bits = getattr(bitwise, f"bitwise_{word}")
+            found[f"__{word}__"], found[f"__r{word}__"] = bits, _commuted(bits)
+            continue
+        steps = op.kind == "constant"
+        found[f"__{word}__"] = FUNCTIONS[op.name] if steps else method(op, symbol=True)
+        found[f"__r{word}__"] = _commuted(op) if steps else method(op, reverse=True)
+        if op.entrywise:
+            found[f"__i{word}__"] = in_place.augmented(op)
+    for word, name in (("lshift", "left_shift"), ("rshift", "right_shift")):
+        bits = getattr(bitwise, f"bitwise_{name}")
+        found[f"__{word}__"], found[f"__r{word}__"] = bits, _commuted(bits)
+    return found
+
+
+def _of_operators() -> dict[str, Any]:
+    """The operators as methods, each with the form that writes in place where it has one."""
+    found: dict[str, Any] = {}
+    for op in OPERATORS.values():
+        if not op.public or op.variadic:
+            continue
+        own = FUNCTIONS[op.name]
+        written = in_place.of_operator(op) if in_place.writes(op) else None
+        if written is None and op.entrywise and op.infix:  # x.lt_(y): numbers 0 and 1
+            written = in_place.rewritten(own)
+        for name in (op.name, *op.aliases):
+            if name not in vars(Tensor):  # real is a property
+                found[name] = own
+                if written is not None:
+                    found[f"{name}_"] = written
+    for name in ("logical_not", "tril", "triu"):
+        found[f"{name}_"] = in_place.rewritten(FUNCTIONS[name])
+    return found
+
+
+def _named(module: Any) -> dict[str, Any]:
+    return {f.__name__: f for f in module.BOTH} | getattr(module, "ALIASES", {})
+
+
+def _of_functions() -> dict[str, Any]:
+    """The composed functions as methods, and those that write in place what they give."""
+    found: dict[str, Any] = {}
     for module in COMPOSED:
-        for function in module.BOTH:
-            setattr(Tensor, function.__name__, function)
-        for name, function in module.ALIASES.items():
-            setattr(Tensor, name, function)
-    for name in ("add", "sub"):
-        setattr(Tensor, f"{name}_", _with_alpha(name))
-    Tensor.addcdiv_, Tensor.lerp_ = _addcdiv, _lerp
-    for name in (*_REWRITTEN, "pow", "clamp", "clip"):
-        setattr(Tensor, f"{name}_", _rewritten(getattr(Tensor, name)))
-    Tensor.swapdims = Tensor.swapaxes
-    for name in ("view", "reshape", "unsqueeze", "squeeze", "expand", "flatten", "t"):
-        setattr(Tensor, name, _sharing(getattr(Tensor, name)))
-    Tensor.broadcast_to = Tensor.expand
-    Tensor.reshape = _named_reshape(Tensor.reshape)
-    for name in _TURNED:
-        setattr(Tensor, f"{name}_", _turned(getattr(Tensor, name)))
-    Tensor.masked_fill_ = _masked_fill
-    Tensor.unsafe_chunk = reshaping.chunk
-    for name, make in (("zeros", factories.zeros), ("ones", factories.ones),
-                       ("full", factories.full), ("empty", factories.empty),
-                       ("tensor", factories.tensor)):  # fmt: skip
-        setattr(Tensor, f"new_{name}", _like(make))
-    Tensor.new = _new
-    for name, dtype in (("half", dtypes.float16), ("short", dtypes.int16), ("char", dtypes.int8),
-                        ("byte", dtypes.uint8), ("cfloat", dtypes.complex64),
-                        ("cdouble", dtypes.complex128)):  # fmt: skip
-        setattr(Tensor, name, _to_type(name, dtype))
-    Tensor.stride, Tensor.storage_offset = _stride, _storage_offset
-    for word, function in (("and", bitwise.bitwise_and), ("or", bitwise.bitwise_or),
-                           ("xor", bitwise.bitwise_xor), ("lshift", bitwise.bitwise_left_shift),
-                           ("rshift", bitwise.bitwise_right_shift)):  # fmt: skip
-        setattr(Tensor, f"__{word}__", function)
-        setattr(Tensor, f"__r{word}__", lambda self, other, f=function: f(self, other))
-    Tensor.__invert__ = bitwise.bitwise_not
-    Tensor.tile = sizes_method(OPERATORS["tile"])
-    Tensor.fill_diagonal_ = counting.fill_diagonal_
-    Tensor.logsumexp = _kin("logsumexp")
-    Tensor.unfold = scatter.unfold
+        named = _named(module)
+        found.update(named)
+        again = getattr(module, "WRITTEN", ())
+        found.update({f"{n}_": in_place.rewritten(f) for n, f in named.items() if f in again})
+    return found
 
 
-def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
-    """``addcdiv``, written in place: only the quotient's node reads anything."""
-    first = tensor1 if value == 1 else value * tensor1
-    return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
+def _own() -> dict[str, Any]:
+    """What a method takes otherwise than the function of its name, or what has no function."""
+    dtype_names = {"half": dtypes.float16, "short": dtypes.int16, "char": dtypes.int8,
+                   "byte": dtypes.uint8, "cfloat": dtypes.complex64,
+                   "cdouble": dtypes.complex128}  # fmt: skip
+    makers = {"zeros": factories.zeros, "ones": factories.ones, "full": factories.full,
+              "empty": factories.empty, "tensor": factories.tensor}  # fmt: skip
+    expand = sizes_method(FUNCTIONS["expand"])
+    return {
+        **{op.name: sizes_method(FUNCTIONS[op.name]) for op in OPERATORS.values() if op.sizes},
+        **{f"new_{name}": _like(make) for name, make in makers.items()},
+        **{name: _to_type(name, dtype) for name, dtype in dtype_names.items()},
+        "T": property(FUNCTIONS["reverse_dims"], doc="All dimensions in reverse order."),
+        "mT": property(FUNCTIONS["mT"], doc="The last two dimensions exchanged."),
+        "__neg__": FUNCTIONS["neg"], "__abs__": FUNCTIONS["abs"], "__pos__": lambda self: self,
+        "__invert__": bitwise.bitwise_not, "__getitem__": get_item, "__setitem__": put_item,
+        "broadcast_to": expand, "expand": expand,
+        "reshape": sizes_method(reshape), "view": sizes_method(view),
+        "repeat": _repeat, "where": _where, "flatten": overloads.flatten, "unfold": scatter.unfold,
+        "flip": sizes_method(FUNCTIONS["flip"]), "unsafe_chunk": reshaping.chunk,
+        "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
+        "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
+        "storage_offset": _storage_offset,
+        "contiguous": lambda self: self if self.is_contiguous() else self.clone(),
+    }  # fmt: skip
 
 
-def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
-    if is_number(weight):
-        return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
-    return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
+TURNED = {
+    f"{name}_": in_place.turned(function)
+    for name, function in (*_named(reshaping).items(), ("squeeze", FUNCTIONS["squeeze"]))
+    if function in reshaping.TURNED or name == "squeeze"
+}
+"""Methods in place that change the shape and not the entries."""
+METHODS: dict[str, Any] = {
+    **_of_operators(), **_of_functions(), **_own(), **TURNED, **in_place.METHODS,
+    **_signs(),
+}  # fmt: skip
+"""Every method by name. Where several have one, the later is PyTorch's method."""
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
+
+
+@cache
+def public_operators() -> Mapping[str, Any]:
+    """Operators by the names that a user calls them by, aliases included."""
+    names: dict[str, Any] = {}
+    for op in OPERATORS.values():
+        if op.public:
+            found = op if op.variadic else function(op)
+            for name in (op.name, *op.aliases):
+                names[name] = found
+    for own in (overloads.cat, overloads.stack, overloads.flatten, overloads.einsum,
+                overloads.slogdet, reshaping.split, reshaping.chunk, reshaping.unbind,
+                scatter.diag, scatter.diag_embed):  # fmt: skip
+        names[own.__name__] = own
+    names["concat"] = overloads.cat
+    names["tile"] = names["repeat"] = OPERATORS["tile"]
+    return names
 
 
 def functions() -> dict[str, Any]:
     """What the module ``gradcli`` offers beside the operators."""
     table: dict[str, Any] = {}
     for module in COMPOSED:
-        for function in (*module.BOTH, *module.ALONE):
-            table[function.__name__] = function
-        table.update(module.ALIASES)
-    table["swapdims"] = OPERATORS["transpose"]
+        for composed in (*module.BOTH, *getattr(module, "ALONE", ())):
+            table[composed.__name__] = composed
+        table.update(getattr(module, "ALIASES", {}))
     return table
-
-
-install()

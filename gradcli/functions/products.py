@@ -193,12 +193,18 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim "
                 f"{place} and second has size {b.shape[j]} in dim {j}",
             )
+    for i, j in zip(left, right, strict=True):  # a size of 1 broadcasts
+        if a.shape[i] != b.shape[j]:
+            a = O["sum"](a, i, True) if b.shape[j] == 1 else a
+            b = O["sum"](b, j, True) if a.shape[i] == 1 else b
     kept_a = [d for d in range(a.ndim) if d not in left]
     kept_b = [d for d in range(b.ndim) if d not in right]
     shape = [a.shape[d] for d in kept_a] + [b.shape[d] for d in kept_b]
     joined = int(np.prod([a.shape[d] for d in left], dtype=int))
-    x = O["reshape"](O["permute"](a, (*kept_a, *left)), (-1, joined))
-    y = O["reshape"](O["permute"](b, (*right, *kept_b)), (joined, -1))
+    rows, columns = (int(np.prod([t.shape[d] for d in kept], dtype=int))
+                     for t, kept in ((a, kept_a), (b, kept_b)))  # fmt: skip
+    x = O["reshape"](O["permute"](a, (*kept_a, *left)), (rows, joined))
+    y = O["reshape"](O["permute"](b, (*right, *kept_b)), (joined, columns))
     return O["reshape"](O["matmul"](x, y), tuple(shape))
 
 
@@ -225,5 +231,5 @@ BOTH = (mm, mv, bmm, addmm, addmv, baddbmm, vdot, inner, kron, cross)
 """Functions that are methods too."""
 ALONE = (chain_matmul, tensordot)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""
+WRITTEN = (addmm, addmv, baddbmm)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

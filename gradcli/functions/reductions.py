@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, of_its_own
+from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.torch_messages import not_a
 
 
 def _typed(input: Any, dtype: Any) -> Any:
@@ -68,34 +65,39 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 def _spread(name: str) -> Any:
     def spread(
-        input: Any,
-        dim: Any = None,
-        unbiased: bool = True,
-        keepdim: bool = False,
-        *,
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         if isinstance(dim, bool):  # var(False) is var(unbiased=False)
             dim, unbiased = None, dim
         given = (1 if unbiased else 0) if correction is None else correction
         return O[name](input, dim, given, keepdim)
 
     spread.__name__ = name
-    spread.__doc__ = O[name].__doc__ + " ``unbiased=False`` divides by n."
+    spread.__doc__ = f"{O[name].__doc__} ``unbiased=False`` divides by n."
     return spread
 
 
 var, std = _spread("var"), _spread("std")
 
 
-def var_mean(input: Any, dim: Any = None, **options: Any) -> tuple:
-    """The variance and the mean."""
-    return var(input, dim, **options), mean(input, dim, options.get("keepdim", False))
+def _with_mean(spread: Any, what: str) -> Any:
+    def pair(
+        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *,
+        correction: Any = None,
+    ) -> tuple:  # fmt: skip
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        found = spread(input, dim, unbiased, keepdim, correction=correction)
+        return found, mean(input, dim, keepdim)
+
+    pair.__name__ = f"{spread.__name__}_mean"
+    pair.__doc__ = f"The {what} and the mean."
+    return pair
 
 
-def std_mean(input: Any, dim: Any = None, **options: Any) -> tuple:
-    """The standard deviation and the mean."""
-    return std(input, dim, **options), mean(input, dim, options.get("keepdim", False))
+var_mean = _with_mean(var, "variance")
+std_mean = _with_mean(std, "standard deviation")
 
 
 def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -127,17 +129,25 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Running products along a dimension; exact where entries are 0."""
-    input = _typed(input, dtype)
-    if not input.ndim:
-        return input.clone()
-    last = input.ndim - 1
-    lined = O["unsqueeze"](O["transpose"](input, dim, last), -2)
-    size = lined.shape[-1]
-    charge_shape((*lined.shape[:-2], size, size), 16)
-    before = np.tri(size, dtype=bool)  # row k joins the entries up to k
-    rows = O["where"](wrap(before, dtypes.bool_), lined, 1.0 if input.dtype.kind > 1 else 1)
-    out = of_its_own(O["transpose"](O["prod"](rows, -1), dim, last))
-    return called(out, "CumprodBackward0", input)
+    return O["cumprod"](_typed(input, dtype), dim)
+
+
+def logcumsumexp(input: Any, dim: int) -> Any:
+    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
+    normal_dim(dim, input.ndim)
+    return O["logcumsumexp"](input, dim)
+
+
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """Summed to a shape that broadcasts to that of ``input``."""
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    have = tuple(input.shape)
+    there = have[len(have) - len(shape) :]
+    if len(shape) > len(have) or any(n not in (1, m) for n, m in zip(shape, there, strict=True)):
+        raise RuntimeFault(
+            "E0301", f"size {{{list(have)}}} is not expandable to size {{{list(shape)}}}."
+        )
+    return O["sum_to"](input, shape)
 
 
 def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -145,7 +155,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
     ``prepend`` and ``append`` are joined to the ends first.
     """
-    if prepend is not None or append is not None:
+    if n and (prepend is not None or append is not None):
         parts = [part for part in (prepend, input, append) if part is not None]
         input = O["cat"](*parts, dim=dim)
     before = (slice(None),) * normal_dim(dim, len(input.shape))
@@ -158,19 +168,36 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
     """The area below points, by trapezes."""
-    before = (slice(None),) * normal_dim(dim, len(y.shape))
-    width = dx if x is None else diff(x)
-    pairs = y[(*before, slice(1, None))] + y[(*before, slice(None, -1))]
-    area = O["sum"](width * pairs, dim) / 2.0
+    area = O["sum"](_trapezes(y, x, dx, dim), dim) / 2.0
     return called(area, "MulBackward1" if x is None else "DivBackward1")
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+    """The area below points up to each of them, by trapezes."""
+    return O["cumsum"](_trapezes(y, x, dx, dim) / 2.0, dim)
+
+
+def _trapezes(y: Any, x: Any, dx: Any, dim: int) -> Any:
+    """Twice the area between neighbours; a vector ``x`` has the places along ``dim``."""
+    axis = normal_dim(dim, len(y.shape))
+    before = (slice(None),) * axis
+    if x is not None and not hasattr(x, "shape"):
+        raise not_a("Tensor", "trapezoid", "x", 2, x)
+    if x is not None and len(x.shape) == 1:
+        dx = O["reshape"](diff(x), (-1,) + (1,) * (len(y.shape) - 1 - axis))
+    elif x is not None:
+        dx = diff(x, dim=dim)
+    return dx * (y[(*before, slice(1, None))] + y[(*before, slice(None, -1))])
 
 
 BOTH = (
     sum, amax, amin, mean, prod, nansum, var, std, norm, dist, softmax, log_softmax, cumsum,
-    cumprod, diff,
+    cumprod, logcumsumexp, diff, sum_to_size,
 )  # fmt: skip
 """Functions that are methods too."""
-ALONE = (var_mean, std_mean, trapezoid)
+ALONE = (var_mean, std_mean, trapezoid, cumulative_trapezoid)
 """Functions only."""
 ALIASES = {"trapz": trapezoid}
 """Further names."""
+WRITTEN = (cumsum, cumprod)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

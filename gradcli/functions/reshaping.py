@@ -26,12 +26,14 @@ from gradcli.functions.indexing import (
     index_add,
     index_copy,
     index_fill,
+    index_reduce,
     index_select,
     masked_fill,
     masked_select,
     narrow,
     scatter,
     scatter_add,
+    scatter_reduce,
     select,
     take,
     take_along_dim,
@@ -44,22 +46,61 @@ from gradcli.ops.torch_messages import not_a
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
     """Pieces along a dimension: of one size (the last may be shorter), or of the sizes given."""
-    sizes = isinstance(split_size_or_sections, list | tuple)
-    pieces = overloads.split(tensor, split_size_or_sections, dim)
-    name = "SplitWithSizesBackward0" if sizes else "SplitBackward0"
-    return together(pieces, tensor, normal_dim(dim, len(tensor.shape)), "cat", name)
+    axis, n = _axis("split", tensor, dim)
+    size = split_size_or_sections
+    if not isinstance(size, int):
+        sizes = list(size)
+        if sum(sizes) != n:
+            raise RuntimeFault(
+                "E0306",
+                f"split sizes {sizes} do not add up to {n}",
+                torch=f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's "
+                f"size at dimension {axis}), but got split_sizes={sizes}",
+            )
+        return _pieces(tensor, sizes, axis, "SplitWithSizesBackward0")
+    if size < 0 or (not size and n):
+        raise RuntimeFault(
+            "E0306",
+            f"split expects a size above 0, got {size}",
+            torch=f"split expects split_size be non-negative, but got split_size={size}"
+            if size
+            else f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}",
+        )
+    sizes = [min(size, n - i) for i in range(0, n, size)] if n else [0]
+    return _pieces(tensor, sizes, axis, "SplitBackward0")
+
+
+def _pieces(x: Any, sizes: Sequence[int], axis: int, name: str) -> tuple:
+    """Pieces of those sizes along a dimension, shown as the outputs of one node."""
+    ends = list(itertools.accumulate(sizes))
+    pieces = [_along(x, axis, slice(e - n, e)) for e, n in zip(ends, sizes, strict=True)]
+    return together(tuple(pieces), x, axis, "cat", name)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
     """At most ``chunks`` pieces of equal size along a dimension."""
-    pieces = overloads.chunk(input, chunks, dim)
-    return together(pieces, input, normal_dim(dim, len(input.shape)), "cat", "SplitBackward0")
+    _, n = _axis("chunk", input, dim)
+    if not isinstance(chunks, int):
+        raise TypeFault("E0303", f"chunk needs a whole number, got {type(chunks).__name__}")
+    if chunks < 1:
+        raise RuntimeFault("E0306", f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return split(input, max(1, -(-n // chunks)), dim)
+
+
+def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
+    """A dimension counted from 0, and its size. Raises RuntimeFault (E0305) for a 0-d tensor."""
+    if not len(x.shape):
+        raise RuntimeFault(
+            "E0305", f"{name} expects at least a 1-dimensional tensor", help="x.reshape(1) has one"
+        )
+    axis = normal_dim(dim, len(x.shape))
+    return axis, x.shape[axis]
 
 
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
-    pieces = overloads.unbind(input, dim)
-    axis = normal_dim(dim, len(input.shape))
+    axis, n = _axis("unbind", input, dim)
+    pieces = tuple(_along(input, axis, i) for i in range(n))
     return together(pieces, input, axis, "stack", "UnbindBackward0")
 
 
@@ -72,7 +113,9 @@ def tensor_split(
     if len(given) != 1:
         raise TypeFault("E0302", "tensor_split takes either indices or sections", help="sections=2")
     (indices_or_sections,) = given
-    _, size = overloads._along("tensor_split", input, dim)
+    _, size = _axis("tensor_split", input, dim)
+    if getattr(indices_or_sections, "shape", None) == ():
+        indices_or_sections = int(indices_or_sections)
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1:
             raise RuntimeFault(
@@ -83,7 +126,8 @@ def tensor_split(
         sizes = [small + (i < more) for i in range(indices_or_sections)]
         cuts = list(itertools.accumulate(sizes))[:-1]
     else:
-        cuts = list(indices_or_sections)
+        listed = getattr(indices_or_sections, "tolist", None)
+        cuts = list(listed() if listed else indices_or_sections)
     ends = zip([0, *cuts], [*cuts, size], strict=True)
     return tuple(_along(input, dim, slice(start, end)) for start, end in ends)
 
@@ -129,7 +173,8 @@ def dstack(tensors: Sequence[Any]) -> Any:
 
 def column_stack(tensors: Sequence[Any]) -> Any:
     """Vectors joined as columns."""
-    return hstack([O["unsqueeze"](t, 1) if t.ndim == 1 else t for t in tensors])
+    _some("column_stack", tensors)
+    return hstack([t if t.ndim > 1 else O["reshape"](t, (-1, 1)) for t in tensors])
 
 
 def movedim(input: Any, source: Any, destination: Any) -> Any:
@@ -147,9 +192,19 @@ def permute(input: Any, dims: Sequence[int]) -> Any:
     return O["permute"](input, tuple(dims))
 
 
+def unsqueeze(input: Any, dim: int) -> Any:
+    """A dimension of size 1 put in at ``dim``."""
+    return O["unsqueeze"](input, dim)
+
+
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
     return O["transpose"](input, dim0, dim1)
+
+
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two dimensions exchanged, by NumPy's names."""
+    return O["transpose"](input, axis0, axis1)
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
@@ -181,8 +236,17 @@ def reshape_as(input: Any, other: Any) -> Any:
     return reshaped(O["reshape"](input, tuple(other.shape)), input)
 
 
-def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
-    """Every entry repeated in its place."""
+def repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Every entry repeated in its place; of whole numbers alone, each place so many times.
+
+    Raises RuntimeFault: E0301 for repeats that do not fit, or that do not add up to
+    ``output_size``, E0304 for negative ones.
+    """
+    if repeats is None:
+        size = input.shape[0] if len(input.shape) == 1 else 0
+        return repeat_interleave(wrap(np.arange(size), dtypes.int64), input, 0)
     if dim is None:
         input, dim = O["reshape"](input, (-1,)), 0
     size = input.shape[normal_dim(dim, len(input.shape))]
@@ -196,6 +260,12 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None) -> Any:
             f"{np.size(times)} and input.size(0) = {size}",
         )
     total = int(np.sum(times, dtype=float)) * (size if np.size(times) == 1 else 1)
+    if output_size is not None and total != output_size:
+        raise RuntimeFault(
+            "E0301",
+            f"allocated size does not match required size: output_size is {output_size}, the "
+            f"repeats add up to {total}",
+        )
     charge_shape((max(0, total), input.numel() // max(1, size)))
     name = "IndexSelectBackward0" if isinstance(repeats, Tensor) else "ViewBackward0"
     return called(_along(input, dim, np.repeat(np.arange(size), times)), name, input)
@@ -253,19 +323,20 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple:
     """Grids of the coordinates that vectors give, one for each."""
-    one = len(tensors) == 1 and not isinstance(tensors[0], Tensor)
+    one = len(tensors) == 1 and isinstance(tensors[0], list | tuple)
     listed = list(tensors[0] if one else tensors)
+    for i, value in enumerate(listed):
+        if not getattr(value, "__gradcli_rank__", 0):
+            raise not_a("Tensor", "meshgrid", "tensors", i + 1, value)
     if indexing not in ("ij", "xy"):
         raise RuntimeFault("E0304", f"indexing is 'ij' or 'xy', not {indexing!r}")
-    swap = indexing == "xy" and len(listed) > 1
-    listed = [listed[1], listed[0], *listed[2:]] if swap else listed
     shape = tuple(t.numel() for t in listed)
     grids = []
     for i, t in enumerate(listed):
         lined = O["reshape"](t, (1,) * i + (-1,) + (1,) * (len(shape) - 1 - i))
         grids.append(O["expand"](lined, shape))
-    if swap:
-        grids = [O["transpose"](g, 0, 1) for g in (grids[1], grids[0], *grids[2:])]
+    if indexing == "xy" and len(grids) > 1:
+        grids = [O["transpose"](g, 0, 1) for g in grids]
     return tuple(grids)
 
 
@@ -298,9 +369,11 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     count = _choices(size + r - 1 if with_replacement and size else size, r)
     charge_shape((count, 8 * (r + 4)))  # each row is first a tuple of Python's
     places = choose(range(input.shape[0]), r) if count and r else ()
-    rows = np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
+    rows: np.ndarray = (
+        np.array(list(places), np.int64).reshape(-1, r) if places else np.zeros((0, r), np.int64)
+    )
     rows = rows if r else rows.reshape(0)
-    return O["getitem"](input, rows)
+    return O["getitem"](input, rows if r else rows.reshape(0))
 
 
 def block_diag(*tensors: Any) -> Any:
@@ -318,7 +391,15 @@ def block_diag(*tensors: Any) -> Any:
 
 def t(input: Any) -> Any:
     """A matrix transposed; a vector as it is."""
-    return input.t()
+    rank = len(input.shape)
+    if rank > 2:
+        raise RuntimeFault(
+            "E0305",
+            f"t() expects a tensor with <= 2 dimensions, but self is {rank}D",
+            help="x.mT exchanges the last two",
+        )
+    # PyTorch gives a vector a node of its own here too.
+    return called(O["mT" if rank == 2 else "reverse_dims"](input), "TBackward0")
 
 
 def is_same_size(input: Tensor, other: Tensor) -> bool:
@@ -330,7 +411,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have one shape and the same entries."""
     if not isinstance(other, Tensor):
         raise not_a("Tensor", "equal", "other", 2, other)
-    return overloads.equal(input, other)
+    return input.shape == other.shape and bool(np.all(input.array == other.array))
 
 
 def allclose(
@@ -351,15 +432,22 @@ def allclose(
 
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
-    scatter_add, index_add, index_copy, index_fill, split, chunk, unbind, tensor_split, movedim,
-    unflatten, expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero,
-    is_same_size, equal, allclose,
+    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split, chunk,
+    unbind, tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave,
+    fliplr, flipud, rot90, nonzero, is_same_size, equal, allclose, t, transpose, swapaxes,
+    unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
-    hstack, vstack, dstack, column_stack, t, permute, transpose, broadcast_tensors, where, meshgrid,
+    hstack, vstack, dstack, column_stack, permute, broadcast_tensors, where, meshgrid,
     cartesian_prod, combinations, block_diag,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
-ALIASES = {"moveaxis": movedim, "argwhere": nonzero}
+ALIASES = {"moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose}
 """Further names."""
+WRITTEN = (
+    scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
+)  # fmt: skip
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""
+TURNED = (t, transpose, swapaxes, unsqueeze)
+"""Those of which a form gives the tensor itself another shape: ``x.t_()``."""

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.creation.factories import eye
 from gradcli.engine.record.composite import called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import overloads
-from gradcli.functions.indexing import scatter, scatter_add
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_number, refuse_derivative
+from gradcli.ops.torch_messages import not_a
 
 
 def _array(index: Any) -> Any:
@@ -171,26 +170,6 @@ def _scaled(value: Any, factor: Any) -> Any:
     return value if factor == 1 else factor * value
 
 
-def matrix_power(input: Any, n: int) -> Any:
-    """A matrix times itself, ``n`` times in all."""
-    if n < 0:
-        input, n = O["inv"](input), -n
-    if not n:
-        return O["expand"](eye(input.shape[-1], dtype=input.dtype), tuple(input.shape))
-    out = None
-    while n:
-        if n & 1:
-            out = input if out is None else O["matmul"](out, input)
-        n >>= 1
-        input = O["matmul"](input, input) if n else input
-    return out
-
-
-def adjoint(input: Any) -> Any:
-    """The last two dimensions exchanged, conjugated."""
-    return O["conj"](O["mT"](input) if len(input.shape) != 0 else input)
-
-
 def _raised(rank: int) -> Any:
     def raised(*tensors: Any) -> Any:
         several = len(tensors) != 1 or isinstance(tensors[0], tuple | list)
@@ -206,19 +185,25 @@ def _raised(rank: int) -> Any:
 atleast_1d, atleast_2d, atleast_3d = _raised(1), _raised(2), _raised(3)
 
 
+def _split(name: str, input: Any, parts: Any, dim: int) -> tuple:
+    if hasattr(parts, "shape"):
+        raise not_a("int or a list of them", name, "indices_or_sections", 2, parts)
+    return tensor_split(input, parts, dim)
+
+
 def hsplit(input: Any, indices_or_sections: Any) -> tuple:
     """Pieces side by side."""
-    return tensor_split(input, indices_or_sections, 0 if len(input.shape) == 1 else 1)
+    return _split("hsplit", input, indices_or_sections, 0 if len(input.shape) == 1 else 1)
 
 
 def vsplit(input: Any, indices_or_sections: Any) -> tuple:
     """Pieces one below the other."""
-    return tensor_split(input, indices_or_sections, 0)
+    return _split("vsplit", input, indices_or_sections, 0)
 
 
 def dsplit(input: Any, indices_or_sections: Any) -> tuple:
     """Pieces along the third dimension."""
-    return tensor_split(input, indices_or_sections, 2)
+    return _split("dsplit", input, indices_or_sections, 2)
 
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
@@ -235,15 +220,6 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     windows = O["getitem"](input, (*_before(input, dimension), index))
     at = normal_dim(dimension, len(input.shape))
     return called(of_its_own(movedim(windows, at + 1, -1)), "UnfoldBackward0", input)
-
-
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
-    """The area below points up to each of them, by trapezes."""
-    before = _before(y, dim)
-    left, right = (O["getitem"](y, (*before, s)) for s in (slice(None, -1), slice(1, None)))
-    if x is not None:
-        dx = O["getitem"](x, (..., slice(1, None))) - O["getitem"](x, (..., slice(None, -1)))
-    return O["cumsum"](dx * (left + right) / 2.0, dim)
 
 
 def view_as_complex(input: Any) -> Any:
@@ -274,39 +250,17 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     return called(input * scale, "RenormBackward0", input)
 
 
-def scatter_reduce(
-    input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True
-) -> Any:
-    """``input`` with entries of ``src`` joined to it where ``index`` names: ``"sum"``, ``"mean"``.
-
-    Raises RuntimeFault (E0304) for another ``reduce``.
-    """
-    if reduce not in ("sum", "mean"):
-        raise RuntimeFault("E0304", f"scatter_reduce has reduce='sum' and 'mean', not {reduce!r}")
-    ones = O["ones_like"](src)
-    start = input if include_self else _zeroed(input, dim, index)
-    total = scatter_add(start, dim, index, src)
-    if reduce == "mean":
-        own = O["ones_like"](input) if include_self else O["zeros_like"](input)
-        count = scatter_add(own, dim, index, ones)
-        total = total / O["where"](count == 0, 1.0, count)
-    return called(total, "ScatterReduceBackward0")
-
-
-def _zeroed(input: Any, dim: int, index: Any) -> Any:
-    """``input`` with 0 wherever ``index`` names."""
-    return scatter(input, dim, index, 0.0)
-
-
 BOTH = (
     index_put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
-    diag_embed, diagflat, addr, addbmm, matrix_power, adjoint, hsplit, vsplit, dsplit, positive,
-    renorm, scatter_reduce, ravel,
+    diag_embed, diagflat, addr, addbmm, hsplit, vsplit, dsplit, positive,
+    renorm, ravel,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
-    vander, atleast_1d, atleast_2d, atleast_3d, cumulative_trapezoid, view_as_complex,
+    vander, atleast_1d, atleast_2d, atleast_3d, view_as_complex,
 )  # fmt: skip
 """Functions only."""
 ALIASES = {"concatenate": overloads.cat}
 """Further names."""
+WRITTEN = (index_put, masked_scatter, renorm, addr, addbmm)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

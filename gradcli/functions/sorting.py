@@ -165,7 +165,3 @@ def _extremes(x: Any, dim: int, keepdim: bool, name: str) -> Extremes:
 
 BOTH = (sort, argsort, msort, topk, kthvalue, median, aminmax)
 """Functions that are methods too."""
-ALONE: tuple = ()
-"""Functions only: the method differs, or there is none."""
-ALIASES: dict[str, Callable] = {}
-"""Further names."""

@@ -44,19 +44,6 @@ def _running(name: str) -> Any:
 cummax, cummin = _running("cummax"), _running("cummin")
 
 
-def logcumsumexp(input: Any, dim: int) -> Any:
-    """The logarithm of the running sum of exponentials along a dimension, without overflow."""
-    rank = len(input.shape)
-    if not rank:
-        return input.clone()
-    lined = O["unsqueeze"](O["transpose"](input, dim, rank - 1), -2)
-    size = lined.shape[-1]
-    charge_shape((*lined.shape[:-2], size, size), 16)
-    rows = O["where"](wrap(np.tri(size, dtype=bool), dtypes.bool_), lined, -float("inf"))
-    out = of_its_own(O["transpose"](O["logsumexp"](rows, -1), dim, rank - 1))
-    return called(out, "LogcumsumexpBackward0", input)
-
-
 _INTERPOLATION = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
@@ -130,10 +117,10 @@ def _arranged(out: Any, many: int, dim: int | None, rank: int, keepdim: bool) ->
     """Quantiles along the last dimension as PyTorch has them: along the first, or one alone."""
     out = movedim(out, -1, 0)
     if keepdim and rank:
-        shape = (1,) * rank if dim is None else None
-        out = O["reshape"](out, (out.shape[0], *shape)) if shape else O["unsqueeze"](
-            out, normal_dim(dim, rank) + 1
-        )  # fmt: skip
+        if dim is None:
+            out = O["reshape"](out, (out.shape[0],) + (1,) * rank)
+        else:
+            out = O["unsqueeze"](out, normal_dim(dim, rank) + 1)
     return out if many else out[0]
 
 
@@ -217,7 +204,7 @@ def searchsorted(
         raise RuntimeFault("E0304", f"side can only be 'left' or 'right' but got {side!r}")
     rows = np.asarray(as_tensor(sorted_sequence).array)
     values = np.asarray(as_tensor(input).array)
-    where = "right" if right or side == "right" else "left"
+    where: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
         found = np.searchsorted(rows, values, where)
     else:
@@ -279,11 +266,11 @@ def ldexp(input: Any, other: Any) -> Any:
 
 
 BOTH = (
-    cummax, cummin, logcumsumexp, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
+    cummax, cummin, quantile, nanquantile, nanmean, nanmedian, mode, isposinf,
     isneginf, isreal, histc, logaddexp2, ldexp,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (isin, searchsorted, bucketize)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""
+WRITTEN = (ldexp,)
+"""Those of which a form writes in place: ``x.clamp_(0, 1)``."""

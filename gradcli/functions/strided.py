@@ -110,7 +110,7 @@ def _record(
     steps: tuple[int, ...], offset: int,
 ) -> None:  # fmt: skip
     """Record ``out`` as entries picked from ``base``, whose dimensions lie in ``order``."""
-    grids = np.indices(out.shape, sparse=True)
+    grids: Any = np.indices(out.shape, sparse=True)
     places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
     source = base if base.ndim else O["reshape"](base, (1,))
     found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
@@ -195,8 +195,8 @@ def _slope(f: Any, axis: int, width: Any, edge_order: int) -> Any:
         high = (part(size - 1, size) - part(size - 2, size - 1)) / last
     else:
         low = _end(part(0, 1), part(1, 2), part(2, 3), first, second)
-        ends = (part(size - k, size - k + 1) for k in (1, 2, 3))
-        high = -_end(*ends, last, before)
+        a, b, c = (part(size - k, size - k + 1) for k in (1, 2, 3))
+        high = -_end(a, b, c, last, before)
     return called(O["cat"](low, inside, high, dim=axis), "CatBackward0")
 
 
@@ -214,5 +214,3 @@ BOTH = (as_strided,)
 """Functions that are methods too."""
 ALONE = (gradient,)
 """Functions only."""
-ALIASES: dict[str, Any] = {}
-"""Further names."""

@@ -29,6 +29,7 @@ THREADED = 1 << 18
 """Entries from which a second thread helps."""
 
 SUMS = ("sum", "mean", "sum_to")
+"""What a loop over blocks can add up as it goes; the loop is written for these."""
 
 
 class Group:
@@ -130,6 +131,19 @@ def _split(size: int) -> tuple[tuple, tuple, int]:
 
 
 _pool: list[ThreadPoolExecutor] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.clear)  # a forked process has none of its threads
+
+
+def on_two_threads(first: Callable[[], None], second: Callable[[], None]) -> None:
+    """Call both at once, the first in this thread."""
+    if not _pool:
+        _pool.append(ThreadPoolExecutor(1, "gradcli"))
+    other = _pool[0].submit(second)
+    try:
+        first()
+    finally:
+        other.result()
 
 
 def run(
@@ -146,14 +160,8 @@ def run(
                 parts[place] = block(low, high, space[:, : high - low], *arrays)
 
     if size >= THREADED and (os.cpu_count() or 1) > 1:
-        if not _pool:
-            _pool.append(ThreadPoolExecutor(1, "gradcli"))
         half = len(blocks) // 2
-        other = _pool[0].submit(work, blocks[half:])
-        try:
-            work(blocks[:half])
-        finally:
-            other.result()
+        on_two_threads(lambda: work(blocks[:half]), lambda: work(blocks[half:]))
     else:
         work(blocks)
     if not sums:

@@ -41,6 +41,11 @@ class Entry:
     """
 
     __slots__ = ("captures", "chooses", "code", "finish", "nbytes", "program", "reason", "run")
+    run: Callable[..., tuple]
+    finish: Callable[..., Any]
+    chooses: bool
+    code: str
+    nbytes: int
 
     def __init__(self, reason: str = "") -> None:
         self.reason = reason
@@ -61,7 +66,7 @@ class Compiled:
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
         self._entries: dict[tuple, Entry] = {}
-        self._outside: Outside | None = None
+        self._outside: Any = None  # an Outside, from the first call on
         self._changes = False  # whether the function was seen to change what is outside
 
     def __repr__(self) -> str:
@@ -333,7 +338,7 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
                 raise NotTraceable("tangents of another type")
         of = outputs if what == "jvp" else grads
         found = derive.push(list(trace.tape), dict(zip(inputs, extra, strict=True)))
-        pushed = [_zeros(trace, o) if (t := found.get(o)) is None else t for o in of]
+        pushed = [_zeros(trace, o) if (p := found.get(o)) is None else p for o in of]
         results = [*(outputs if what == "jvp" else [y]), *pushed]
         finish = _finish_jvp(form, len(outputs)) if what == "jvp" else _finish_gradient(
             [True] * count
@@ -349,8 +354,10 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         math.prod(i.out.shape) * i.out.dtype.itemsize for i in entry.program.instructions
     )
     entry.finish = finish
-    for v in (*trace.tape, *inputs, *extra, *captures):
-        (v if v.__class__ is Value else v.out).example = None
+    for i in trace.tape:
+        i.out.example = None
+    for v in (*inputs, *extra, *captures):
+        v.example = None
     return entry
 
 

@@ -138,6 +138,7 @@ def _pushed(ins: Instruction, along: list) -> Any:
         total = None
         for rule, reads, t in zip(op.rules, op.reads, along, strict=True):
             if t is not None:
+                assert rule is not None
                 term = rule(*(t if name == "g" else ins.params[name] for name in reads))
                 total = term if total is None else total + term
         return total

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -31,31 +32,14 @@ _IN_PLACE = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
 _LARGE = 8192
 """Entries from which a result is written into an operand that is not needed any more."""
 
-# What stands for an operator on Python floats (a and b are operands), where it is no math function.
-_SCALAR = {
-    "neg": "-{0}",
-    "square": "{0} * {0}",
-    "reciprocal": "1.0 / {0}",
-    "abs": "fabs({0})",
-    "relu": "0.0 if {0} <= 0.0 else {0}",
-    "maximum": "{0} if {0} >= {1} or {0} != {0} else {1}",
-    "minimum": "{0} if {0} <= {1} or {0} != {0} else {1}",
-    "sign": "1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
-    "where": "{1} if {0} else {2}",
-    "zeros_like": "0.0",
-    "ones_like": "1.0",
-    "rsqrt": "1.0 / sqrt({0})",
-    "logical_and": "bool({0} and {1})",
-    "logical_or": "bool({0} or {1})",
-    "logical_not": "not {0}",
-    "isnan": "{0} != {0}",
-}  # fmt: skip
 _POWERS = {
     2: "{0} * {0}", 3: "{0} * {0} * {0}", 0.5: "sqrt({0})", -1: "1.0 / {0}",
     -2: "1.0 / ({0} * {0})",
 }  # fmt: skip
-_KEEPS = frozenset(("sum", "mean", "reshape", "expand", "sum_to", "squeeze", "permute"))
-"""Of a single number these are the number."""
+
+_CALLED = re.compile(r"\b(sqrt|fabs|exp|log1p)\(")
+_SAME = frozenset(("sqrt", "fabs"))
+"""Functions of math with NumPy's own last digit."""
 
 
 def math_function(op: Operator) -> Callable[..., float] | None:
@@ -63,6 +47,11 @@ def math_function(op: Operator) -> Callable[..., float] | None:
     if op.kind != "elementwise" or op.params or "jump" in op.edges or op.name == "pow":
         return None
     return getattr(math, op.name, None)
+
+
+def is_arithmetic(op: Operator) -> bool:
+    """Whether an operator on numbers is one of + - * / or as cheap."""
+    return op.infix in ("+", "-", "*", "/") or op.name in ("neg", "square")
 
 
 def scalar_kind(value: Any) -> str:
@@ -85,7 +74,7 @@ class Emitter:
     """The text of one program, line by line."""
 
     def __init__(self, program: Program, name: str = "program") -> None:
-        self.program = program
+        self.program: Any = program
         self.names = program.names()
         self.scope: dict[str, Any] = {"f64": np.float64, "np": np}
         self.lines: list[str] = []
@@ -94,9 +83,9 @@ class Emitter:
         self.exact = self._deciding()
         self.last: dict[Value, int] = {}
         self.owned: set[Value] = set()
-        self.steps = schedule(program.instructions)
+        self.steps: list[Any] = schedule(program.instructions)  # type: ignore[assignment]
         for place, step in enumerate(self.steps):
-            for ins in step.everything() if step.__class__ is Group else (step,):
+            for ins in step.everything() if isinstance(step, Group) else (step,):
                 for a in ins.inputs():
                     self.last[a] = place
         for v in program.results():
@@ -239,13 +228,13 @@ class Emitter:
         sign = _INFIX.get(op.compute)
         if sign is not None:
             return f"{words[0]} {sign} {words[1]}"
-        if op.name in _SCALAR and not op.params:
-            text = _SCALAR[op.name]
-            if "sqrt" in text:
-                self.scope["sqrt"] = math.sqrt
-            if "fabs" in text:
-                self.scope["fabs"] = math.fabs
-            return text.format(*words)
+        if op.python:
+            called = _CALLED.findall(op.python)
+            if not _SAME.issuperset(called) and ins.out in self.exact:
+                return None
+            for name in called:
+                self.scope[name] = getattr(math, name)
+            return op.python.format(*words)
         if op.name == "pow":
             y = ins.args[1]
             if y.__class__ in (int, float) and y in _POWERS:
@@ -260,7 +249,7 @@ class Emitter:
                 return f"{words[0]} + {self.literal(scale)} * {words[1]}"
             first = words[1] if scale == 1 else f"{self.literal(scale)} * {words[1]}"
             return f"{words[0]} + {first} * {words[2]}"
-        if op.name in _KEEPS or (op.name == "cast" and scalar_kind(ins.args[0]) == "f"):
+        if op.name == "cast" and scalar_kind(ins.args[0]) == "f":
             return words[0]
         function = math_function(op)
         if function is not None and (function is math.sqrt or ins.out not in self.exact):

@@ -59,7 +59,7 @@ class Value(Operand):
         """Raises NotTraceable: a write in place."""
         raise NotTraceable("a write in place")
 
-    admit = write
+    admit = write  # type: ignore[assignment]
 
     @property
     def array(self) -> Any:
@@ -71,7 +71,7 @@ class Value(Operand):
         raise NotTraceable("a value's number")
 
     def __bool__(self) -> bool:
-        raise NotTraceable("control flow that depends on a value")
+        return self.trace.decide(self)
 
     def __float__(self) -> float:
         raise NotTraceable("a value's number")
@@ -82,7 +82,7 @@ class Value(Operand):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotTraceable("a value as a NumPy array")
 
-    tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item
+    tolist = numpy = each_of = pick_from = put_at = __gradcli_like__ = item  # type: ignore[assignment]
     __int__ = __index__ = __float__
     requires_grad = grad = grad_fn = is_leaf = data = device = array
 
@@ -93,13 +93,15 @@ class Value(Operand):
 class Instruction:
     """``out = op(*args, **params)``; ``args`` are values, numbers and NumPy scalars.
 
+    ``op`` is an operator, or one of Python's operations in a program with control flow.
+
     ``recorded`` is whether gradient mode was on: only then does it have a derivative.
     """
 
     __slots__ = ("args", "op", "out", "params", "recorded")
 
     def __init__(
-        self, op: Operator, args: tuple, params: dict[str, Any], out: Value, recorded: bool
+        self, op: Any, args: tuple, params: dict[str, Any], out: Value, recorded: bool
     ) -> None:
         self.op = op
         self.args = args

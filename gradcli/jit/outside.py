@@ -100,7 +100,8 @@ def _full(cell: Any) -> bool:
 
 
 def _global_names(code: types.CodeType) -> list[str]:
-    names, stack = [], [code]
+    names: list[str] = []
+    stack = [code]
     while stack:
         code = stack.pop()
         names += code.co_names

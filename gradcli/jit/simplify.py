@@ -16,19 +16,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.jit.ir import Instruction, Pack, Program, Value
 from gradcli.jit.trace import freeze
-from gradcli.ops.operator import OPERATORS
+from gradcli.ops.operator import OPERATORS, Operator
 
-_MOVES = frozenset((
-    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
-    "flip", "roll", "tile", "getitem",
-))  # fmt: skip
-"""Linear operators of which every entry is an entry of the input."""
-
-_NEUTRAL = frozenset((
-    "mul", "div", "sub", "pow", "neg", "reshape", "expand", "sum_to", "clone", "cast", "conj",
-    "real",
-))  # fmt: skip
-"""Operators that may give back an argument."""
 _COMMUTE = ("add", "mul")
 
 
@@ -80,26 +69,27 @@ class _Simplifier:
                 known = known or a.const is not None or a in self.repeats
         if known and op.entrywise:
             args = tuple([_number(a) for a in args])
-            args = self._broadcast(ins, args)
-            if args is None:
+            shaped = self._broadcast(ins, args)
+            if shaped is None:
                 return
+            args = shaped
             folded = self._folded(ins, args)
             if folded is not None:
                 self.replaced[out] = folded
                 return
         name, params = op.name, ins.params
-        if name in _NEUTRAL:
-            same = _identity(name, args, params, out)
-            if same is not None:
-                self.replaced[out] = same
-                return
-            if name == "mul" and _is(args[1], -1.0) and _like(args[0], out):
+        same = _identity(op, args, out)
+        if same is not None:
+            self.replaced[out] = same
+            return
+        if name == "mul":
+            if _is(args[1], -1.0) and _like(args[0], out):
                 op, args = OPERATORS["neg"], args[:1]
-            elif name == "mul" and _is(args[0], -1.0) and _like(args[1], out):
+            elif _is(args[0], -1.0) and _like(args[1], out):
                 op, args = OPERATORS["neg"], args[1:]
         if name == "add_scaled" and params["alpha"] == 1:
             op, params = OPERATORS["add"], {}
-        elif name in _MOVES and args[0] in self.repeats and out.shape:
+        elif _rearranges(op) and args[0] in self.repeats and out.shape:
             number = self.repeats[args[0]]
             op, args, params = OPERATORS["expand"], (number,), {"shape": tuple(out.shape)}
         if op is not ins.op or args is not ins.args:
@@ -168,6 +158,10 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _rearranges(op: Operator) -> bool:
+    return bool(op.moves) and not (op.variadic or op.entrywise)
+
+
 def _is(value: Any, number: float) -> bool:
     return (
         value.__class__ in (float, int)
@@ -180,28 +174,17 @@ def _like(value: Any, out: Value) -> bool:
     return value.__class__ is Value and value.shape == out.shape and value.dtype is out.dtype
 
 
-def _identity(name: str, args: tuple, params: dict, out: Value) -> Any:
+def _identity(op: Operator, args: tuple, out: Value) -> Any:
     """The argument that the result is equal to, or None."""
     x = args[0]
-    if name == "mul":
-        if _is(args[1], 1.0) and _like(x, out):
+    if op.neutral is True:
+        return x if _like(x, out) and not out.dtype.is_complex else None
+    if op.neutral is not None:
+        if _is(args[1], op.neutral) and _like(x, out):
             return x
-        if _is(x, 1.0) and _like(args[1], out):
-            return args[1]
-        return None
-    if not _like(x, out):
-        return None
-    if name in ("reshape", "expand", "sum_to", "clone", "cast"):
-        return x
-    if name in ("conj", "real") and not out.dtype.is_complex:
-        return x
-    if name == "div" and _is(args[1], 1.0):
-        return x
-    if name == "pow" and _is(args[1], 1.0):
-        return x
-    if name == "sub" and _is(args[1], 0.0):
-        return x
-    if name == "neg" and x.source is not None and x.source.op.name == "neg":
+        turned = op.name in _COMMUTE and _is(x, op.neutral) and _like(args[1], out)
+        return args[1] if turned else None
+    if op.name == "neg" and _like(x, out) and x.source is not None and x.source.op is op:
         inner = x.source.args[0]
         return inner if _like(inner, out) and inner.source is None else None
     return None

@@ -33,9 +33,13 @@ _types: dict[tuple, tuple] = {}
 class Trace:
     """The tape that values note their operators on."""
 
+    longest: int | None = None  # LONGEST, where nothing else is said
+
     def __init__(self) -> None:
-        self.tape: list[Instruction] = []
+        self.tape: list[Any] = []
+        self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
+        self.inputs: list[Value] = []
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -51,6 +55,10 @@ class Trace:
         if held is None:
             held = self.captured[id(found)] = found, self.input(_array_of(found))
         return held[1]
+
+    def decide(self, value: Value) -> bool:
+        """The truth of a value, asked for by control flow. Raises NotTraceable."""
+        raise NotTraceable("control flow that depends on a value")
 
     def captures(self) -> list[tuple[Any, Value]]:
         """The captured tensors and arrays with their values."""
@@ -74,7 +82,8 @@ class Trace:
             op, tuple(operands), params, out, current().grad if recorded is None else recorded
         )
         self.tape.append(out.source)
-        if len(self.tape) > LONGEST:
+        self.noted.append(out.source)
+        if len(self.noted) > (self.longest or LONGEST):
             raise NotTraceable("a program of that length")
         return out
 
@@ -146,7 +155,7 @@ class Trace:
         """A value's array on the inputs that were traced with."""
         if value.__class__ is not Value or value.example is not None:
             return value.example if value.__class__ is Value else value
-        stack = [value]
+        stack: list[Any] = [value]
         with np.errstate(all="ignore"):
             while stack:
                 ins = stack[-1].source
@@ -224,9 +233,11 @@ def freeze(params: Any) -> Any:
 class Traced:
     """What one run of a function on values noted: the trace, its inputs and its results."""
 
-    def __init__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> None:
-        self.trace = Trace()
-        self.inputs = [self.trace.input(a) for a in arrays]
+    def __init__(
+        self, function: Callable[..., Any], arrays: Sequence[Any], trace: Trace | None = None
+    ) -> None:
+        self.trace = trace or Trace()
+        self.inputs = self.trace.inputs = [self.trace.input(a) for a in arrays]
         drawing = random.drawing.set(_no_random)
         try:
             with enable_grad():

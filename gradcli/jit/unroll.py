@@ -23,40 +23,43 @@ from gradcli.ops.operator import OPERATORS
 MOST = 8
 """Entries of the largest array that is written out."""
 
-_MOVES = frozenset((
-    "reshape", "expand", "transpose", "reverse_dims", "mT", "permute", "squeeze", "unsqueeze",
-    "flip", "roll", "tile", "getitem", "cat", "stack", "diagonal",
-))  # fmt: skip
-"""Operators whose computation moves objects as well as numbers."""
-_PRODUCTS = frozenset(("dot", "matmul", "outer", "sum_to"))
-"""Of these the order of additions is not NumPy's: no decision may depend on them."""
-
 # Microseconds: an operator on a small array, a float, a float by a call of NumPy; making an array.
 _ARRAY, _FLOAT, _CALL, _PACK = 0.35, 0.03, 1.2, 0.6
 
 
 def unroll(program: Program) -> Program:
     """The program on single numbers where that is possible and faster, else the program."""
-    values = [*program.inputs, *program.captures, *(i.out for i in program.instructions)]
-    if not any(v.shape for v in values):
+    if not any(v.shape for v in _values(program)):
         return program
-    for v in values:
-        if not 0 < math.prod(v.shape) <= MOST or v.dtype not in (dtypes.float64, dtypes.bool_):
-            return program
     exact = Emitter(program).exact
+    for ins in program.instructions:  # of a product the order of additions is not NumPy's
+        adds = not ins.op.entrywise and ins.op.kind == "bilinear"
+        if (adds or ins.op.name == "sum_to") and ins.out in exact:
+            return program
+    found = written_out(program, MOST)
+    return program if found is None or _cost(found) >= _cost(program) else found
+
+
+def _values(program: Program) -> list[Value]:
+    return [*program.inputs, *program.captures, *(i.out for i in program.instructions)]
+
+
+def written_out(program: Program, most: int) -> Program | None:
+    """The program on single numbers; None where an array has more than ``most`` entries, or an
+    operator is not one that works by entries, moves them or adds them up."""
+    for v in _values(program):
+        if not 0 < math.prod(v.shape) <= most or v.dtype not in (dtypes.float64, dtypes.bool_):
+            return None
     for ins in program.instructions:
-        name = ins.op.name
-        if name in _PRODUCTS and ins.out in exact:
-            return program
-        if not (ins.op.entrywise or name in _MOVES or name in _PRODUCTS or name == "scatter") and (
-            name not in ("sum", "mean") or ins.params["dim"] is not None
-        ):
-            return program
+        op, name = ins.op, ins.op.name
+        if op.entrywise or op.moves or op.kind == "bilinear" or name in ("scatter", "sum_to"):
+            continue
+        if name not in ("sum", "mean") or ins.params["dim"] is not None:
+            return None
     try:
-        found = simplify(_written_out(program))
+        return simplify(_written_out(program))
     except (NotTraceable, TypeError, ValueError, IndexError, AttributeError):
-        return program  # a computation that takes no objects
-    return found if _cost(found) < _cost(program) else program
+        return None  # a computation that takes no objects
 
 
 def _cost(program: Program) -> float:
@@ -76,7 +79,9 @@ def _cost(program: Program) -> float:
 def _written_out(program: Program) -> Program:
     trace = Trace()
     now: dict[Value, Any] = {}
-    inputs, captures, unpacked = [], [], {}
+    inputs: list[Value] = []
+    captures: list[Value] = []
+    unpacked = {}
     for given, taken in ((program.inputs, inputs), (program.captures, captures)):
         for v in given:
             whole = Value(trace, v.shape, v.dtype)
@@ -135,14 +140,14 @@ def _entries(ins: Instruction, args: list, trace: Trace) -> Any:
         return _array([total], ()).reshape(shape)
     if op.name == "scatter":
         zero = trace.constant(np.float64(0.0))
-        out = _array([zero] * math.prod(shape), shape)
+        placed = _array([zero] * math.prod(shape), shape)
         index = ins.params["index"]
         if not is_basic(index):  # entries that are met twice are added up
             raise NotTraceable("indices of entries")
-        out[index if isinstance(index, tuple) else (index,)] = (
+        placed[index if isinstance(index, tuple) else (index,)] = (
             args[0] if args[0].ndim else args[0][()]
         )
-        return out
+        return placed
     return op.compute(*args, **ins.params)
 
 
@@ -151,13 +156,19 @@ def _value(a: Any, trace: Trace) -> Value:
 
 
 def _sum(terms: list, trace: Trace) -> Any:
-    """In the order of NumPy's: one after the other, of eight by pairs."""
+    """In the order of NumPy's, up to 128: one after the other, from eight on in eight sums."""
     if not terms:
         return trace.constant(np.float64(0.0))
-    if len(terms) == MOST:
-        a, b, c, d, e, f, g, h = terms
-        return ((a + b) + (c + d)) + ((e + f) + (g + h))
-    total = terms[0]
-    for term in terms[1:]:
+    rest = 0
+    if len(terms) >= 8:
+        rest = len(terms) // 8 * 8
+        sums = terms[:8]
+        for start in range(8, rest, 8):
+            sums = [s + t for s, t in zip(sums, terms[start : start + 8], strict=True)]
+        a, b, c, d, e, f, g, h = sums
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    else:
+        total, rest = terms[0], 1
+    for term in terms[rest:]:
         total = total + term
     return total

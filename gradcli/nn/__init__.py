@@ -34,9 +34,11 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.activation import PReLU as PReLU
     from gradcli.nn.modules.activation import ReLU as ReLU
     from gradcli.nn.modules.activation import ReLU6 as ReLU6
+    from gradcli.nn.modules.activation import RReLU as RReLU
     from gradcli.nn.modules.activation import Sigmoid as Sigmoid
     from gradcli.nn.modules.activation import SiLU as SiLU
     from gradcli.nn.modules.activation import Softmax as Softmax
+    from gradcli.nn.modules.activation import Softmax2d as Softmax2d
     from gradcli.nn.modules.activation import Softmin as Softmin
     from gradcli.nn.modules.activation import Softplus as Softplus
     from gradcli.nn.modules.activation import Softshrink as Softshrink
@@ -49,6 +51,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.batchnorm import BatchNorm3d as BatchNorm3d
     from gradcli.nn.modules.batchnorm import InstanceNorm1d as InstanceNorm1d
     from gradcli.nn.modules.batchnorm import InstanceNorm2d as InstanceNorm2d
+    from gradcli.nn.modules.batchnorm import InstanceNorm3d as InstanceNorm3d
     from gradcli.nn.modules.container import ModuleDict as ModuleDict
     from gradcli.nn.modules.container import ModuleList as ModuleList
     from gradcli.nn.modules.container import ParameterDict as ParameterDict
@@ -91,6 +94,21 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.normalization import GroupNorm as GroupNorm
     from gradcli.nn.modules.normalization import LayerNorm as LayerNorm
     from gradcli.nn.modules.normalization import RMSNorm as RMSNorm
+    from gradcli.nn.modules.padding import CircularPad1d as CircularPad1d
+    from gradcli.nn.modules.padding import CircularPad2d as CircularPad2d
+    from gradcli.nn.modules.padding import CircularPad3d as CircularPad3d
+    from gradcli.nn.modules.padding import ConstantPad1d as ConstantPad1d
+    from gradcli.nn.modules.padding import ConstantPad2d as ConstantPad2d
+    from gradcli.nn.modules.padding import ConstantPad3d as ConstantPad3d
+    from gradcli.nn.modules.padding import ReflectionPad1d as ReflectionPad1d
+    from gradcli.nn.modules.padding import ReflectionPad2d as ReflectionPad2d
+    from gradcli.nn.modules.padding import ReflectionPad3d as ReflectionPad3d
+    from gradcli.nn.modules.padding import ReplicationPad1d as ReplicationPad1d
+    from gradcli.nn.modules.padding import ReplicationPad2d as ReplicationPad2d
+    from gradcli.nn.modules.padding import ReplicationPad3d as ReplicationPad3d
+    from gradcli.nn.modules.padding import ZeroPad1d as ZeroPad1d
+    from gradcli.nn.modules.padding import ZeroPad2d as ZeroPad2d
+    from gradcli.nn.modules.padding import ZeroPad3d as ZeroPad3d
     from gradcli.nn.modules.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
     from gradcli.nn.modules.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
     from gradcli.nn.modules.pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
@@ -107,6 +125,12 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.rnn import RNNCell as RNNCell
     from gradcli.nn.modules.sparse import Embedding as Embedding
     from gradcli.nn.modules.sparse import EmbeddingBag as EmbeddingBag
+    from gradcli.nn.modules.transformer import MultiheadAttention as MultiheadAttention
+    from gradcli.nn.modules.transformer import Transformer as Transformer
+    from gradcli.nn.modules.transformer import TransformerDecoder as TransformerDecoder
+    from gradcli.nn.modules.transformer import TransformerDecoderLayer as TransformerDecoderLayer
+    from gradcli.nn.modules.transformer import TransformerEncoder as TransformerEncoder
+    from gradcli.nn.modules.transformer import TransformerEncoderLayer as TransformerEncoderLayer
     from gradcli.nn.parameter import Buffer as Buffer
     from gradcli.nn.parameter import Parameter as Parameter
 

@@ -8,8 +8,10 @@ from typing import Any
 from gradcli.engine import Tensor
 from gradcli.engine.creation.factories import eye, zeros
 from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.ops.errors import ValueFault
 
+# From PyTorch's documentation of calculate_gain; layers are among them.
 _GAINS = {
     "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3,
     "relu": math.sqrt(2.0), "selu": 0.75,
@@ -78,16 +80,72 @@ def eye_(tensor: Tensor) -> Tensor:
         return tensor.copy_(eye(*tensor.shape))
 
 
-def dirac_(tensor: Tensor) -> Tensor:
-    """A convolution that passes its channels through."""
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution that passes its channels through, in each of ``groups``."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueFault("E0304", "Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueFault("E0304", "dim 0 must be divisible by groups")
+    own = tensor.shape[0] // groups
     centre = tuple(n // 2 for n in tensor.shape[2:])
     with no_grad():
         tensor.zero_()
-        for channel in range(min(tensor.shape[:2])):
-            tensor[(channel, channel, *centre)] = 1.0
+        for group in range(groups):
+            for channel in range(min(own, tensor.shape[1])):
+                tensor[(group * own + channel, channel, *centre)] = 1.0
     return tensor
+
+
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    generator: Any = None,
+) -> Tensor:  # fmt: skip
+    """Normal numbers between ``a`` and ``b``: those outside are drawn again.
+
+    Where fewer than three in ten would fall inside, uniform ones are drawn and kept as often as the
+    normal density asks.
+    """
+    inside = math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2))
+    with no_grad():
+        if inside > 0.6:
+            low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+            tensor.normal_(mean, std, generator=generator)
+            while (out := (tensor < low) | (tensor > high)).any():
+                again = tensor.clone().normal_(mean, std, generator=generator)
+                tensor.copy_(FUNCTIONS["where"](out, again, tensor))
+            return tensor
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        pending = tensor.uniform_(a, b, generator=generator) == tensor
+        kept = tensor.clone()
+        while True:
+            height = ((kept - mean) / std) ** 2 * -0.5 - peak
+            drawn = tensor.clone().uniform_(generator=generator).log()
+            pending = pending & (drawn > height)
+            if not pending.any():
+                return tensor
+            kept = tensor.clone().uniform_(a, b, generator=generator)
+            tensor.copy_(FUNCTIONS["where"](pending, kept, tensor))
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Saxe and others (2013): a matrix with orthogonal rows or columns, by QR of normal numbers.
+
+    Dimensions behind the first count as one. Raises ValueFault (E0304) for a vector.
+    """
+    from gradcli.functions.decompositions import qr  # few programs need it
+
+    if tensor.ndim < 2:
+        raise ValueFault("E0304", "Only tensors with 2 or more dimensions are supported")
+    if not tensor.numel():
+        return tensor
+    rows = tensor.shape[0]
+    drawn = zeros(rows, tensor.numel() // rows, dtype=tensor.dtype)
+    drawn = drawn.normal_(0, 1, generator=generator)
+    wide = rows < drawn.shape[1]
+    q, r = qr(drawn.T if wide else drawn)
+    q = q * r.diagonal().sign()
+    with no_grad():
+        return tensor.copy_((q.T if wide else q).reshape(tensor.shape)).mul_(gain)
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
@@ -142,5 +200,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_",
-    "normal_", "ones_", "sparse_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "normal_", "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_",
+    "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip

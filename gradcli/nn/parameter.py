@@ -60,6 +60,7 @@ class Buffer(Tensor):
     """A tensor that a module keeps but does not learn; ``register_buffer`` as an assignment."""
 
     __slots__ = ("__dict__",)
+    persistent: bool
 
     def __new__(cls, data: Tensor, *, persistent: bool = True) -> Buffer:
         """``data`` itself, marked as state of the module it is set on."""

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_and, zeros_like
+from gradcli.ops.declaration import cures
+from gradcli.ops.declaration.node_names import tensor_first, tensors_alone
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import log
 from gradcli.ops.kinds import bilinear, elementwise, linear, step
@@ -31,6 +33,8 @@ add = linear(
     dtypes="promote",
     example="x + y --x 1 --y 2",
     infix="+",
+    node={"saved": {"alpha": 1}, "edges": tensor_first},
+    cures=cures.ADD,
 )
 sub = linear(
     "sub",
@@ -44,7 +48,13 @@ sub = linear(
     example="x - y --x 1 --y 2",
     infix="-",
     refuses=no_difference,
-    node_name=lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
+    node={
+        "name": lambda node: "RsubBackward1" if node.only == 1 else "SubBackward0",
+        "saved": {"alpha": 1},
+        "edges": lambda node: node.edges[1:] if node.only == 1 else node.edges,
+    },
+    neutral=0.0,
+    cures=cures.SUB,
 )
 mul = bilinear(
     "mul",
@@ -57,6 +67,9 @@ mul = bilinear(
     dtypes="promote",
     example="x * y --x 2 --y 3",
     infix="*",
+    node={"turns": True, "edges": tensor_first},
+    neutral=1.0,
+    cures=cures.MUL,
 )
 
 
@@ -64,7 +77,7 @@ add_scaled = linear(
     "add_scaled",
     lambda x, y, alpha: x + alpha * y,
     lambda g: g,
-    lambda g, alpha: g * alpha,
+    lambda g, alpha: g * alpha.conjugate(),  # a linear rule turns what its factor turns
     params={"alpha": 1},
     entrywise=True,
     dtypes="promote",
@@ -96,7 +109,10 @@ div = elementwise(
     domain="y != 0",
     example="x / y --x 1 --y 2",
     infix="/",
-    node_name=lambda node: "MulBackward0" if node.only == 1 else "DivBackward0",
+    node={"name": lambda node: "MulBackward0" if node.only == 1 else "DivBackward0", "turns": True},
+    neutral=1.0,
+    cures=cures.DIV,
+    slope_cures=cures.DIV_SLOPE,
 )
 
 
@@ -109,13 +125,14 @@ def _lerp(x: Any, y: Any, weight: float) -> Any:
 lerp_number = linear(
     "lerp_number",
     _lerp,
-    lambda g, weight: g * (1 - weight),
-    lambda g, weight: g * weight,
+    lambda g, weight: g * (1 - weight.conjugate()),
+    lambda g, weight: g * weight.conjugate(),
     params={"weight": 0.5},
     doc="From x to y, by `weight` (a number) of the way.",
     entrywise=True,
     dtypes="promote",
     grad_name="LerpBackward0",
+    public=False,
 )
 neg = linear(
     "neg",
@@ -126,6 +143,7 @@ neg = linear(
     entrywise=True,
     doc="The opposite; `-x`.",
     refuses={"bool": f"Negation, the `-` operator, on a bool tensor is not supported. {NO_MASK}"},
+    python="-{0}",
 )
 
 
@@ -164,7 +182,6 @@ floor_divide = step(
     domain="y != 0",
     example="x // y --x 7 --y 2",
     infix="//",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     numpy="np.floor_divide",
     refuses={"bool complex": "div_floor_cpu"},
     breaks="multiples",
@@ -184,7 +201,10 @@ remainder = elementwise(
     numpy="np.remainder",
     refuses={"bool complex": "remainder_cpu"},
     breaks="multiples",
-    node_name=lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
+    node={
+        "name": lambda node: "RemainderBackward0" if node.only == 0 else "RemainderBackward1",
+        "edges": tensors_alone,
+    },
 )
 fmod = elementwise(
     "fmod",
@@ -200,7 +220,10 @@ fmod = elementwise(
     numpy="np.fmod",
     breaks="multiples",
     refuses={"bool complex": "fmod_cpu"},
-    node_name=lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
+    node={
+        "name": lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
+        "edges": tensors_alone,
+    },
 )
 
 
@@ -283,7 +306,14 @@ pow = elementwise(
     edges="x**0 has slope 0; 0**0 has slopes 0 and 0",
     example="x**y --x 2 --y 3",
     infix="**",
-    node_name=lambda node: "PowBackward" + {0: "0", None: "1", 1: "2"}[node.only],
+    node={
+        "name": lambda node: "PowBackward" + {0: "0", None: "1", 1: "2"}[node.only],
+        "operands": {"": ("self", "exponent")},
+        "edges": tensors_alone,
+    },
+    neutral=1.0,
+    cures=cures.POW,
+    slope_cures=cures.POW_SLOPE,
 )
 sqrt = elementwise(
     "sqrt",
@@ -293,6 +323,8 @@ sqrt = elementwise(
     domain="x >= 0",
     edges="infinite slope at 0",
     example="sqrt(x) --x 4",
+    cures=cures.SQRT,
+    slope_cures=cures.SQRT_SLOPE,
 )
 rsqrt = elementwise(
     "rsqrt",
@@ -303,6 +335,9 @@ rsqrt = elementwise(
     example="rsqrt(x) --x 4",
     numpy="(1/np.sqrt({0}))",
     pytorch="torch.rsqrt",
+    python="1.0 / sqrt({0})",
+    cures=cures.SQRT + cures.RECIPROCAL,
+    slope_cures=cures.LOG_SLOPE,
 )
 cbrt = elementwise(
     "cbrt",
@@ -316,6 +351,7 @@ cbrt = elementwise(
     pytorch="""def _cbrt(x):
     return torch.sign(x) * torch.abs(x) ** (1 / 3)""",
     latex=r"\sqrt[3]{{x}}",
+    slope_cures=cures.SQRT_SLOPE,
 )
 square = elementwise(
     "square",
@@ -324,6 +360,9 @@ square = elementwise(
     doc="x times x.",
     dtypes="promote",
     grad_name="PowBackward0",
+    node={"operands": {"": ("self", "exponent")}, "saved": {"exponent": 2}},
+    python="{0} * {0}",
+    cures=cures.TOO_LARGE,
 )
 reciprocal = elementwise(
     "reciprocal",
@@ -334,6 +373,9 @@ reciprocal = elementwise(
     example="reciprocal(x) --x 4",
     numpy="(1/({0}))",
     pytorch="torch.reciprocal",
+    python="1.0 / {0}",
+    cures=cures.RECIPROCAL,
+    slope_cures=cures.LOG_SLOPE,
 )
 
 floor = step(
@@ -341,7 +383,6 @@ floor = step(
     np.floor,
     doc="The largest whole number not above x.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lfloor {x} \right\rfloor",
     refuses={
         "bool": "floor_vml_cpu",
@@ -354,7 +395,6 @@ ceil = step(
     np.ceil,
     doc="The smallest whole number not below x.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lceil {x} \right\rceil",
     refuses={
         "bool": "ceil_vml_cpu",
@@ -367,7 +407,6 @@ round = step(
     np.round,
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
@@ -377,7 +416,6 @@ trunc: Operator = step(
     doc="x without its fraction.",
     dtypes="keep",
     aliases=("fix",),
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
     breaks="whole",
 )

@@ -77,10 +77,22 @@ ge = constant(
 )
 
 logical_and = constant(
-    "logical_and", np.logical_and, inputs=_TWO, dtypes="keep", doc="Both, by entry.", infix="&"
+    "logical_and",
+    np.logical_and,
+    inputs=_TWO,
+    dtypes="keep",
+    doc="Both, by entry.",
+    infix="&",
+    python="bool({0} and {1})",
 )
 logical_or = constant(
-    "logical_or", np.logical_or, inputs=_TWO, dtypes="keep", doc="Either, by entry.", infix="|"
+    "logical_or",
+    np.logical_or,
+    inputs=_TWO,
+    dtypes="keep",
+    doc="Either, by entry.",
+    infix="|",
+    python="bool({0} or {1})",
 )
 logical_xor = constant(
     "logical_xor",
@@ -91,10 +103,16 @@ logical_xor = constant(
     infix="^",
 )
 logical_not = constant(
-    "logical_not", np.logical_not, dtypes="keep", doc="The opposite truth, by entry."
+    "logical_not",
+    np.logical_not,
+    dtypes="keep",
+    doc="The opposite truth, by entry.",
+    python="not {0}",
 )
 
-isnan = constant("isnan", np.isnan, dtypes="keep", doc="Whether each entry is NaN.")
+isnan = constant(
+    "isnan", np.isnan, dtypes="keep", doc="Whether each entry is NaN.", python="{0} != {0}"
+)
 isinf = constant("isinf", np.isinf, dtypes="keep", doc="Whether each entry is infinite.")
 isfinite = constant("isfinite", np.isfinite, dtypes="keep", doc="Whether each entry is finite.")
 
@@ -195,9 +213,11 @@ argsort = constant(
     refuses={"complex": " Sort does not support complex dtypes on CPU"},
 )
 zeros_like = constant(
-    "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype."
+    "zeros_like", np.zeros_like, dtypes="keep", doc="Zeros with x's shape and dtype.", python="0.0"
 )
-ones_like = constant("ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.")
+ones_like = constant(
+    "ones_like", np.ones_like, dtypes="keep", doc="Ones with x's shape and dtype.", python="1.0"
+)
 sign = step(
     "sign",
     np.sign,
@@ -206,7 +226,6 @@ sign = step(
     edges="slope 0 at 0 too",
     parity="odd",
     values={0: 0},
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={
         "complex": (
             UnwrittenFault,
@@ -215,6 +234,7 @@ sign = step(
         )
     },
     breaks="0",
+    python="1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else 0.0 if {0} == 0.0 else {0}",
 )
 heaviside = step(
     "heaviside",
@@ -225,7 +245,6 @@ heaviside = step(
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 everywhere; PyTorch has none",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": "heaviside is not yet implemented for complex tensors."},
     breaks="0",
 )

@@ -45,6 +45,7 @@ cast = linear(
     entrywise=True,
     doc="The same numbers with another element type.",
     example="sum(x.double()) --x 1,2",
+    public=False,
 )
 clone = linear(
     "clone",
@@ -75,11 +76,11 @@ real = linear(
     entrywise=True,
     dtypes="keep",
     doc="The real part.",
-    view=True,
+    moves="view",
     numpy="{0}",
     pytorch="torch.real",
     latex=r"\operatorname{Re}",
-    node_name=lambda node: "SelectBackward0",
+    node={"name": lambda node: "SelectBackward0"},
 )
 imag = linear(
     "imag",
@@ -91,5 +92,5 @@ imag = linear(
     domain="complex x",
     example="imag(x*2j) --x 3",
     latex=r"\operatorname{Im}",
-    node_name=lambda node: "SelectBackward0",  # of the two columns of view_as_real,
+    node={"name": lambda node: "SelectBackward0"},  # of the two columns of view_as_real,
 )

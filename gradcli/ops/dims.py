@@ -19,7 +19,7 @@ def normal_dim(dim: int, ndim: int) -> int:
     one.
     """
     if dim.__class__ is not int:
-        dim = _whole(dim)
+        dim = whole_number(dim)
     rank = max(ndim, 1)
     if not -rank <= dim < rank:
         raise IndexFault(
@@ -30,15 +30,18 @@ def normal_dim(dim: int, ndim: int) -> int:
     return dim % rank
 
 
-def _whole(dim: object) -> int:
-    """A dimension given as another kind of whole number. Raises TypeFault (E0305)."""
-    if not isinstance(dim, bool | np.bool_) and getattr(dim, "shape", ()) == ():
-        index = getattr(dim, "__index__", None)
-        if index is not None and getattr(getattr(dim, "dtype", None), "kind", 1) in (1, "i", "u"):
+def whole_number(value: object, what: str = "a dimension") -> int:
+    """What counts something (``what``) given as any kind of whole number.
+
+    Raises TypeFault (E0305) for anything else.
+    """
+    if not isinstance(value, bool | np.bool_) and getattr(value, "shape", ()) == ():
+        index = getattr(value, "__index__", None)
+        if index is not None and getattr(getattr(value, "dtype", None), "kind", 1) in (1, "i", "u"):
             return int(index())
     raise TypeFault(
         "E0305",
-        f"a dimension must be a whole number, not {type(dim).__name__}",
+        f"{what} must be a whole number, not {type(value).__name__}",
         help="count from 0, or from the end with -1",
     )
 
@@ -57,6 +60,11 @@ def normal_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
     if len(set(dims)) != len(dims):
         raise RuntimeFault("E0305", f"dimension {dim} appears twice", torch=appears_twice(dims))
     return dims if dims and ndim else tuple(range(ndim))
+
+
+def named_dims(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """``normal_dims`` where an empty list names no dimension, and not all as in a reduction."""
+    return () if isinstance(dim, tuple | list) and not len(dim) else normal_dims(dim, ndim)
 
 
 def unreduce(g: Any, shape: Sequence[int], dim: Dims, keepdim: bool) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
 from gradcli.ops.declaration.node_names import of_einsum
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -71,7 +72,9 @@ contract: Operator = bilinear(
     numpy="np.einsum({labels}, {0}, {1})",
     pytorch="torch.einsum({labels}, {0}, {1})",
     batching=contracted,
-    node_name=of_einsum,
+    node={"name": of_einsum},
+    public=False,
+    cures=cures.TOO_LARGE,
 )
 
 

@@ -87,6 +87,10 @@ class LinAlgFault(RuntimeFault):
     """A matrix does not have what was asked for; ``linalg.LinAlgError``."""
 
 
+class AssertionFault(Fault, AssertionError):
+    """What PyTorch asserts of an argument does not hold."""
+
+
 class UnwrittenFault(Fault, NotImplementedError):
     """A method that the user's own class has to have."""
 
@@ -97,7 +101,8 @@ class LimitFault(Fault, RuntimeError):
 
 # A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.
 for _fault in (
-    RuntimeFault, TypeFault, ValueFault, IndexFault, UnwrittenFault, AttributeFault, KeyFault,
+    RuntimeFault, TypeFault, ValueFault, IndexFault, AssertionFault, UnwrittenFault, AttributeFault,
+    KeyFault,
 ):  # fmt: skip
     _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
     _fault.__module__ = "builtins"

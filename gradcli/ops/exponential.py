@@ -10,18 +10,39 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import sign
+from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import elementwise
 
 _HALF = np.dtype(np.float16)
 
 exp = elementwise(
-    "exp", np.exp, lambda out: out, doc="The exponential, e**x.", values={0: 1}, positive=True
+    "exp",
+    np.exp,
+    lambda out: out,
+    doc="The exponential, e**x.",
+    values={0: 1},
+    positive=True,
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 exp2 = elementwise(
-    "exp2", np.exp2, lambda out: out * _LN2, doc="2**x.", values={0: 1}, positive=True
+    "exp2",
+    np.exp2,
+    lambda out: out * _LN2,
+    doc="2**x.",
+    values={0: 1},
+    positive=True,
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 expm1 = elementwise(
-    "expm1", np.expm1, lambda out: out + 1.0, doc="e**x - 1, exact near 0.", values={0: 0}
+    "expm1",
+    np.expm1,
+    lambda out: out + 1.0,
+    doc="e**x - 1, exact near 0.",
+    values={0: 0},
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 log = elementwise(
     "log",
@@ -34,6 +55,8 @@ log = elementwise(
     example="log(x) --x 2",
     values={1: 0},
     latex=r"\log",
+    cures=cures.LOG,
+    slope_cures=cures.LOG_SLOPE,
 )
 log2 = elementwise(
     "log2",
@@ -44,6 +67,8 @@ log2 = elementwise(
     example="log2(x) --x 8",
     values={1: 0},
     latex=r"\log_{2}",
+    cures=cures.LOG,
+    slope_cures=cures.LOG_SLOPE,
 )
 log10 = elementwise(
     "log10",
@@ -54,6 +79,8 @@ log10 = elementwise(
     example="log10(x) --x 100",
     values={1: 0},
     latex=r"\log_{10}",
+    cures=cures.LOG,
+    slope_cures=cures.LOG_SLOPE,
 )
 log1p = elementwise(
     "log1p",
@@ -63,15 +90,14 @@ log1p = elementwise(
     domain="x > -1",
     grad_name="Log1PBackward0",
     values={0: 0},
+    cures=cures.LOG1P,
 )
 
 
 def _sigmoid(x: Any) -> Any:
     if getattr(x, "dtype", None) == _HALF:
         return _sigmoid(x.astype(np.float32)).astype(_HALF)  # exp(12) is too large for a half
-    # Where exp(-x) overflows the quotient is 0, as it should be.
-    with np.errstate(over="ignore"):
-        return 1.0 / (1.0 + np.exp(-x))
+    return 1.0 / (1.0 + np.exp(-x))  # where exp(-x) overflows it is 0, as it should be
 
 
 def _logsigmoid(x: Any) -> Any:
@@ -94,6 +120,7 @@ sigmoid = elementwise(
     return np.exp(-np.logaddexp(-x, 0.0))""",
     pytorch="torch.sigmoid",
     latex=r"\sigma",
+    python="1.0 / (1.0 + exp(-{0}))",
 )
 logsigmoid = elementwise(
     "logsigmoid",
@@ -104,6 +131,7 @@ logsigmoid = elementwise(
     numpy="(-np.logaddexp(-({0}), 0.0))",
     pytorch="torch.nn.functional.logsigmoid",
     latex=r"\log\sigma",
+    python="({0} if {0} < 0.0 else 0.0) - log1p(exp(-fabs({0})))",
     refuses={"bool int complex": "log_sigmoid_cpu"},
 )
 softplus = elementwise(
@@ -115,6 +143,7 @@ softplus = elementwise(
     numpy="np.logaddexp({0}, 0.0)",
     pytorch="torch.logaddexp({0}, torch.zeros_like({0}))",
     refuses={"bool int complex": "softplus_cpu"},
+    python="({0} if {0} > 0.0 else 0.0) + log1p(exp(-fabs({0})))",
 )
 logit = elementwise(
     "logit",
@@ -127,6 +156,8 @@ logit = elementwise(
     return np.log(x) - np.log1p(-x)""",
     pytorch="torch.logit",
     refuses={"complex": "logit_cpu"},
+    cures=cures.LOGIT,
+    slope_cures=cures.LOG_SLOPE,
 )
 
 
@@ -148,6 +179,7 @@ softsign = elementwise(
     lambda x: x / (1.0 + np.abs(x)),
     lambda t, x: t / (1.0 + x * sign(x)) ** 2,
     doc="x/(1 + abs(x)).",
+    refuses={"complex": "softsign_cpu"},
     numpy="""def _softsign(x):
     return x / (1 + np.abs(x))""",
     pytorch="torch.nn.functional.softsign",

@@ -41,4 +41,5 @@ fourier: Operator = linear(
     grad_name="FftC2CBackward0",
     doc="The discrete Fourier transform along a dimension, or its inverse; always complex.",
     batching=transformed,
+    public=False,
 )

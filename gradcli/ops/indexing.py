@@ -174,9 +174,10 @@ getitem = linear(
     grad_name="SelectBackward0",
     doc="Entries by index; `x[index]`.",
     example="x[1] * x[2] --x 1,2,3",
-    view=True,
+    moves="view",
     batching=indexed,
-    node_name=of_index,
+    node={"name": of_index},
+    public=False,
 )
 
 
@@ -211,6 +212,7 @@ scatter: Operator = linear(
     grad_name="IndexPutBackward0",
     doc="The transpose of reading an index: zeros of a shape with x added in at the index.",
     batching=scattered,
+    public=False,
 )
 
 
@@ -270,6 +272,7 @@ put = linear(
     dtypes="keep",
     grad_name="CopySlices",
     doc="x with the entries at an index replaced by a value.",
+    public=False,
 )
 
 
@@ -305,6 +308,7 @@ gather = linear(
     "that no entry is named twice.",
     example="sum(gather(x, tensor([2, 0]), 0)**2) --x 1,2,3",
     batching=gathered,
+    moves="copy",
 )
 ungather: Operator = linear(
     "ungather",
@@ -316,4 +320,5 @@ ungather: Operator = linear(
     grad_name="ScatterAddBackward0",
     doc="The transpose of gather: zeros with entries added in at the indices.",
     batching=gathered,
+    public=False,
 )

@@ -110,6 +110,8 @@ cat = linear(
     doc="Tensors joined along a dimension they have.",
     example="sum(cat([x, y])**2) --x 1,2 --y 3,4",
     batching=joined,
+    public=False,
+    moves="copy",
 )
 
 
@@ -154,6 +156,8 @@ stack = linear(
     numpy="np.stack([{*}], {dim})",
     example="sum(stack([x, y])**2) --x 1,2 --y 3,4",
     batching=stacked,
+    public=False,
+    moves="copy",
 )
 
 

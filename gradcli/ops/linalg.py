@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch, lined_up, matrices
+from gradcli.ops.decompositions.matrix_errors import not_square, unsolved
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.kinds import general
-from gradcli.ops.matrix_errors import not_square, unsolved
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, Operator, is_complex
 from gradcli.ops.products import matmul
@@ -60,6 +61,7 @@ inv = general(
     core="(n,n)->(n,n)",
     numpy="np.linalg.inv",
     batching=matrices,
+    node={"result": "inverse"},
 )
 
 # ---- Determinants --------------------------------------------------------------------------------
@@ -198,6 +200,7 @@ det = general(
     numpy="np.linalg.det",
     latex=r"\det",
     batching=matrices,
+    node={"operands": {"": ("A",)}},
 )
 adjugate: Operator = general(
     "adjugate",
@@ -220,6 +223,7 @@ adjugate_along: Operator = general(
     dtypes="promote",
     doc="The derivative of adjugate(x) along y.",
     batching=matrices,
+    public=False,
 )
 adjugate_along_two: Operator = general(
     "adjugate_along_two",
@@ -233,6 +237,7 @@ adjugate_along_two: Operator = general(
     dtypes="promote",
     doc="The second derivative of adjugate(x) along y and z; its own derivative needs an inverse.",
     batching=matrices,
+    public=False,
 )
 
 
@@ -271,6 +276,7 @@ logdet = general(
     pytorch="torch.linalg.slogdet({0})[1]",
     latex=r"\log\det",
     batching=matrices,
+    cures=cures.LOGDET,
 )
 
 
@@ -297,6 +303,7 @@ logabsdet = general(
     numpy="np.linalg.slogdet({0})[1]",
     pytorch="torch.linalg.slogdet({0})[1]",
     batching=matrices,
+    public=False,
 )
 
 
@@ -327,6 +334,7 @@ detsign = general(
     pytorch="torch.linalg.slogdet({0})[0]",
     latex=r"\operatorname{sign}\det",
     batching=matrices,
+    public=False,
 )
 
 # ---- Linear systems ------------------------------------------------------------------------------
@@ -406,12 +414,13 @@ solve = general(
     example='sum(solve(A, b)) --A "2,1;1,3" --b 1,2',
     numpy="np.linalg.solve",
     batching=solved,
+    node={"operands": {"": ("A", "B")}},
 )
 
 
 def _cholesky(x: Any) -> Any:
     _square("cholesky", x)
-    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.swapaxes(x, -1, -2)))
+    return _solved("cholesky", np.linalg.cholesky, 0.5 * (x + np.conj(np.swapaxes(x, -1, -2))))
 
 
 def _half(x: Any) -> Any:
@@ -419,15 +428,20 @@ def _half(x: Any) -> Any:
     return 0.5 * (tril(x, 0) + tril(x, -1))
 
 
+def _mH(x: Any) -> Any:
+    return _conjugate(mT(x))
+
+
 def _cholesky_vjp(g: Any, out: Any) -> Any:
     a = inv(out)
-    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), a)
-    return 0.5 * (s + mT(s))
+    # The engine conjugates g before and the result after: see _turning.
+    s = matmul(matmul(mT(a), _half(matmul(mT(out), g))), _conjugate(a))
+    return 0.5 * (s + _mH(s))
 
 
 def _cholesky_jvp(tx: Any, out: Any) -> Any:
     a = inv(out)
-    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + mT(tx))), mT(a))))
+    return matmul(out, _half(matmul(matmul(a, 0.5 * (tx + _mH(tx))), _mH(a))))
 
 
 cholesky = general(
@@ -439,10 +453,11 @@ cholesky = general(
     grad_name="LinalgCholeskyExBackward0",
     doc="The lower triangular L with L @ L.T = x, for a symmetric positive definite x.",
     domain="symmetric positive definite x",
-    edges="of (x + x.T)/2, so that value and derivative agree where x is not symmetric",
+    edges="of (x + x.H)/2, so that value and derivative agree where x is not symmetric",
     example='sum(cholesky(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
     numpy="np.linalg.cholesky",
     latex=r"\operatorname{chol}",
     batching=matrices,
+    node={"result": "L"},
 )

@@ -46,12 +46,16 @@ class Operator:
         one_dtype   two Tensors have to have one element type
         refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
                     name of its kernel, or a sentence; or a function of the element types
-        node_name   PyTorch's name for a node, where it depends on the call: see ``node_names``
+        node        what PyTorch shows of a node, where the rest does not say it: see ``node_names``
         masks       chooses between branches: what is not taken gets a cotangent of 0
+        public      callable by its name; else reached by syntax or through a function
         infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
         core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
         sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
-        view        the result shares the input's memory where it can
+        moves       each entry of the result is one of the inputs' ("copy"), in the same memory
+                    where it can be ("view")
+        neutral     the second operand that leaves the first as it is, bit by bit; True: what leaves
+                    its input as it is where shape and element type stay
         parity      "odd" or "even": f(-x) is -f(x) or f(x)
         positive    f(x) > 0 wherever it is defined
         values      exact values at whole numbers: {0: 1} for cos
@@ -62,6 +66,10 @@ class Operator:
         breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
                     ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
                     one a multiple of the other ("multiples"), or as a "condition" has it
+        cures       why it gives no finite number, and what to do; of a gradient ``slope_cures``:
+                    see ``cures``
+        python      the call on Python floats, sqrt, fabs, exp and log1p being math's; a single
+                    number for a reduction or a shape
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none
@@ -81,6 +89,7 @@ class Operator:
         "breaks",
         "compute",
         "core",
+        "cures",
         "doc",
         "domain",
         "dtypes",
@@ -98,13 +107,17 @@ class Operator:
         "kink",
         "latex",
         "masks",
+        "moves",
         "name",
-        "node_name",
+        "neutral",
+        "node",
         "numpy",
         "one_dtype",
         "params",
         "parity",
         "positive",
+        "public",
+        "python",
         "pytorch",
         "quotient",
         "reads",
@@ -115,11 +128,11 @@ class Operator:
         "scaled",
         "sizes",
         "slope",
+        "slope_cures",
         "square",
         "torch",
         "values",
         "variadic",
-        "view",
     )
 
     def __init__(
@@ -141,7 +154,7 @@ class Operator:
         one_dtype: bool = False,
         refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
         grad_name: str | None = None,
-        node_name: Callable[[Any], str] | None = None,
+        node: Mapping[str, Any] | None = None,
         masks: bool = False,
         aliases: tuple[str, ...] = (),
         torch: tuple[str, ...] = (),
@@ -150,10 +163,12 @@ class Operator:
         edges: str = "",
         example: str = "",
         family: str = "",
+        public: bool = True,
         infix: str = "",
         core: str = "",
         sizes: str = "",
-        view: bool = False,
+        moves: str = "",
+        neutral: float | None = None,
         parity: str = "",
         positive: bool = False,
         values: Mapping[int, float] | None = None,
@@ -161,6 +176,9 @@ class Operator:
         quotient: tuple[str, str] | None = None,
         kink: str = "",
         breaks: str = "",
+        cures: Sequence[tuple[str, str, str]] = (),
+        slope_cures: Sequence[tuple[str, str, str]] = (),
+        python: str = "",
         numpy: str | None = None,
         pytorch: str | None = None,
         jax: str | None = None,
@@ -189,7 +207,7 @@ class Operator:
         self.one_dtype = one_dtype
         self.refuses = refuses
         self.grad_name = grad_name or _backward_name(name)
-        self.node_name = node_name
+        self.node = node or _NOTHING
         self.masks = masks
         self.aliases = aliases
         self.torch = torch or _TORCH_NAMES
@@ -198,10 +216,12 @@ class Operator:
         self.edges = edges
         self.example = example
         self.family = family
+        self.public = public
         self.infix = infix
         self.core = core
         self.sizes = sizes
-        self.view = view
+        self.moves = moves
+        self.neutral = neutral
         self.parity = parity
         self.positive = positive
         self.values = values or {}
@@ -209,6 +229,9 @@ class Operator:
         self.quotient = quotient
         self.kink = kink
         self.breaks = breaks
+        self.cures = cures
+        self.slope_cures = slope_cures
+        self.python = python
         self.numpy = numpy
         self.pytorch = pytorch
         self.jax = jax
@@ -347,6 +370,7 @@ class Operator:
         return f"{self.name}({', '.join(parts)})"
 
 
+_NOTHING: Mapping[str, Any] = {}
 _TORCH_NAMES = ("input", "other", "value")
 _PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import logical_not, sign
+from gradcli.ops.declaration.node_names import of_choice
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.exponential import exp
 from gradcli.ops.kinds import composite, elementwise
@@ -47,6 +48,8 @@ where: Operator = elementwise(
     numpy="np.where",
     breaks="condition",
     masks=True,
+    node={"operands": {"": ("condition",), "MaskedFillBackward0": ("mask",)}, "edges": of_choice},
+    python="{1} if {0} else {2}",
 )
 
 
@@ -71,6 +74,7 @@ abs = elementwise(
     latex=r"\left\lvert {x} \right\rvert",
     refuses={"bool": "abs_cpu"},
     breaks="0",
+    python="fabs({0})",
 )
 
 
@@ -94,6 +98,7 @@ maximum = elementwise(
     refuses={"complex": "maximum not implemented for complex tensors."},
     breaks="ties",
     masks=True,
+    python="{0} if {0} >= {1} or {0} != {0} else {1}",
 )
 minimum = elementwise(
     "minimum",
@@ -110,6 +115,7 @@ minimum = elementwise(
     refuses={"complex": "minimum not implemented for complex tensors."},
     breaks="ties",
     masks=True,
+    python="{0} if {0} <= {1} or {0} != {0} else {1}",
 )
 fmax = elementwise(
     "fmax",
@@ -195,6 +201,7 @@ relu = elementwise(
     },
     breaks="0",
     masks=True,
+    python="0.0 if {0} <= 0.0 else {0}",
 )
 leaky_relu = composite(
     "leaky_relu",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import Batch
-from gradcli.ops.declaration.node_names import of_product
+from gradcli.ops.declaration.node_names import OF_PRODUCT, of_product
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import bilinear, linear
 from gradcli.ops.memory_budget import LARGE, budget, charge_copies, charge_shape
@@ -195,7 +196,8 @@ matmul = bilinear(
     infix="@",
     batching=multiplied,
     one_dtype=True,
-    node_name=of_product,
+    node={"name": of_product, "operands": OF_PRODUCT},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -236,6 +238,8 @@ dot = bilinear(
     batching=dotted,
     refuses={"bool": "dot"},
     one_dtype=True,
+    node={"operands": OF_PRODUCT},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -267,6 +271,7 @@ outer = bilinear(
     core="(n),(m)->(n,m)",
     numpy="np.outer",
     batching=outer_products,
+    cures=cures.TOO_LARGE,
 )
 
 

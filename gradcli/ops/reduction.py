@@ -1,4 +1,4 @@
-"""Reductions: sums, means, products, spread, norms, extremes, softmax and running sums.
+"""Reductions: sums, means, products, spread, norms, extremes and softmax.
 
 ``dim`` is one dimension, several, or None for all; ``keepdim`` leaves reduced ones with size 1.
 """
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.comparison import all_finite, isnan, ones_like, zeros_like
+from gradcli.ops.declaration import cures
 from gradcli.ops.declaration.batching import along, vectors
 from gradcli.ops.declaration.node_names import by_dim
 from gradcli.ops.dims import Dims, normal_dim, normal_dims, unreduce
 from gradcli.ops.exponential import exp
-from gradcli.ops.kinds import constant, general, linear, reduction
-from gradcli.ops.operator import Operator, is_complex
+from gradcli.ops.kinds import general, linear, reduction
+from gradcli.ops.operator import is_complex
 from gradcli.ops.piecewise import abs, unit, where
-from gradcli.ops.shape import count, expand, flip, permute, reshape, tril, triu, unsqueeze
+from gradcli.ops.shape import count, expand, permute, reshape, tril, triu, unsqueeze
 from gradcli.ops.torch_messages import nothing_largest
 
 _REDUCE = {"dim": None, "keepdim": False}
@@ -46,7 +47,8 @@ sum = linear(
     dtypes="keep",
     doc="The sum of all entries, or along dimensions.",
     example="sum(x**2) --x 1,2,3",
-    node_name=by_dim("SumBackward0", "SumBackward1"),
+    node={"name": by_dim("SumBackward0", "SumBackward1"), "dims": True},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -70,7 +72,8 @@ mean = linear(
     dtypes="inexact",
     doc="The mean of all entries, or along dimensions.",
     example="mean(x**2) --x 1,2,3",
-    node_name=by_dim("MeanBackward0", "MeanBackward1"),
+    node={"name": by_dim("MeanBackward0", "MeanBackward1"), "dims": True},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -124,6 +127,7 @@ prod_others = general(
     doc="Along the last dimension, the product of all the other entries.",
     dtypes="keep",
     batching=vectors,
+    public=False,
 )
 
 
@@ -147,7 +151,8 @@ prod = reduction(
     example="prod(x) --x 2,3,4",
     kink="where an entry of {0} is 0: the formula divides by it (gradcli grad is exact)",
     batching=along,
-    node_name=by_dim("ProdBackward0", "ProdBackward1"),
+    node={"name": by_dim("ProdBackward0", "ProdBackward1")},
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -172,6 +177,7 @@ var = reduction(
     dtypes="inexact",
     doc="The variance, with n - correction below the line.",
     example="var(x) --x 1,2,4",
+    cures=cures.SPREAD,
 )
 
 
@@ -200,6 +206,7 @@ std = reduction(
     example="std(x) --x 1,2,4",
     parity="even",
     kink="where {0} is constant: std has no derivative (gradcli grad takes 0)",
+    cures=cures.SPREAD,
 )
 
 
@@ -263,6 +270,7 @@ norm = reduction(
     example="norm(x) --x 3,4",
     parity="even",
     kink="at {0} = 0: {op} has no derivative (gradcli grad takes 0)",
+    cures=cures.TOO_LARGE,
 )
 
 
@@ -305,6 +313,7 @@ amax = reduction(
     pytorch="torch.amax",
     latex=r"\max",
     refuses={"complex": "max_values_cpu"},
+    node={"dims": True},
 )
 amin = reduction(
     "amin",
@@ -321,6 +330,7 @@ amin = reduction(
     pytorch="torch.amin",
     latex=r"\min",
     refuses={"complex": "min_values_cpu"},
+    node={"dims": True},
 )
 
 
@@ -331,6 +341,8 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
         x - (top if all_finite(top) else np.where(np.isfinite(top), top, 0.0).astype(x.dtype))
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
+    if is_complex(x):  # the principal value, as that of a logarithm
+        out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
 
 
@@ -346,6 +358,7 @@ logsumexp = reduction(
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)""",
     pytorch="torch.logsumexp",
+    node={"dims": True},
 )
 
 
@@ -402,66 +415,4 @@ log_softmax = general(
     pytorch="torch.log_softmax({0}, {dim})",
     latex=r"\log\operatorname{softmax}",
     refuses={"bool int complex": "log_softmax_lastdim_kernel_impl"},
-)
-
-
-def _cumsum(x: Any, dim: int) -> Any:
-    axis = normal_dim(dim, np.ndim(x))
-    # PyTorch begins with 0, which a first entry of -0.0 does not change.
-    return np.cumsum(x, axis=axis) + 0 if np.ndim(x) else x.copy()
-
-
-cumsum: Operator = linear(
-    "cumsum",
-    lambda x, dim: _cumsum(x, dim),
-    lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Running sums along a dimension.",
-    example="sum(cumsum(x, 0)) --x 1,2,3",
-    numpy="np.cumsum({0}, {dim})",
-    latex=r"\operatorname{cumsum}",
-)
-
-
-def _running(x: Any, dim: int, sign: int) -> Any:
-    if not np.ndim(x):
-        return np.zeros_like(x, dtype=np.int64)
-    axis = normal_dim(dim, x.ndim)
-    steps = np.arange(x.shape[axis], like=x).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
-    # Doubling: entry i knows the best of the 2**k entries that end at i; ties go to the later one.
-    best, places = x, np.zeros_like(x, dtype=np.int64) + steps
-    width = 1
-    while width < x.shape[axis]:
-        here = (slice(None),) * axis + (slice(width, None),)
-        before = (slice(None),) * axis + (slice(None, -width),)
-        new, old = best[here], best[before]
-        # A NaN is the extreme until another one comes: no comparison with it holds.
-        ahead = np.logical_or(new >= old if sign > 0 else new <= old, new != new)
-        head = (slice(None),) * axis + (slice(None, width),)
-        chosen = np.where(ahead, new, old)
-        stood = np.where(ahead, places[here], places[before])
-        best = np.concatenate([best[head], chosen], axis)
-        places = np.concatenate([places[head], stood], axis)
-        width *= 2
-    return places
-
-
-argcummax = constant(
-    "argcummax",
-    lambda x, dim: _running(x, dim, 1),
-    inputs=("x",),
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Where the largest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummax_cpu"},
-)
-argcummin = constant(
-    "argcummin",
-    lambda x, dim: _running(x, dim, -1),
-    inputs=("x",),
-    params={"dim": 0},
-    dtypes="keep",
-    doc="Where the smallest entry so far along a dimension stands; the last of equals.",
-    refuses={"complex": "cummin_cpu"},
 )

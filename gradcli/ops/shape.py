@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.ops.cupy_compat import zeros
 from gradcli.ops.declaration.batching import Batch, matrices
 from gradcli.ops.declaration.node_names import by_dim
-from gradcli.ops.dims import Dims, normal_dim, normal_dims
+from gradcli.ops.dims import Dims, named_dims, normal_dim, normal_dims
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.kinds import linear
 from gradcli.ops.memory_budget import charge_shape
@@ -122,7 +122,7 @@ def reversed_dims(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def squeezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element without some dimensions of size 1."""
-    dims = normal_dims(params["dim"], batch.ranks[0])
+    dims = named_dims(params["dim"], batch.ranks[0])
     return op(batch.values[0], dim=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -133,7 +133,7 @@ def unsqueezed(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
 
 def flipped(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
     """Each element with the order of entries along some dimensions reversed."""
-    dims = normal_dims(params["dims"], batch.ranks[0])
+    dims = named_dims(params["dims"], batch.ranks[0])
     return op(batch.values[0], dims=tuple(d + 1 for d in dims)) if dims else batch.values[0]
 
 
@@ -176,7 +176,7 @@ reshape: Operator = linear(
     example="sum(reshape(x, (2, 2))[0]) --x 1,2,3,4",
     doc="The same entries, in order, in another shape; one size may be -1.",
     sizes="shape",
-    view=True,
+    moves="view",
     numpy="np.reshape({0}, {shape})",
     batching=reshaped,
 )
@@ -255,7 +255,7 @@ expand = linear(
     doc="Dimensions of size 1 repeated, without copying.",
     example="sum(expand(x, (3, 2))) --x 1,2",
     sizes="shape",
-    view=True,
+    moves="view",
     numpy="np.broadcast_to({0}, {shape})",
     pytorch="torch.broadcast_to({0}, {shape})",
     batching=expanded,
@@ -303,7 +303,7 @@ transpose: Operator = linear(
     aliases=("swapaxes",),
     doc="Two dimensions exchanged.",
     example='sum(transpose(A, 0, 1) @ x) --A "1,2;3,4" --x 1,2',
-    view=True,
+    moves="view",
     numpy="np.swapaxes({0}, {dim0}, {dim1})",
     pytorch="torch.transpose({0}, {dim0}, {dim1})",
     batching=transposed,
@@ -316,10 +316,11 @@ reverse_dims: Operator = linear(
     grad_name="PermuteBackward0",
     doc="All dimensions in reverse order; `x.T`.",
     example='sum(A.T @ x) --A "1,2;3,4" --x 1,2',
-    view=True,
+    moves="view",
     numpy="np.transpose",
     pytorch="({0}).mT",
     batching=reversed_dims,
+    public=False,
 )
 mT: Operator = linear(
     "mT",
@@ -329,10 +330,11 @@ mT: Operator = linear(
     grad_name="TransposeBackward0",
     doc="The last two dimensions exchanged; `x.mT`.",
     example='sum(A.mT @ x) --A "1,2;3,4" --x 1,2',
-    view=True,
+    moves="view",
     numpy="np.swapaxes({0}, -1, -2)",
     pytorch="({0}).mT",
     batching=matrices,
+    public=False,
 )
 
 
@@ -373,7 +375,7 @@ permute = linear(
     doc="Dimensions in a new order.",
     example='sum(permute(A, (1, 0)) @ x) --A "1,2;3,4" --x 1,2',
     sizes="dims",
-    view=True,
+    moves="view",
     numpy="np.transpose({0}, {dims})",
     pytorch="torch.permute({0}, {dims})",
     batching=permuted,
@@ -388,7 +390,7 @@ def _squeeze(x: Any, dim: Dims) -> Any:
     if dim.__class__ is int and shape:
         d = normal_dim(dim, len(shape))
         return x.squeeze(d) if shape[d] == 1 else x
-    dims = [d for d in normal_dims(dim, len(shape)) if shape[d] == 1]
+    dims = [d for d in named_dims(dim, len(shape)) if shape[d] == 1]
     return np.squeeze(x, axis=tuple(dims)) if dims else x
 
 
@@ -406,10 +408,10 @@ squeeze = linear(
     dtypes="keep",
     doc="Dimensions of size 1 removed.",
     example='sum(squeeze(A)) --A "1,2"',
-    view=True,
+    moves="view",
     numpy="np.squeeze({0}, {dim})",
     batching=squeezed,
-    node_name=by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
+    node={"name": by_dim("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2")},
 )
 unsqueeze = linear(
     "unsqueeze",
@@ -419,7 +421,7 @@ unsqueeze = linear(
     dtypes="keep",
     doc="A dimension of size 1 put in at ``dim``.",
     example="sum(unsqueeze(x, 0)) --x 1,2",
-    view=True,
+    moves="view",
     numpy="np.expand_dims({0}, {dim})",
     pytorch="torch.unsqueeze({0}, {dim})",
     batching=unsqueezed,
@@ -427,7 +429,7 @@ unsqueeze = linear(
 flip: Operator = linear(
     "flip",
     # A copy: a write to the result must not show in x, as it would in NumPy's view.
-    lambda x, dims: np.flip(x, normal_dims(dims, np.ndim(x))).copy(),
+    lambda x, dims: np.flip(x, named_dims(dims, np.ndim(x))).copy(),
     lambda g, dims: flip(g, dims),
     params={"dims": None},
     dtypes="keep",
@@ -435,6 +437,7 @@ flip: Operator = linear(
     latex=r"\operatorname{flip}",
     example="dot(flip(x, 0), y) --x 1,2 --y 3,4",
     batching=flipped,
+    moves="copy",
 )
 
 
@@ -457,6 +460,7 @@ roll: Operator = linear(
     numpy="np.roll({0}, {shifts}, {dims})",
     latex=lambda given, rank: _rolled(given["shifts"], given["dims"] if rank > 1 else None),
     batching=rolled,
+    moves="copy",
 )
 
 
@@ -502,6 +506,8 @@ tile = linear(
     sizes="repeats",
     numpy="np.tile({0}, {repeats})",
     batching=tiled,
+    public=False,
+    moves="copy",
 )
 diagonal = linear(
     "diagonal",
@@ -511,7 +517,7 @@ diagonal = linear(
     doc="The diagonals of the last two dimensions.",
     example='sum(diagonal(A)) --A "1,2;3,4"',
     core="(n,n)->(n)",
-    view=True,
+    moves="view",
     numpy="np.diag",
     pytorch="torch.diag",
     latex=r"\operatorname{diag}",
@@ -541,6 +547,7 @@ undiagonal: Operator = linear(
     numpy="np.diag({0})",
     pytorch="torch.diag({0})",
     batching=undiagonalised,
+    public=False,
 )
 
 

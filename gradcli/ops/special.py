@@ -279,6 +279,7 @@ zeta_slope: Operator = elementwise(
     params={"n": 1},
     doc="The derivative of order n of zeta by its first argument.",
     domain="x > 1, y > 0",
+    public=False,
 )
 gammainc_slope: Operator = elementwise(
     "gammainc_slope",
@@ -288,6 +289,7 @@ gammainc_slope: Operator = elementwise(
     params={"n": 1},
     doc="The derivative of order n of gammainc by its first argument.",
     domain="x > 0, y > 0",
+    public=False,
 )
 
 
@@ -342,6 +344,7 @@ bessel_i: Operator = elementwise(
     params={"n": 0},
     doc="The modified Bessel function of the first kind, of whole order.",
     latex="I_{{n}}",
+    public=False,
 )
 bessel_ie: Operator = elementwise(
     "bessel_ie",
@@ -351,6 +354,7 @@ bessel_ie: Operator = elementwise(
     doc="exp(-abs(x)) times the modified Bessel function of the first kind, of whole order.",
     edges="slope at 0 as if exp(-abs(x)) were flat there",
     latex=r"\operatorname{ie}_{{n}}",
+    public=False,
 )
 bessel_j: Operator = elementwise(
     "bessel_j",
@@ -359,6 +363,7 @@ bessel_j: Operator = elementwise(
     params={"n": 0},
     doc="The Bessel function of the first kind, of whole order.",
     latex="J_{{n}}",
+    public=False,
 )
 i0 = elementwise(
     "i0",
@@ -451,4 +456,5 @@ sinc_slope: Operator = elementwise(
     latex=lambda given, rank: (
         r"\operatorname{sinc}" + ("'" if given["n"] == 1 else f"^{{({given['n']})}}")
     ),
+    public=False,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gradcli.ops.arithmetic import sqrt
+from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import elementwise
-from gradcli.ops.operator import Operator
+from gradcli.ops.operator import Operator, is_complex
 from gradcli.ops.piecewise import where
 
 sin = elementwise(
@@ -51,6 +52,8 @@ asin = elementwise(
     parity="odd",
     values={0: 0},
     latex=r"\arcsin",
+    cures=cures.ASIN,
+    slope_cures=cures.ENDS_SLOPE,
 )
 acos = elementwise(
     "acos",
@@ -61,6 +64,8 @@ acos = elementwise(
     domain="-1 <= x <= 1",
     edges="infinite slope at -1 and 1",
     latex=r"\arccos",
+    cures=cures.ASIN,
+    slope_cures=cures.ENDS_SLOPE,
 )
 atan = elementwise(
     "atan",
@@ -81,6 +86,8 @@ sinh = elementwise(
     values={0: 0},
     square=("cosh", -1, 1),
     latex=r"\sinh",
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 cosh: Operator = elementwise(
     "cosh",
@@ -92,6 +99,8 @@ cosh: Operator = elementwise(
     positive=True,
     square=("sinh", 1, 1),
     latex=r"\cosh",
+    cures=cures.EXP,
+    slope_cures=cures.EXP_SLOPE,
 )
 tanh = elementwise(
     "tanh",
@@ -116,13 +125,16 @@ asinh = elementwise(
 acosh = elementwise(
     "acosh",
     np.arccosh,
-    lambda t, x: t / sqrt(x * x - 1.0),
+    # Between the branch cuts of the two roots their product is not the root of the product.
+    lambda t, x: t / (sqrt(x - 1.0) * sqrt(x + 1.0) if is_complex(x) else sqrt(x * x - 1.0)),
     aliases=("arccosh",),
     doc="The inverse of cosh, not negative.",
     domain="x >= 1",
     edges="infinite slope at 1",
     example="acosh(x) --x 2",
     latex=r"\operatorname{arcosh}",
+    cures=cures.ACOSH,
+    slope_cures=cures.ACOSH_SLOPE,
 )
 atanh = elementwise(
     "atanh",
@@ -134,6 +146,8 @@ atanh = elementwise(
     parity="odd",
     values={0: 0},
     latex=r"\operatorname{artanh}",
+    cures=cures.ATANH,
+    slope_cures=cures.ENDS_SLOPE,
 )
 
 

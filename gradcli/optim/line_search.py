@@ -26,14 +26,9 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    at: Callable[[Any], tuple[float, np.ndarray]],
-    t: Any,
-    direction: np.ndarray,
-    f: float,
-    g: np.ndarray,
-    slope: Any,
-    allowed: int,
-) -> tuple[float, np.ndarray, Any, int]:
+    at: Callable[[Any], tuple[float, np.ndarray]], t: Any, direction: np.ndarray, f: float,
+    g: np.ndarray, slope: Any, allowed: int,
+) -> tuple[float, np.ndarray, Any, int]:  # fmt: skip
     """``(value, gradient, step length, evaluations)`` of a good step along ``direction``.
 
     ``at(t)`` gives value and gradient at a step length; ``f``, ``g`` and ``slope`` are those at 0;
@@ -74,7 +69,7 @@ def strong_wolfe(
         ends = [p.t for p in bracket]
         if abs(ends[1] - ends[0]) * size < _NARROW:
             break
-        t, stuck = _inside(cubic_minimum(*bracket), min(ends), max(ends), stuck)
+        t, stuck = _inside(cubic_minimum(bracket[0], bracket[1]), min(ends), max(ends), stuck)
         here = look(t)
         rounds += 1
         if _too_high(here, origin) or here.f >= bracket[low].f:

@@ -170,7 +170,7 @@ class Optimizer:
             raise ValueFault(
                 "E0304", "the saved state has other parameter groups than this optimizer"
             )
-        by_number = {}
+        by_number: dict[Any, Any] = {}
         for group, loaded in zip(self.param_groups, saved, strict=True):
             by_number.update(zip(loaded["params"], group["params"], strict=True))
             group.update({k: v for k, v in loaded.items() if k != "params"})

@@ -18,7 +18,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.tensor.attributes import Size
-from gradcli.functions.operator_methods import plain_index
+from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import step
@@ -73,8 +73,6 @@ class Batched(Layer):
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
-        if op.name == "getitem":
-            params = {**params, "index": params.get("index", ())}
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:

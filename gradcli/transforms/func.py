@@ -242,7 +242,7 @@ def jacfwd(
         for v in leaves:
             charge_shape((total, v.numel()), v.dtype.itemsize)
         if total:
-            columns, *aux = over_rows(along, _basis(leaves, ends, total), randomness)
+            columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
             aux = over(lambda a: a[0], aux)
         else:  # no directions: only the shapes matter
             columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
@@ -265,10 +265,13 @@ def jacfwd(
     return jacobian
 
 
-def _basis(leaves: Sequence[Any], ends: Any, total: int) -> list:
-    """For each leaf its part of every direction: a row has a 1 in one entry of one leaf."""
+def unit_directions(tensors: Sequence[Any], ends: Any, total: int) -> list:
+    """For each tensor its part of every direction: a row has a 1 in one entry of one of them.
+
+    ``ends`` says where the entries of each end among all of them, ``total`` how many there are.
+    """
     basis = []
-    for v, end in zip(leaves, ends, strict=True):
+    for v, end in zip(tensors, ends, strict=True):
         rows = np.eye(total, v.numel(), v.numel() - int(end), dtype=v.dtype.numpy)
         basis.append(engine.wrap(rows.reshape(total, *v.shape), v.dtype))
     return basis

@@ -18,7 +18,7 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.func import grad, jacfwd
+from gradcli.transforms.func import grad, jacfwd, unit_directions
 from gradcli.transforms.func import vjp as func_vjp
 from gradcli.transforms.functional_checks import (
     as_tuple,
@@ -104,13 +104,7 @@ def jvp(
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jvp")
         leaves = _leaves(given, create_graph)
-        if v is None:
-            along = one_number(
-                leaves,
-                "the input to the user-provided function is a single Tensor with a single element",
-            )
-        else:
-            along = direction(v, leaves, several, "jvp")
+        along = _along(v, leaves, several, "jvp")
         many, outputs = _called(func, leaves, "jvp", strict)
         weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
         back = filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
@@ -185,10 +179,7 @@ def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -
     ends = np.cumsum(sizes)
     found: Sequence[Any] = []
     if total:
-        basis = []
-        for out, size, end in zip(outputs, sizes, ends, strict=True):
-            rows = np.eye(total, size, size - int(end), out.dtype.numpy)
-            basis.append(engine.wrap(rows.reshape(total, *out.shape), out.dtype))
+        basis = unit_directions(outputs, ends, total)
         found = over_rows(lambda *weights: func_vjp(func, *points)[1](*weights), basis)
     table = []
     for out, size, end in zip(outputs, sizes, ends, strict=True):

@@ -15,7 +15,7 @@ class Vmap(NamedTuple):
     """One that is running: its level, its size, and how it makes a batch of its level."""
 
     level: int
-    count: int
+    count: int  # type: ignore[assignment]  # not tuple's method
     batched: Callable[[Any], Any]
     internal: bool  # of directions or rows, inside another transform
 

@@ -185,12 +185,11 @@ def _pulled(
     if not pairs:
         return [OPERATORS["zeros_like"](t.detach()) for t in targets]
     with enable_grad():
-        return list(
-            engine.grad(
-                [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
-                create_graph=create_graph, allow_unused=True, materialize_grads=True,
-            )
+        found: Any = engine.grad(
+            [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
+            create_graph=create_graph, allow_unused=True, materialize_grads=True,
         )  # fmt: skip
+        return list(found)
 
 
 def gradients(

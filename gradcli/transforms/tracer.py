@@ -30,10 +30,8 @@ from gradcli.engine.record.inplace import set_item
 from gradcli.engine.tensor.conversion import Conversions
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.functions import methods, scatter
-from gradcli.functions.operator_methods import plain_index, sizes_method
-from gradcli.functions.overloads import flatten
-from gradcli.functions.sorting import extreme_method
+from gradcli.functions.methods import METHODS, TURNED
+from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
 from gradcli.ops.errors import RuntimeFault
@@ -157,13 +155,6 @@ def store(target: Any, value: Any) -> None:
         set_item(target, Ellipsis, value, not hasattr(value, "shape"))
 
 
-METHODS: dict[str, Callable] = {
-    **{f.__name__: f for module in methods.COMPOSED for f in module.BOTH},
-    **{name: f for module in methods.COMPOSED for name, f in module.ALIASES.items()},
-}  # fmt: skip
-"""Methods that are composed of operators: what operators can do, they can."""
-
-
 class Operand(Conversions):
     """A value that stands for a Tensor inside a transformed function."""
 
@@ -234,13 +225,9 @@ class Operand(Conversions):
         """Whether the entries are real floating-point numbers."""
         return self.dtype.is_floating_point
 
-    def t(self) -> Any:
-        """The transpose of a matrix; a vector and a scalar are themselves."""
-        return OPERATORS["mT"](self) if self.ndim == 2 else self
-
-    def where(self, condition: Any, other: Any) -> Any:
-        """Entries of this value where the condition holds, else those of ``other``."""
-        return OPERATORS["where"](condition, self, other)
+    def view(self, *shape: Any) -> Any:
+        """The same entries in another shape."""
+        return self.reshape(*shape)
 
     def contiguous(self) -> Any:
         """Itself: how the memory lies is not seen here."""
@@ -278,10 +265,6 @@ class Operand(Conversions):
         """``zeros_like`` and the like, of this value."""
         raise NotImplementedError
 
-    def unfold(self, dimension: int, size: int, step: int) -> Any:
-        """All windows of a size along a dimension, as a last dimension."""
-        return scatter.unfold(self, dimension, size, step)
-
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -289,13 +272,13 @@ class Operand(Conversions):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, index: Any) -> Any:
-        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             return part.pick_from(self, index)
         return OPERATORS["getitem"](self, plain_index(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        part = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
+        part: Any = max(index if isinstance(index, tuple) else (index,), key=rank_of, default=None)
         if rank_of(part) > 1:
             part.put_at(self, index, value)
         else:
@@ -329,14 +312,13 @@ class Operand(Conversions):
 
     def __getattr__(self, name: str) -> Any:
         """Tensor's methods by name, ``x.sum(0)``; ``x.mul_(y)`` writes what ``x.mul(y)`` gives."""
-        function = METHODS.get(name) or OPERATORS.get(name)
-        if function is not None:
-            return lambda *args, **params: function(self, *args, **params)
-        short = name[:-1] if name.endswith("_") else ""
-        function = METHODS.get(short) or OPERATORS.get(short)
-        if function is None or short in _NOT_WRITTEN:
+        written = name.endswith("_")
+        function = METHODS.get(name.removesuffix("_"))
+        if function is None or (written and (name not in METHODS or name in TURNED)):
             raise AttributeError(name)
-        return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
+        if written:
+            return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
+        return lambda *args, **params: function(self, *args, **params)
 
     def __neg__(self) -> Any:
         return OPERATORS["neg"](self)
@@ -416,7 +398,7 @@ class Layer(Slots, Operand):
         return self.content.array
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Any:  # type: ignore[override]
         """The element type."""
         return self.content.dtype
 
@@ -431,14 +413,6 @@ class Layer(Slots, Operand):
         return self.content.requires_grad
 
 
-def _operator(op: Operator) -> Callable:
-    return lambda self, other: op(self, other)
-
-
-def _reflected(op: Operator) -> Callable:
-    return lambda self, other: op(other, self)
-
-
 def _augmented(op: Operator) -> Callable:
     return lambda self, other: become(self, op(snapshot(self), other))
 
@@ -448,24 +422,10 @@ def _size(sizes: tuple) -> tuple:
     return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
 
 
-_NOT_WRITTEN = frozenset(("t", "transpose", "swapaxes", "squeeze", "unsqueeze", "matmul", "sum"))
-"""Functions of which no form writes their result into the first operand's entries."""
-
-
-_SIZES = {
-    "reshape": "reshape", "view": "reshape", "expand": "expand", "permute": "permute",
-    "repeat": "tile",
-}  # fmt: skip
 put_signs(Operand)
 for _sign, _op in by_sign().items():
     if _sign in SIGN_METHODS:
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
-for _word, _name in _SIZES.items():
-    setattr(Operand, _word, sizes_method(OPERATORS[_name]))
-for _name in ("swapaxes", "swapdims"):
-    setattr(Operand, _name, lambda self, dim0, dim1: OPERATORS["transpose"](self, dim0, dim1))
-Operand.flatten = Operand.ravel = flatten
-Operand.max, Operand.min = extreme_method("max"), extreme_method("min")
 
 
 def as_value(value: Any) -> Any:

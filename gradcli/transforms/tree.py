@@ -16,9 +16,9 @@ def flatten(tree: Any, depth: int = 0) -> tuple[list, Any]:
         raise ValueFault("E0303", f"values are nested in more than {_DEPTH} lists or dicts")
     if tree.__class__ not in (tuple, list, dict):
         return [tree], None
-    keys = list(tree) if tree.__class__ is dict else None
+    keys = list(tree) if isinstance(tree, dict) else None
     leaves, shapes = [], []
-    for part in tree.values() if keys is not None else tree:
+    for part in tree.values() if isinstance(tree, dict) else tree:
         found, shape = flatten(part, depth + 1)
         leaves += found
         shapes.append((shape, len(found)))

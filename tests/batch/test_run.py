@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 
@@ -12,21 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
+from gradcli.batch.encode import json_line
 from gradcli.batch.evaluate import RECORD_LIMIT, Evaluator
 from gradcli.batch.readers import Row
-from gradcli.batch.run import run_batch
-from gradcli.batch.writers import json_line
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.ops.errors import Fault
+from tests.support.batches import output_of
 
 
 def batch(program, text, form="jsonl", mode="line", **options):
     """The records as a strict reader finds them."""
-    out = io.StringIO()
-    evaluator = Evaluator(prepare(program, mode), **options)
-    data = io.BytesIO(text.encode("utf-8", "surrogatepass"))
-    summary = run_batch(data, evaluator, out, form=form)
-    records = [strict(line) for line in out.getvalue().split("\n")[:-1]]
+    output, summary = output_of(program, text, form, mode, **options)
+    records = [strict(line) for line in output.split("\n")[:-1]]
     assert summary.rows == len(records)
     assert summary.failed == sum(not record["ok"] for record in records)
     assert [record["row"] for record in records] == list(range(1, len(records) + 1))
@@ -187,7 +183,7 @@ def test_the_order_of_fields_makes_no_new_program():
     program = prepare("a + b*c")
     evaluator = Evaluator(program)
     for order in ("abc", "cba", "bca"):
-        evaluator.record(Row(1, None, {name: np.float64(2) for name in order}))
+        evaluator.answers([Row(1, None, {name: np.float64(2) for name in order})])
     assert len(program._cache) == 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -11,23 +10,21 @@ import time
 
 import pytest
 
-from gradcli.batch import worker, workers
+from gradcli.batch import task, workers
 from gradcli.batch.evaluate import Evaluator
-from gradcli.batch.run import run_batch
-from gradcli.batch.worker import Task
-from gradcli.batch.workers import run_batch_apart
-from gradcli.language.runtime.run import Limits, prepare
+from gradcli.batch.workers import Processes
+from gradcli.language.runtime.run import Limits
 from gradcli.ops.errors import Fault
+from tests.support.batches import output_of
 from tests.support.processes import started
 
 
-def apart(program, text, form="jsonl", mode="line", count=1, seconds=0.0, limits=None, **options):
-    out = io.StringIO()
-    task = Task(program, "<expr>", mode, form, limits or Limits(), options)
-    stream = io.BytesIO(text.encode("utf-8", "surrogateescape"))
-    summary = run_batch_apart(stream, task, out, workers=count, seconds=seconds)
-    assert summary.rows == out.getvalue().count("\n")
-    return out.getvalue()
+def apart(program, text, form="jsonl", mode="line", count=1, seconds=0.0, **options):
+    found, summary = output_of(
+        program, text, form, mode, executor=Processes(count, seconds), **options
+    )
+    assert summary.rows == found.count("\n")
+    return found
 
 
 by_fork = pytest.mark.skipif(not workers.FORKS, reason="only fork brings the patch along")
@@ -50,12 +47,11 @@ MIXED = "".join(
 
 def test_the_same_bytes_from_any_number_of_workers():
     program = "sum(x*x + rand(3))"
-    alone = io.StringIO()
-    run_batch(io.BytesIO(MIXED.encode()), Evaluator(prepare(program), seed=7), alone)
-    assert len(set(alone.getvalue().splitlines())) == 1000
+    alone, _ = output_of(program, MIXED, seed=7)
+    assert len(set(alone.splitlines())) == 1000
     for count in (1, 2, 8):
-        assert apart(program, MIXED, count=count, seed=7) == alone.getvalue()
-    assert apart(program, MIXED, seed=8) != alone.getvalue()
+        assert apart(program, MIXED, count=count, seed=7) == alone
+    assert apart(program, MIXED, seed=8) != alone
 
 
 def test_a_rows_random_numbers_do_not_hang_on_the_rows_before_it():
@@ -73,8 +69,11 @@ def test_a_csv_with_its_header():
     found = apart("x*sum(y)", text, "csv", count=3)
     assert codes(found) == [None] * 500 + ["E0925"]
     assert json.loads(found.splitlines()[499])["id"] == "r499"
-    assert codes(apart("x", "x,x\n1,2\n", "csv")) == ["E0924"]
-    assert apart("x", "", "csv") == apart("x", "", "jsonl") == ""
+    for text, code in (("x,x\n1,2\n", "E0924"), ("", "E0925"), ("a,b\n1,2\n", "E0910")):
+        with pytest.raises(Fault) as caught:
+            apart("x", text, "csv")
+        assert caught.value.code == code
+    assert apart("x", "x\n", "csv") == apart("x", "", "jsonl") == ""
 
 
 SLOW = "if x > 10:\n    s = ones(200, 200)\n    for i in range(10**9): s = s @ s * 0.001\nx*2"
@@ -96,18 +95,19 @@ def test_a_row_that_takes_too_long_costs_only_itself(count):
 
 @by_fork
 def test_a_process_that_ends_costs_only_its_row(monkeypatch):
-    honest = worker.record_line
+    honest = Evaluator.answers
 
-    def deadly(reader, evaluator, number, line):
-        if '"boom"' in (line or ""):
+    def deadly(self, rows, *rest):
+        if any(row.id == "boom" for row in rows):
             os._exit(77)
-        return honest(reader, evaluator, number, line)
+        return honest(self, rows, *rest)
 
-    monkeypatch.setattr(worker, "record_line", deadly)
+    monkeypatch.setattr(Evaluator, "answers", deadly)
     text = "".join(
         json.dumps({"id": "boom" if i in (3, 4, 130) else i, "x": i}) + "\n" for i in range(200)
     )
     for count in (1, 2):
+        monkeypatch.setattr(Evaluator, "answers", deadly)
         found = apart("x*x", text, count=count)
         assert codes(found) == ["E0610" if i in (3, 4, 130) else None for i in range(200)]
         assert json.loads(found.splitlines()[3])["id"] == "boom"
@@ -115,8 +115,29 @@ def test_a_process_that_ends_costs_only_its_row(monkeypatch):
 
 @by_fork
 def test_a_process_that_never_begins_does_not_hang_the_batch(monkeypatch):
-    monkeypatch.setattr(worker, "reader_for", lambda *rest: os._exit(1))
+    parent = os.getpid()
+    honest = task.Task.worker
+    monkeypatch.setattr(
+        task.Task, "worker", lambda self: honest(self) if os.getpid() == parent else os._exit(1)
+    )
     assert codes(apart("x", '{"x": 1}\n{"x": 2}\n')) == ["E0610", "E0610"]
+
+
+def test_a_worker_killed_from_outside_costs_no_row():
+    rows = "".join(f'{{"x": {i}}}\n' for i in range(4000))
+    program = "y = x\nfor i in range(int(x*0) + 40): y = y*0.5 + x\ny"
+    whole = apart(program, rows, mode="file")
+    killed: list[float] = [time.monotonic()]
+
+    class Harassed(Processes):
+        def _wait(self):
+            super()._wait()
+            if self.workers and len(killed) < 7 and time.monotonic() - killed[-1] > 0.25:
+                killed.append(time.monotonic())
+                self.workers[0].process.kill()
+
+    found, _ = output_of(program, rows, mode="file", executor=Harassed(2))
+    assert len(killed) > 2 and found == whole
 
 
 def test_large_records_come_in_parts():

@@ -6,12 +6,15 @@ import importlib
 import pathlib
 import re
 import shlex
+import subprocess
+import sys
 import warnings
 
 import pytest
 
+from gradcli.cli.catalogue import COMMANDS, module_of
 from gradcli.cli.commands.ops import example
-from gradcli.cli.main import _MODULES, COMMANDS, overview
+from gradcli.cli.main import overview
 from gradcli.ops import OPERATORS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,7 +46,7 @@ def test_help_shows_one_line_and_an_example_that_runs(cli, name, monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_module(name):
-    module = importlib.import_module(f"gradcli.cli.commands.{_MODULES.get(name, name)}")
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(name)}")
     assert callable(getattr(module, name))
 
 
@@ -51,6 +54,76 @@ def test_unknown_command(cli):
     done = cli("grda", "x")
     assert done.code == 2 and "`gradcli grad`" in done.err
     assert 'gradcli eval "x+1"' in cli("x+1").err
+
+
+@pytest.mark.parametrize(("call", "ways"), [
+    (["sum(x^2*sin(x))", "--x", "1,2"], "Richardson differences, complex step, closed form"),
+    (["sum(abs(x))", "--x", "1,2"], "forward mode, Richardson differences, closed form"),
+    (["sum(x^3)", "--x", "0.1,2", "--dtype", "float32"], "forward mode, Richardson differences"),
+    (["x @ A @ y", "--x", "1,2", "--A", "1,2;3,4", "--y", "2,1"], "closed form"),
+])  # fmt: skip
+def test_check_goes_further_ways(cli, call, ways):
+    assert ways in cli("check", *call).out
+    also = cli("check", *call, "--json").json["checked"]["also"]
+    enough = 1e-3 if "float32" in call else 1e-10
+    assert len(also) > 1 and max(also.values()) < enough
+
+
+def test_a_wrong_forward_mode_is_told(cli, monkeypatch):
+    from gradcli.cli import agreements
+
+    monkeypatch.setattr(agreements, "_forward", lambda *args: 7.0)
+    done = cli("check", "x^2", "--x", "3")
+    assert done.code == 1 and "E0410" in done.err and "forward mode gives 7" in done.err
+
+
+def test_topics(cli):
+    for topic in ("language", "values", "limits", "pytorch", "formulas"):
+        done = cli("help", topic)
+        assert done.code == 0 and 5 < done.out.count("\n") < 24
+        assert max(map(len, done.out.splitlines())) <= 100
+    assert "gradcli help limits" in cli("help", "limit").err
+    assert cli("help", "grad").out == cli("grad", "--help").out
+    for command in re.findall(
+        r"^  (gradcli (?:diff|check) .*?)(?:  .*|)$", cli("help", "formulas").out, re.M
+    ):
+        assert cli(*shlex.split(command)[1:]).code == 0, command
+
+
+def test_examples_work_from_anywhere(cli):
+    """The fixture runs in an empty folder."""
+    listed = cli("example").out
+    assert "newton.grad" in listed and "decay.csv" in listed
+    assert "import torch" in cli("example", "newton").out
+    ran = cli("example", "newton", "--run")
+    assert ran.code == 0 and ran.out == cli("run", "examples/newton.grad").out
+    assert "did you mean newton?" in cli("example", "newtn").err
+    assert cli("example", "decay.csv", "--run").code == 2
+
+
+def test_the_environment_for_bug_reports(cli):
+    done = cli("doctor", "--env")
+    assert done.code == 0
+    assert re.search(r"^gradcli +0.1.0\npython +3", done.out) and "\nnumpy " in done.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="bash")
+def test_shells_are_taught_the_commands(cli):
+    script = cli("completion", "bash").out
+
+    def completed(*words):
+        ask = f"COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}"
+        text = f"{script}\n{ask}\n_gradcli\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+        done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert completed("gradcli", "gr") == ["grad", "graph"]
+    assert completed("gradcli", "check", "--ag") == ["--against", "--against-file"]
+    assert "values" in completed("gradcli", "help", "val")
+    for shell in ("zsh", "fish"):
+        text = cli("completion", shell).out
+        assert all(name in text for name in (*COMMANDS, "against-file"))
+    assert cli("completion", "tcsh").code == 2
 
 
 def test_version(cli):
@@ -90,6 +163,15 @@ def test_products_with_the_derivative(cli):
     assert found["x"]["data"] == [28.0, 16.0]
     found = cli("hess", "x^3*y", "--x", "2", "--y", "3", "--json").json["hessians"]
     assert found["x"]["data"] == 36.0 and found["y"]["data"] == 0.0
+    assert found["x,y"]["data"] == found["y,x"]["data"] == 12.0
+    lines = cli(
+        "hess", "x @ A @ y", "--x", "1,2", "--y", "1,2", "--A", "1,2;3,4", "--wrt", "x,y"
+    ).out
+    assert "d2/dx dy  [[1, 2],\n           [3, 4]]" in lines and "d2/dy dx  [[1, 3]," in lines
+    assert cli("hess", "x^2", "--x", "1,").out == "value   [1]\nd2/dx2  [[2]]\n"
+    out = cli("hvp", "x^2*y", "--x", "2", "--y", "3", "--along", "x=1", "--along", "y=2").out
+    assert out == "value          12\n(H @ v) for x  14\n(H @ v) for y  4\n"
+    assert "cotangent @ d/dx  6" in cli("vjp", "x^2", "--x", "1", "--cotangent", "3").out
     assert cli("jvp", "x", "--x", "1").code == 2
     assert cli("jvp", "x", "--x", "1", "--along", "x=1,2").code == 2
 

@@ -293,3 +293,18 @@ def test_no_derivative_by_an_order_is_made_up(process):
     assert refused.code == 1 and "n must be a whole number, not Tensor" in refused.err
     found = process("grad", "sum(polygamma(n, x))", *given, "--wrt", "x", "--json").json
     assert found["value"]["data"] == pytest.approx(np.pi**2 / 3 - 1)
+
+
+def test_leaves_that_the_program_makes(cli, tmp_path):
+    file = tmp_path / "own.grad"
+    file.write_text("x = tensor(2.0, requires_grad=True)\nw = ones(2, requires_grad=True)\n"
+                    "h = w.sum()\ny = x**2 * h * a\n")  # fmt: skip
+    done = cli("grad", "-f", str(file), "--a", "3")
+    assert done.out == "value  24\nd/da   8\nd/dx   24\nd/dw   [12, 12]\n"
+    done = cli("grad", "-f", str(file), "--a", "3", "--json", "--retain", "h")
+    assert set(done.json["grads"]) == {"a", "x", "w"} and "h" in done.json["retained"]
+    assert "sets x itself" in cli("grad", "-f", str(file), "--a", "3", "--wrt", "x").err
+    file.write_text("import torch\nx = torch.tensor(2.0, requires_grad=True)\ny = x**3\n"
+                    "y.backward()\nprint(x.grad)\n")  # fmt: skip
+    done = cli("grad", "-f", str(file))
+    assert done.out == "value  8\nd/dx   12\n" and done.err == "tensor(12.)\n"

@@ -114,7 +114,7 @@ def test_a_call_that_holds_the_clock_up_ends(process):
 def test_functions_of_a_session_work_within_the_limits_of_each_line(process):
     lines = "def f(n): return 0 if n == 0 else 1 + f(n - 1)\n\nf(400)\nf(600)\nf(400)\n"
     done = process("repl", stdin=lines)
-    assert done.out == "400\n400\n" and done.code == 3
+    assert done.out == "400\n400\n" and done.code == 1 and "E0606" in done.err
     assert "calls nest deeper than 500" in done.err
 
 

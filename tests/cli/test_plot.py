@@ -79,3 +79,15 @@ def test_a_graph_for_tensorboard(cli, tmp_path):
     else:
         assert done.code == 0 and "3 nodes written" in done.err
         assert list((tmp_path / "runs").iterdir())
+
+
+def test_a_range_is_picked(cli):
+    out = cli("plot", "log(x)", "--json").json
+    assert min(out["points"]["x"]["data"]) > 0 and max(out["points"]["x"]["data"]) == 5
+    out = cli("plot", "a*x^2", "--a", "2", "--json").json["points"]["x"]["data"]
+    assert (out[0], out[-1]) == (-5, 5)
+    out = cli("plot", "x^2", "--x", "3", "--json").json["points"]["x"]["data"]
+    assert (out[0], out[-1]) == (-2, 8)
+    out = cli("plot", "a*x", "--a", "1", "--x", "2", "--over", "x", "--json").json
+    assert out["points"]["x"]["data"][0] == -3
+    assert cli("plot", "x*y").code == 2

@@ -7,6 +7,7 @@ import pytest
 
 import gradcli as torch
 from gradcli import func
+from gradcli.ops.memory_budget import set_budget
 
 nan = float("nan")
 
@@ -86,3 +87,28 @@ def test_searching():
     assert torch.searchsorted(rows, values).tolist() == [[0, 0], [1, 3]]
     with pytest.raises(RuntimeError, match="first N-1 dimensions"):
         torch.searchsorted(rows, torch.ones(3, 1))
+
+
+def test_running_logsumexp_of_infinities_has_pytorchs_slopes():
+    inf = float("inf")
+    for entries, slopes in (
+        ([-inf, 1.0, -inf, 2.0], [nan, 2.2689, 0.0, 0.7311]),
+        ([1.0, inf, 2.0], [1.0, nan, 0.0]),
+        ([-800.0, 800.0, 800.0, -800.0], [1.0, 2.0, 1.0, 0.0]),
+    ):
+        x = torch.tensor(entries, requires_grad=True)
+        x.logcumsumexp(0).sum().backward()
+        assert torch.allclose(x.grad, torch.tensor(slopes), atol=2e-4, equal_nan=True)
+
+
+def test_running_products_of_a_long_line_take_memory_of_its_size():
+    set_budget(100 << 20)
+    try:
+        x = torch.full((10**6,), 1.0, dtype=torch.float64, requires_grad=True)
+        x.cumprod(0).sum().backward()
+        assert x.grad[0] == 10**6 and x.grad[-1] == 1
+        x.grad = None
+        x.logcumsumexp(0)[-1].backward()
+        assert abs(x.grad[7] * 10**6 - 1) < 1e-3
+    finally:
+        set_budget(None)

@@ -589,8 +589,6 @@ REDUCTION = (
         empty=(((0,), {}), ((2, 0), {"dim": 0})), saves=("out",), kinks=(
         Kink(([1000.0, 0.0],), [0.0, -1000.0], ([-1.0, 1.0],)),
     )),
-    over("cumsum", "torch.cumsum(x, dim)", params=({}, {"dim": 1}, {"dim": -1}), complex=True,
-        empty=(((0,), {}), ((2, 0), {"dim": 0})), scalar=({}, {"dim": -1})),
 )  # fmt: skip
 
 PRODUCTS_OF = (((2, 3), (3, 4)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 2, 3), (3, 2)),
@@ -664,7 +662,21 @@ EINSUM = (
 )  # fmt: skip
 
 RUN = ([[3.0, 1.0, 3.0, 5.0], [nan, 4.0, nan, 1.0]],)
-RUNNING = (
+SCANS = (
+    over("cumsum", "torch.cumsum(x, dim)", params=({}, {"dim": 1}, {"dim": -1}), complex=True,
+        empty=(((0,), {}), ((2, 0), {"dim": 0})), scalar=({}, {"dim": -1})),
+    Row("recurrence", (
+        Case((Draw((4,)), Draw((4,)))),
+        Case((Draw((3, 2)), Draw((3, 2)))), Case((Draw((3, 20)), Draw((3, 20))), {"dim": -1}),
+        Case((Draw((3,), complex=True), Draw((3,), complex=True))),
+        Case((Draw((0,)), Draw((0,)))), Case((Draw((1, 2)), Draw((1, 2)))),
+    ), None, saves=("a", "out"), wrt=(0, 1), apart="0-d has no dimension to go along"),
+    over("cumprod", "torch.cumprod(x, dim)", params=({}, {"dim": 1}, {"dim": -1}), complex=True,
+        saves=("x", "out"), empty=(((0,), {}), ((2, 0), {"dim": 0})), scalar=({}, {"dim": -1}),
+        extra=[Case(([2.0, 0.0, 3.0, 0.0, 5.0],))]),
+    over("logcumsumexp", "torch.logcumsumexp(x, dim)", order=2, params=({}, {"dim": 1}),
+        saves=("x", "out"), empty=(((0,), {}), ((2, 0), {"dim": 0})), scalar=({}, {"dim": -1}),
+        complex=True),
     test_of("argcummax", "torch.cummax(x, dim)[1]", RUN, params=({"dim": 0}, {"dim": 1}),
         result="int64", apart="0-d and empty: test_statistics.py"),
     test_of("argcummin", "torch.cummin(x, dim)[1]", RUN, params=({"dim": 0}, {"dim": -1}),
@@ -728,7 +740,7 @@ DECOMPOSITIONS = (
 ROWS: dict[str, Row] = {
     row.name: row
     for family in (COMPARISON, EXPONENTIAL, SPECIAL, PIECEWISE, ARITHMETIC, TRIGONOMETRIC, SHAPE,
-                   INDEXING, JOINING, REDUCTION, PRODUCTS, LINALG, EINSUM, RUNNING, FOURIER,
+                   INDEXING, JOINING, REDUCTION, SCANS, PRODUCTS, LINALG, EINSUM, FOURIER,
                    CONVERSION, DECOMPOSITIONS)
     for row in family
 }  # fmt: skip

@@ -49,7 +49,7 @@ def _defaults(row: Any) -> dict:
     }  # fmt: skip
     if row.name in ("softmax", "log_softmax", "argsort"):
         params["dim"] = -1
-    if row.name == "cumsum":
+    if row.name in ("cumsum", "cumprod", "logcumsumexp"):
         params["dim"] = 0
     return params
 

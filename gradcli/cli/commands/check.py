@@ -1,29 +1,54 @@
-"""``gradcli check``: the gradient against central differences, entry by entry."""
+"""``gradcli check``: the gradient against central differences, entry by entry.
+
+``--against`` holds a gradient that was worked out by hand against both.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 from gradcli.cli import inputs, options, output, runner
+from gradcli.cli.agreements import agreements
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
+from gradcli.display.values import show_value
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.transforms.check import Slope, slope, tolerance
 
+Against = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--against", metavar="GRADIENT", help="Your own gradient: 4*x, or x=4*x for each variable."
+    ),
+]
+AgainstFile = Annotated[
+    str | None,
+    typer.Option("--against-file", metavar="FILE", help="The same from .csv, .npy, .json, .grad."),
+]
+
 
 @options.command(*options.EVERYTHING)
-def check(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
+def check(
+    job: Job,
+    wrt: options.Wrt = None,
+    against: Against = None,
+    against_file: AgainstFile = None,
+    run_by: runner.Runner = "auto",
+) -> None:
     """Example: gradcli check "sum(sigmoid(W @ x)**2)" --W "1,2;3,4" --x 1,-1"""
     runner.checked(run_by)
     value = job.value()
     inputs.need_scalar(value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], None)
+    given = _given(job, against, against_file)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     worst, compared, notes = 0.0, 0, []
+    kinks: dict[str, dict[tuple[int, ...], tuple[float, float]]] = {}
     for name, g in zip(job.wanted, found, strict=True):
         plain = job.function(name)
         many = run_by == "auto" and 2 * g.array.size > runner.WARM
@@ -41,12 +66,49 @@ def check(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> 
                 worst, compared = max(worst, off), compared + 1
             else:
                 notes.append(_verdict(name, place, float(rules[place]), seen))
-    worst_record = {"checked": {"compared": compared, "max_rel_error": worst, "notes": notes}}
-    if job.emit("check", parts, worst_record) == "text":
+                sides = sorted((seen.left, seen.right))
+                kinks.setdefault(name, {})[place] = (sides[0], sides[1])
+    also = {} if notes or not compared else agreements(job, found)
+    record: dict[str, Any] = {
+        "checked": {"compared": compared, "max_rel_error": worst, "notes": notes, "also": also}
+    }
+    findings = []
+    if given is not None:
+        from gradcli.cli.against import compare, lines_of, record_of
+        from gradcli.display.records import tensor_record
+
+        right = {n: np.asarray(g.array) for n, g in zip(job.wanted, found, strict=True)}
+        findings = compare(job, right, given[0], given[1], kinks)
+        record["against"] = {
+            f.name: record_of(f, lambda a: tensor_record(a, str(a.dtype))) for f in findings
+        }
+    if job.emit("check", parts, record) == "text":
         said = f"agrees with central differences: worst relative difference {worst:.1e}"
         if not compared:
             said = "nothing was compared" + ("" if notes else ": there is no entry to move")
-        output.write("\n".join([*notes, said]) + "\n")
+        if also:
+            said += f"\nalso: {', '.join(also)}"
+        lines = [*notes, said]
+        for finding in findings:
+            lines += lines_of(finding, lambda v: show_value(v, job.digits))
+        output.write("\n".join(lines) + "\n")
+    if not all(finding.agrees for finding in findings):
+        raise typer.Exit(1)
+
+
+def _given(job: Job, against: list[str] | None, file: str | None) -> Any:
+    """The gradients to hold against: formulas and arrays by variable; None for none."""
+    if not against and file is None:
+        return None
+    from gradcli.cli.against import formulas, from_file  # needed by --against alone
+
+    texts = formulas(job, against or ())
+    arrays: dict[str, Any] = {}
+    if file is not None:
+        more, arrays = from_file(job, file)
+        texts = {**more, **texts}
+        arrays = {name: array for name, array in arrays.items() if name not in texts}
+    return texts, arrays
 
 
 def _number(function: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -11,12 +12,22 @@ from gradcli.cli.job import Job
 from gradcli.display.findings import record_of, text_of
 from gradcli.display.records import dump_json
 
+Env = Annotated[
+    bool, typer.Option("--env", help="Versions and settings instead, for a bug report.")
+]
+
 
 @options.command(
-    options.TEXT, options.VALUES, {k: options.SHOWN[k] for k in ("json", "color")}, options.LIMITS
-)
-def doctor(job: Job) -> None:
+    options.TEXT, options.VALUES, {k: options.SHOWN[k] for k in ("json", "color")}, options.LIMITS,
+    alone="env",
+)  # fmt: skip
+def doctor(job: Job, env: Env = False) -> None:
     """Example: gradcli doctor "sum(where(x > 0, x*log(x), 0))" --x 0,1,4"""
+    if env:
+        from gradcli.cli.environment import report  # needed by --env alone
+
+        output.write(report() + "\n")
+        return
     found = job.examine()
     healthy = not any(f.reaches for f in found)
     watchdog.stop()

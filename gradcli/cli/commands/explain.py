@@ -21,7 +21,7 @@ def explain(job: Job) -> None:
     if value.edge is not None:
         grads = watch_gradients(value)
         value.backward(retain_graph=True)  # type: ignore[attr-defined]
-    names = {**job.leaves, **outcome.variables}
+    names = {**job.names, **outcome.variables}
     text = explanation(graph_of(value, names, values=True, grads=grads))
     watchdog.stop()
     if job.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
@@ -46,17 +47,33 @@ def grad(
     nan: options.Nan = "warn",
     doctor: Doctor = False,
     run_by: runner.Runner = "auto",
+    checkpoint: runner.Checkpoint = None,
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
-    value, outcome = job.run()
+    asked = cotangent is not None or retain is not None or show is not None or doctor
+    value, outcome, ready = runner.with_gradient(
+        job, runner.checked(run_by), not asked, runner.states(checkpoint)
+    )
+    parts: list[tuple[str, str, Any, str]]
+    if ready is not None:
+        parts = [("value", "value", value, "")]
+        parts += [(f"grads.{k}", f"d/d{k}", g, "") for k, g in zip(job.wanted, ready, strict=True)]
+        job.emit("grad", parts)
+        return
     leaves, wanted = job.leaves, job.wanted
+    own = own_leaves(outcome, leaves) if wrt is None else {}
+    if any(leaf.grad is not None for leaf in own.values()):
+        return _differentiated(job, value, own)
     weights = read_cotangent(cotangent, value, job.program)
     kept = kept_names(retain, outcome, leaves)
-    targets = {**{name: leaves[name] for name in wanted}, **{k: outcome.variables[k] for k in kept}}
+    targets = {
+        **{name: leaves[name] for name in wanted}, **own,
+        **{k: outcome.variables[k] for k in kept},
+    }  # fmt: skip
     found = gradients(value, list(targets.values()), weights)
-    if runner.checked(run_by) == "generated" and not kept and weights is None:
+    if run_by == "generated" and not kept and weights is None:
         value, found = runner.gradient(job, value, found)
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    parts = [("value", "value", value, "")]
     for name, g in zip(targets, found, strict=True):
         if name in kept:
             parts.append((f"retained.{name}.value", "", targets[name], ""))
@@ -65,9 +82,9 @@ def grad(
             parts.append((f"grads.{name}", f"d/d{name}", g, "(leaf)" if kept else ""))
     outcome.variables.update(leaves)
     parts += shown(show, outcome)
-    extra: dict[str, Any] = {} if wanted else {"grads": {}}
+    extra: dict[str, Any] = {} if wanted or own else {"grads": {}}
     if not doctor:
-        job.emit("grad", parts, extra, job.unusual(_warnings(value, found, wanted)))
+        job.emit("grad", parts, extra, job.unusual(_warnings(value, found, [*wanted, *own])))
         return
     from gradcli.display.findings import record_of, text_of  # needed by --doctor alone
 
@@ -76,6 +93,23 @@ def grad(
     job.emit("grad", parts, extra)
     if findings and output.form_of(job.json, job.format) != "json":
         sys.stderr.write(text_of(findings, output.colour(sys.stderr)) + "\n")
+
+
+def own_leaves(outcome: Outcome, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The leaves that the program made itself, by their names in it."""
+    return {
+        name: value for name, value in outcome.variables.items()
+        if isinstance(value, Tensor) and value.is_leaf and value.requires_grad
+        and name not in given
+    }  # fmt: skip
+
+
+def _differentiated(job: Job, value: Tensor, own: Mapping[str, Tensor]) -> None:
+    """A program that called backward() itself: the gradients that it left."""
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    found = {name: leaf.grad for name, leaf in own.items() if leaf.grad is not None}
+    parts += [(f"grads.{name}", f"d/d{name}", g, "") for name, g in found.items()]
+    job.emit("grad", parts, None, job.unusual(_warnings(value, [*found.values()], [*found])))
 
 
 def read_cotangent(text: str | None, value: Tensor, program: Any) -> Tensor | None:

@@ -49,7 +49,7 @@ def graph(
     if values and value.edge is not None and value.array.size == 1:
         grads = graphs.watch_gradients(value)
         value.backward(retain_graph=True)  # type: ignore[attr-defined]
-    names = {**job.leaves, **outcome.variables}
+    names = {**job.names, **outcome.variables}
     made = graphs.graph_of(value, names, values=values, grads=grads)
     watchdog.stop()
     if tensorboard is not None:

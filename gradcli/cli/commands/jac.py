@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor
 from gradcli.transforms import hessian, jacobian
+from gradcli.transforms.functional import hessian as all_blocks
 
 
 @options.command(*options.EVERYTHING)
 def jac(job: Job, wrt: options.Wrt = None) -> None:
     """Example: gradcli jac "W @ x" --W "1,2;3,4" --x 1,-1 --wrt x"""
-    _tables("jac", jacobian, job, "jacobians", "d/d{}")
+    names = job.wanted
+    tables = jacobian(_function(job, names), [job.leaves[name] for name in names]) if names else ()
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", job.value(), "")]
+    for name, table in zip(names, tables, strict=True):
+        parts.append((f"jacobians.{name}", f"d/d{name}", table, ""))
+    job.emit("jac", parts)
 
 
 @options.command(*options.EVERYTHING)
 def hess(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> None:
-    """Example: gradcli hess "dot(x,x)**2" --x 1,2"""
-    inputs.need_scalar(job.value(), job.program)
+    """Several variables give a block for each pair of them.
+
+    Example: gradcli hess "dot(x,x)**2" --x 1,2
+    """
+    value = job.value()
+    inputs.need_scalar(value, job.program)
     runner.checked(run_by)
+    names = job.wanted
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    for first, row in zip(names, _blocks(job, names, run_by), strict=True):
+        for second, block in zip(names, row, strict=True):
+            if first == second:
+                parts.append((f"hessians.{first}", f"d2/d{first}2", block, ""))
+            else:
+                label = f"d2/d{first} d{second}"
+                parts.append((f"hessians.{first},{second}", label, block, ""))
+    job.emit("hess", parts)
 
-    def transform(function: Callable[..., Tensor], leaf: Tensor) -> Tensor:
-        if run_by == "generated" or (run_by == "auto" and leaf.array.size >= runner.MANY):
-            name = next(n for n, v in job.leaves.items() if v is leaf)
-            compiled = runner.generated(job, [name], "hessian")
-            if compiled is not None:
-                return compiled.hessian(leaf.detach())
-        return hessian(function, leaf)
 
-    _tables("hess", transform, job, "hessians", "d2/d{}2")
+def _blocks(job: Job, names: Sequence[str], run_by: str) -> Sequence[Sequence[Any]]:
+    """The second derivatives by each pair of variables."""
+    leaves = [job.leaves[name] for name in names]
+    size = sum(leaf.array.size for leaf in leaves)
+    if names and (run_by == "generated" or (run_by == "auto" and size >= runner.MANY)):
+        compiled = runner.generated(job, names, "hessian")
+        if compiled is not None:
+            found = compiled.hessian(*(leaf.detach() for leaf in leaves))
+            return [[found]] if len(names) == 1 else found
+
+    def scalar(*values: Tensor) -> Tensor:
+        return _function(job, names)(*values).reshape(())
+
+    if len(names) == 1:
+        return [[hessian(scalar, leaves[0])]]
+    return all_blocks(scalar, tuple(leaf.detach() for leaf in leaves)) if names else ()
 
 
-def _tables(
-    command: str, transform: Callable[..., Tensor], job: Job, place: str, label: str
-) -> None:
-    """The value, and one table of derivatives per variable."""
-    parts: list[tuple[str, str, Any, str]] = [("value", "value", job.value(), "")]
-    for name in job.wanted:
-        table = transform(job.function(name), job.leaves[name])
-        parts.append((f"{place}.{name}", label.format(name), table, ""))
-    job.emit(command, parts)
+def _function(job: Job, names: Sequence[str]) -> Callable[..., Any]:
+    """The expression as a function of these variables, the others fixed."""
+    return lambda *values: job.result(dict(zip(names, values, strict=True)))

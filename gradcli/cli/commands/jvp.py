@@ -12,6 +12,7 @@ from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent
 from gradcli.cli.job import Job
 from gradcli.engine import wrap
 from gradcli.ops.errors import ValueFault
+from gradcli.transforms import functional
 
 Along = Annotated[
     list[str] | None,
@@ -39,20 +40,30 @@ def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
     weights = read_cotangent(cotangent, value, job.program)
     found = gradients(value, [job.leaves[n] for n in job.wanted], weights)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    parts += [(f"grads.{n}", f"d/d{n}", g, "") for n, g in zip(job.wanted, found, strict=True)]
+    weighted = "" if cotangent is None else "cotangent @ "
+    for name, g in zip(job.wanted, found, strict=True):
+        parts.append((f"grads.{name}", f"{weighted}d/d{name}", g, ""))
     job.emit("vjp", parts)
 
 
 @options.command(*options.EVERYTHING)
 def hvp(job: Job, along: Along = None) -> None:
-    """Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0"""
+    """Variables without a direction stay fixed.
+
+    Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0
+    """
     directions = _directions(along, job)
-    if len(directions) != 1:
-        raise ValueFault("E0907", "hvp takes one direction", help="give --along NAME=VALUE once")
-    ((name, direction),) = directions.items()
+    names = list(directions)
     inputs.need_scalar(job.value(), job.program)
-    value, product = transforms.hvp(job.function(name), job.leaves[name], direction)
-    job.emit("hvp", [("value", "value", value, ""), (f"hvp.{name}", f"H @ {name}", product, "")])
+    value, products = functional.hvp(
+        lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()),
+        tuple(job.leaves[name].detach() for name in names), tuple(directions.values()),
+    )  # fmt: skip
+    parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
+    for name, product in zip(names, products, strict=True):
+        label = f"d2/d{name}2 @ v" if len(names) == 1 else f"(H @ v) for {name}"
+        parts.append((f"hvp.{name}", label, product, ""))
+    job.emit("hvp", parts)
 
 
 def _directions(along: list[str] | None, job: Job) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import typer
 
 from gradcli.cli import options, output
 from gradcli.display.records import dump_json
-from gradcli.functions.overloads import HIDDEN
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS, Operator
@@ -77,7 +76,7 @@ def example(op: Operator) -> str:
         text, *flags = op.example.split(" --")
     else:
         text, flags = f"{op.name}({', '.join(op.inputs)})", [f"{n} 0.5" for n in op.inputs]
-    if op.name in HIDDEN and not op.example:
+    if not op.public and not op.example:
         return ""
     command = "eval" if op.kind == "constant" else "grad"
     return " ".join([f'gradcli {command} "{text}"', *(f"--{flag}" for flag in flags)])
@@ -86,7 +85,7 @@ def example(op: Operator) -> str:
 def _list(as_json: bool) -> None:
     families: dict[str, list[Operator]] = {}
     for op in OPERATORS.values():
-        if op.name not in HIDDEN:
+        if op.public:
             families.setdefault(op.family, []).append(op)
     if as_json:
         table = {family: [op.name for op in members] for family, members in families.items()}

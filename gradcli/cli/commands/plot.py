@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from gradcli.cli import inputs, options, output, runner, watchdog
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
-from gradcli.display.plot import save_curves, show_curves
+from gradcli.display.plot import WIDTH, save_curves, show_curves
 from gradcli.display.records import write_csv
 from gradcli.engine import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -26,15 +27,27 @@ Ascii = Annotated[bool, typer.Option("--ascii", help="Plain characters only.")]
 MOST = 1_000_000
 
 
-@options.command(options.TEXT, options.VALUES, options.SHOWN, options.LIMITS)
+RANGE = "-5:5.001:0.05"
+"""The points of a variable that is given none."""
+AROUND = 5.0
+"""How far points go to both sides of a number."""
+
+
+@options.command(options.TEXT, options.VALUES, options.SHOWN, options.LIMITS, fill=RANGE)
 def plot(
     job: Job, over: Over = None, out: Out = None, ascii: Ascii = False,
     run_by: runner.Runner = "auto",
 ) -> None:  # fmt: skip
-    """Example: gradcli plot "sin(x)" --x 0:10:0.1"""
+    """Without a range a variable goes from -5 to 5, or that far around its value.
+
+    Example: gradcli plot "sin(x)" --x 0:10:0.1
+    """
+    chosen = _chosen(job, over)
     name = _axis(job, over)
     points = job.leaves[name].detach().cpu().array
     values, slopes = _sampled(job, name, points, runner.checked(run_by))
+    if chosen:
+        points, values, slopes = _finite(points, values, slopes)
     watchdog.stop()
     form = output.form_of(job.json, job.format)
     text = _shortened(job.program.source.text)
@@ -43,9 +56,45 @@ def plot(
         _save(out, name, points, curves)
     elif form == "text":
         plain = ascii or not _draws(sys.stdout)
-        output.write(show_curves(points, curves, ascii=plain) + "\n")
+        output.write(show_curves(points, curves, width=_width(), ascii=plain) + "\n")
     else:
         _emit(job, form, name, points, values, slopes)
+
+
+def _chosen(job: Job, over: str | None) -> bool:
+    """Whether the range was not given: a single number becomes the middle of one."""
+    rows = [n for n, leaf in job.leaves.items() if leaf.array.ndim == 1 and leaf.array.size > 1]
+    numbers = [
+        n for n, leaf in job.leaves.items() if not leaf.array.shape and leaf.dtype.differentiable
+    ]
+    name = over or next(iter(rows), None) or (numbers[0] if len(numbers) == 1 else None)
+    if name in rows:
+        here = job.leaves[name].detach().cpu().array
+        filled = inputs.read_flag(name, RANGE, job.leaves[name].dtype)
+        return here.shape == filled.shape and bool(np.array_equal(here, filled))
+    if name not in numbers or rows:
+        return False
+    leaf = job.leaves[name]
+    middle = float(leaf.array)
+    points = np.linspace(middle - AROUND, middle + AROUND, 201).astype(leaf.array.dtype)
+    job.leaves[name] = wrap(points, leaf.dtype).requires_grad_()
+    return True
+
+
+def _finite(points: Any, values: Any, slopes: Any) -> tuple[Any, Any, Any]:
+    """The part of a range that was chosen here in which there are values."""
+    have = np.flatnonzero(np.isfinite(values))
+    if have.size < 2:
+        return points, values, slopes
+    part = slice(have[0], have[-1] + 1)
+    return points[part], values[part], slopes[part]
+
+
+def _width() -> int:
+    """The columns of a canvas: the terminal's, where there is one, but for the numbers."""
+    if not sys.stdout.isatty():
+        return WIDTH
+    return max(16, min(shutil.get_terminal_size().columns - 14, 200))
 
 
 def _axis(job: Job, over: str | None) -> str:
@@ -54,7 +103,9 @@ def _axis(job: Job, over: str | None) -> str:
     name = over or next((n for n in rows if job.leaves[n].array.size > 1), None)
     if name is None:
         raise ValueFault(
-            "E0910", "no variable has points to plot over", help="give a range: --x 0:10:0.1"
+            "E0910",
+            "no variable has points to plot over",
+            help="give a range: --x 0:10:0.1, or say which variable with --over NAME",
         )
     if name not in rows or job.leaves[name].array.size < 2:
         raise ValueFault(

@@ -32,7 +32,7 @@ class _Anomaly:
     def __init__(self, check_nan: bool) -> None:
         self.check_nan = check_nan
 
-    def look(self, node: Node, g: Any, pulled: tuple) -> None:
+    def look(self, node: Node, g: Any, pulled: tuple[Any, ...]) -> None:
         """Raise RuntimeFault (E0501) where one of the node's gradients has a NaN."""
         if not self.check_nan:
             return
@@ -53,7 +53,7 @@ class _Anomaly:
         place = place_of(node)
         if place is None or hasattr(fault, "place"):
             return
-        fault.place = place
+        fault.place = place  # type: ignore[attr-defined]
         code, line = place
         if code.co_filename != PROGRAM:
             fault.notes = (

@@ -151,7 +151,7 @@ def _towards(
     keep: bool, create_graph: bool,
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
-    edges = [edge_of(t) for t in inputs]
+    edges: list[Any] = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
             raise RuntimeFault(
@@ -192,12 +192,12 @@ def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
 _ONE = (Tensor, GradientEdge)
 
 
-def _listed(values: Any) -> list:
+def _listed(values: Any) -> list[Any]:
     one = isinstance(values, _ONE) or hasattr(values, "__gradcli_rank__")
     return [values] if one else list(values)
 
 
-def _weights(given: Any, tensors: list) -> list:
+def _weights(given: Any, tensors: list[Any]) -> list[Any]:
     """A weight or None for each of ``tensors``, from None, one tensor or a sequence."""
     if given is None:
         return [None] * len(tensors)
@@ -212,7 +212,7 @@ def _weights(given: Any, tensors: list) -> list:
 
 
 def _batched(
-    outputs: list, inputs: list, weights: list, keep: bool, create_graph: bool,
+    outputs: list[Any], inputs: list[Any], weights: list[Any], keep: bool, create_graph: bool,
     allow_unused: bool | None, materialize_grads: bool,
 ) -> tuple[Tensor | None, ...]:  # fmt: skip
     """One pass for each set of weights, the gradients stacked."""

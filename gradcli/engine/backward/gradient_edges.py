@@ -55,6 +55,9 @@ def increment_version(tensor: Any) -> None:
 class Handles:
     """Removes several hooks at once; also usable in ``with``."""
 
+    def __repr__(self) -> str:
+        return f"<gradcli.autograd.graph._MultiHandle object at {id(self):#x}>"
+
     def __init__(self, handles: Sequence[Handle]) -> None:
         self.handles = tuple(handles)
 

@@ -11,6 +11,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Node, sharing
 from gradcli.engine.record.composite import called
 from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
 
@@ -44,7 +45,7 @@ def keep(node: Node, g: Any) -> None:
         exchange_grad(kept, lambda have: found if have is None else have + found)
 
 
-def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
+def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
     given = tuple(
         None if r is None or e is None else _as_tensor(r, e)
@@ -57,7 +58,7 @@ def after(node: Node, pulled: tuple, g: Any, recorded: bool) -> tuple:
     return tuple(t if t is None or recorded else t.array for t in given)
 
 
-def _shown(g: Any, node: Node) -> tuple:
+def _shown(g: Any, node: Node) -> tuple[Any, ...]:
     """The cotangents of all outputs, as hooks see them."""
     if g.__class__ is not Cotangents:
         return (_as_tensor(g, node),)
@@ -91,7 +92,9 @@ def _replaced(result: Any, g: Any, node: Node, recorded: bool, hook: Any = None)
     return result if recorded else result.array
 
 
-def arrive_at_leaf(leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict | None) -> None:
+def arrive_at_leaf(
+    leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict[Any, Any] | None
+) -> None:
     """The whole gradient of a leaf is there: its hooks, then where it goes."""
     if leaf.extra is not None and leaf.extra.hooks:
         total = arriving(leaf, total, recorded)
@@ -149,6 +152,8 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
                 total = total.copy()
             leaf.grad = wrap(total, leaf.dtype)
         elif isinstance(have.array, np.ndarray):
+            if undo.on:
+                note_write(have.array)
             have.array += total
             if have.meta is not None:
                 have.meta.version.bump()

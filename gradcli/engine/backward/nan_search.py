@@ -40,7 +40,7 @@ class Finding:
         "size", "value",
     )  # fmt: skip
 
-    def __init__(self, node: Node, raw: Any, operands: tuple) -> None:
+    def __init__(self, node: Node, raw: Any, operands: tuple[Any, ...]) -> None:
         bad = ~np.isfinite(raw)
         self.node = node
         self.operator = node.op.name
@@ -61,7 +61,7 @@ class Finding:
         )
 
 
-def _entry(operand: Any, index: tuple, shape: tuple) -> Any:
+def _entry(operand: Any, index: tuple[Any, ...], shape: tuple[Any, ...]) -> Any:
     """An operand's entry where the result has ``index``; None where entries do not correspond."""
     if operand is None:
         return None
@@ -77,17 +77,17 @@ def _bad(raw: Any) -> bool:
     return not np.isfinite(raw).all()
 
 
-def _inputs(node: Node, known: dict) -> tuple:
+def _inputs(node: Node, known: dict[Any, Any]) -> tuple[Any, ...]:
     return tuple(
         constant(node, i) if edge is None else known.get(edge) for i, edge in enumerate(node.edges)
     )
 
 
-def _operands(node: Node, known: dict) -> tuple:
+def _operands(node: Node, known: dict[Any, Any]) -> tuple[Any, ...]:
     return _inputs(node, known) if node.op.entrywise else (None,) * len(node.edges)
 
 
-def _values(root: Tensor) -> tuple[list[Node], dict]:
+def _values(root: Tensor) -> tuple[list[Node], dict[Any, Any]]:
     order = sorted(collect([root.edge]), key=attrgetter("seq"))
     return order, values_of(order, {root.edge: root}, {})
 
@@ -110,7 +110,7 @@ def first_nonfinite(root: Tensor) -> Finding | None:
         return None
     order, known = _values(root)
     reaches = _bad(root.array)
-    causes = _causes(root.edge, known) if reaches else None
+    causes = _causes(root.edge, known) if reaches else set()
     for node in order:
         raw = known.get(node)
         if raw is not None and _bad(raw) and (not reaches or node in causes):
@@ -120,7 +120,7 @@ def first_nonfinite(root: Tensor) -> Finding | None:
     return None
 
 
-def _causes(root: Node, known: dict) -> set[Node]:
+def _causes(root: Node, known: dict[Any, Any]) -> set[Node]:
     """The nodes whose values are not finite and that hand this on to ``root``."""
     found = {root}
     work = [root]
@@ -137,9 +137,9 @@ def _causes(root: Node, known: dict) -> set[Node]:
     return found
 
 
-def _taken(node: Node, inputs: tuple, place: int) -> Any:
-    """An input as far as the result holds it: of a branch of ``where`` the entries chosen."""
-    if node.op.name != "where" or inputs[0] is None:
+def _taken(node: Node, inputs: tuple[Any, ...], place: int) -> Any:
+    """An input as far as the result holds it: of a branch of a choice the entries chosen."""
+    if node.op.dtypes != "where" or inputs[0] is None:
         return inputs[place]
     chosen = inputs[0] if place == 1 else np.logical_not(inputs[0])
     return np.where(chosen, inputs[place], 0.0)
@@ -159,10 +159,10 @@ class GradientFound(BaseException):
 class _Search:
     """Looks at every step of backward, for ``mode.inspect``."""
 
-    def __init__(self, known: dict | None = None) -> None:
+    def __init__(self, known: dict[Any, Any] | None = None) -> None:
         self.known = known
 
-    def look(self, node: Node, g: Any, pulled: tuple) -> None:
+    def look(self, node: Node, g: Any, pulled: tuple[Any, ...]) -> None:
         for number, r in enumerate(pulled):
             raw = r.array if isinstance(r, Tensor) else r
             if raw is None or raw.__class__ is Cotangents or not _bad(raw):
@@ -200,7 +200,7 @@ class stop_at_nonfinite(detect_anomaly):
 
     def __init__(self) -> None:
         super().__init__()
-        self.looker = _Search()
+        self.looker: Any = _Search()
         self.annotated: list[bool] = []
 
     def __enter__(self) -> None:

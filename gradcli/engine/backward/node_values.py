@@ -31,7 +31,9 @@ def constant(node: Node, place: int) -> Any:
     return raw(node.saved[place])
 
 
-def values_of(order: list[Node], tensors: Mapping[Node, Tensor], given: Mapping[Node, Any]) -> dict:
+def values_of(
+    order: list[Node], tensors: Mapping[Node, Tensor], given: Mapping[Node, Any]
+) -> dict[Any, Any]:
     """Values by node: given, named, saved by a user of the node or by itself, or computed again."""
     known = {node: raw(value) for node, value in given.items()}
     for node in order:

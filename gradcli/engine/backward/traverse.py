@@ -20,6 +20,7 @@ from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.undo_log import current_log, undo
 from gradcli.ops.errors import Fault
 from gradcli.ops.memory_budget import budget, charge
 
@@ -47,7 +48,7 @@ def collect(roots: Sequence[Node]) -> list[Node]:
     return order
 
 
-def _only_towards(wanted: dict, order: list[Node]) -> tuple[list[Node], set[Node]]:
+def _only_towards(wanted: dict[Any, Any], order: list[Node]) -> tuple[list[Node], set[Node]]:
     """The nodes that a wanted input lies behind, and those that must run to reach it.
 
     What a stale view depends on is not known, so that is reached too, and raises.
@@ -66,7 +67,7 @@ def run(
     cotangents: Sequence[Any],
     keep: bool,
     recorded: bool,
-    wanted: dict | None,
+    wanted: dict[Any, Any] | None,
 ) -> None:
     """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone."""
     order = collect(roots)
@@ -75,6 +76,8 @@ def run(
         have = arrived.get(root)
         arrived[root] = g if have is None else have + g
     gone = None if keep else Freed()  # what is put in the place of saved values
+    if gone is not None and undo.on and (log := current_log()) is not None:
+        log.release(reversed(order))
     before = current()
     if recorded or mode.watching or before.inspect is not None:
         restore(before.recording(recorded, before.inference))
@@ -117,6 +120,7 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
             if branches and node.masks:
                 careful = True
     except Fault:
+        assert node is not None
         _accumulate_whole(order[order.index(node) :], order, arrived)
         raise
 
@@ -131,7 +135,7 @@ def _accumulate_whole(rest: list[Node], order: list[Node], arrived: dict[Node, A
 
 @_quiet
 def _walk_towards(
-    wanted: dict, order: list[Node], arrived: dict[Node, Any], gone: Freed | None
+    wanted: dict[Any, Any], order: list[Node], arrived: dict[Node, Any], gone: Freed | None
 ) -> None:
     """The plain pass that brings gradients to wanted places alone."""
     branches, careful = mode.branches, False
@@ -176,17 +180,17 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
         node.saved = gone
 
 
-def _pulled(node: Node, g: Any) -> tuple:
+def _pulled(node: Node, g: Any) -> tuple[Any, ...]:
     """What the node's rules give on arrays, a place for each edge."""
     only = node.only
     if only is None:
         return node.pull(node, g)
-    places: list = [None] * len(node.edges)
+    places: list[Any] = [None] * len(node.edges)
     places[only] = node.pull(node, g)
     return tuple(places)
 
 
-def _unrecorded(node: Node, g: Any) -> tuple:
+def _unrecorded(node: Node, g: Any) -> tuple[Any, ...]:
     """What the user's own backward gives, which a plain pass does not record."""
     before = current()
     restore(before.recording(False, before.inference))
@@ -196,7 +200,9 @@ def _unrecorded(node: Node, g: Any) -> tuple:
         restore(before)
 
 
-def _waits(order: list[Node], roots: Sequence[Node], wanted: dict | None) -> dict[Node, int]:
+def _waits(
+    order: list[Node], roots: Sequence[Node], wanted: dict[Any, Any] | None
+) -> dict[Node, int]:
     """How many contributions each leaf has to wait for."""
     waits: dict[Node, int] = {}
     for edge in (*roots, *(e for node in order for e in node.edges)):
@@ -211,10 +217,10 @@ def _walk(
     arrived: dict[Node, Any],
     gone: Freed | None,
     recorded: bool,
-    wanted: dict | None,
+    wanted: dict[Any, Any] | None,
 ) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
-    runs = None
+    runs: Any = None  # where there is what is wanted: the nodes on the way there
     if wanted is not None:
         order, runs = _only_towards(wanted, order)
     waits = _waits(order, roots, wanted)
@@ -224,7 +230,8 @@ def _walk(
         if root in waits:
             waits[root] -= 1
             if not waits[root]:
-                arrive_at_leaf(root, arrived.pop(root), recorded, wanted)
+                leaf: Any = root
+                arrive_at_leaf(leaf, arrived.pop(leaf), recorded, wanted)
     for node in order:
         if node.__class__ is AccumulateGrad:
             continue
@@ -235,7 +242,7 @@ def _walk(
         if branches and node.masks:
             careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
-            if edge is None or (runs is not None and not (edge in runs or edge in wanted)):
+            if edge is None or (wanted is not None and not (edge in runs or edge in wanted)):
                 continue
             if r is not None:
                 if r.shape != edge.shape:
@@ -257,10 +264,10 @@ def _pull_watched(
     g: Any,
     gone: Freed | None,
     recorded: bool,
-    wanted: dict | None,
-    runs: set[Node] | None,
+    wanted: dict[Any, Any] | None,
+    runs: Any,
     careful: bool,
-) -> tuple:
+) -> tuple[Any, ...]:
     """One node's cotangents, with its hooks run and its saved values released."""
     nothing = (None,) * len(node.edges)
     if g is None:

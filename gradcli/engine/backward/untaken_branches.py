@@ -21,7 +21,7 @@ CHOSEN = frozenset(("elementwise", "bilinear", "reduction", "general"))
 """The kinds of operators whose rules multiply by a slope."""
 
 
-def taken(node: Node, g: Any, pulled: tuple) -> tuple:
+def taken(node: Node, g: Any, pulled: tuple[Any, ...]) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, 0 wherever only zeros of ``g`` lead."""
     found = list(pulled)
     for i, r in enumerate(pulled):
@@ -33,7 +33,7 @@ def taken(node: Node, g: Any, pulled: tuple) -> tuple:
         finite = np.isfinite(raw)
         if finite.all():  # though their squares are not
             continue
-        if node.op.kind == "bilinear" and node.op.name != "mul":
+        if node.op.kind == "bilinear" and not node.op.entrywise:
             found[i] = _product(node, i, g, r)
             continue
         idle = _idle(node, g, raw.shape)
@@ -53,7 +53,7 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)[()]
 
 
-def _idle(node: Node, g: Any, shape: tuple) -> Any:
+def _idle(node: Node, g: Any, shape: tuple[Any, ...]) -> Any:
     """Where in ``shape`` only zeros of the cotangent lead; None where entries are mixed."""
     zero = _raw(g) == 0
     if node.op.kind in ("reduction", "general"):

@@ -80,9 +80,9 @@ def _from_lists(data: Any) -> tuple[np.ndarray, DType]:
     return np.array(data, np.float64), dtypes.get_default_dtype()
 
 
-def _plain(data: list | tuple) -> list:
+def _plain(data: list[Any] | tuple[Any, ...]) -> list[Any]:
     """Nested lists with 0-d Tensors among the numbers replaced by their values; iterative."""
-    out: list = []
+    out: list[Any] = []
     work = [(data, out, 1)]
     while work:
         source, target, depth = work.pop()
@@ -119,7 +119,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
+def sizes_of(sizes: tuple[Any, ...], name: str = "") -> tuple[int, ...]:
     """The shape that a creator was given, as numbers or in one tuple.
 
     ``name`` is the creator's, for the message. Raises RuntimeFault or TypeFault for what is none.
@@ -138,7 +138,7 @@ def sizes_of(sizes: tuple, name: str = "") -> tuple[int, ...]:
     return tuple(shape)
 
 
-def shape_of(sizes: tuple, size: Any, name: str) -> tuple[int, ...]:
+def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
     """The shape that ``name(2, 3)``, ``name((2, 3))`` or ``name(size=(2, 3))`` asks for.
 
     Raises TypeFault (E0302) where it is given twice or not at all.
@@ -171,15 +171,9 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
 
 
 def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` with one value everywhere."""
     shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
     refuse_derivative("full", fill_value=fill_value)
@@ -211,15 +205,9 @@ zeros = _filled(0)
 
 
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """The identity matrix, or its n by m part."""
     shape = sizes_of((n, n if m is None else m), "eye")
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
@@ -228,16 +216,9 @@ def eye(
 
 
 def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is None:
         start, end = 0, start
@@ -268,16 +249,9 @@ def arange(
 
 
 def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
@@ -289,17 +263,9 @@ def linspace(
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
@@ -310,13 +276,9 @@ def like(make: Any) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``."""
 
     def create(
-        input: Tensor,
-        *value: Any,
-        dtype: Any = None,
-        requires_grad: bool = False,
-        device: Any = None,
-        **named: Any,
-    ) -> Any:
+        input: Tensor, *value: Any, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None, **named: Any,
+    ) -> Any:  # fmt: skip
         if not isinstance(input, Tensor):
             if getattr(input, "__gradcli_rank__", 0) > 1:
                 named["device"] = device
@@ -388,7 +350,7 @@ def typed(dtype: DType, name: str) -> Any:
 
     create.__name__ = name
     create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
-    create.dtype = dtype  # x.type(DoubleTensor)
+    create.dtype = dtype  # type: ignore[attr-defined]  # x.type(DoubleTensor)
     return create
 
 

@@ -94,7 +94,7 @@ def _in_single(blocks: Any) -> Any:
     return np.stack([radius * cosine, radius * sine], axis=1)
 
 
-def _polynomial(coefficients: tuple, x: Any) -> Any:
+def _polynomial(coefficients: tuple[Any, ...], x: Any) -> Any:
     y = np.full_like(x, coefficients[0])
     for c in coefficients[1:]:
         y = fused(y, x, c)
@@ -155,6 +155,9 @@ class Generator:
     def __init__(self, device: Any = "cpu", *, seed: int = 67280421310721) -> None:
         self.bits = np.random.MT19937()
         self.manual_seed(seed)
+
+    def __repr__(self) -> str:
+        return f"<gradcli._C.Generator object at {id(self):#x}>"
 
     def manual_seed(self, seed: int) -> Generator:
         """Start afresh: the same seed gives the same numbers."""
@@ -218,7 +221,7 @@ class Generator:
                 piece[:] = self._uniform(piece.size, wide, low, high)
         return found
 
-    def _uniform(self, count: int, wide: bool, low: float, high: float) -> np.ndarray:
+    def _uniform(self, count: int, wide: bool, low: Any, high: Any) -> np.ndarray:
         if wide:
             pairs = self.words(2 * count).reshape(-1, 2)
             joined = (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
@@ -269,7 +272,7 @@ class Generator:
     def permutation(self, count: int) -> np.ndarray:
         """The numbers below ``count`` in a random order: Fisher and Yates, from the front."""
         order = np.arange(count)
-        entries = memoryview(order)  # read and written as Python's integers
+        entries: Any = memoryview(order)  # type: ignore[arg-type]  # read and written as Python's integers
         with _alone:
             for start in range(0, count - 1, _PIECE):
                 words = self.words(min(_PIECE, count - 1 - start)).tolist()

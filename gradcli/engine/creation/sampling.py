@@ -34,7 +34,7 @@ def drawn(
 ) -> Tensor:  # fmt: skip
     """Numbers by a method of Generator: ``"uniform"`` from and to, ``"normal"`` of mean and std."""
 
-    def make(shape: tuple) -> Tensor:
+    def make(shape: tuple[Any, ...]) -> Tensor:
         charge_shape(shape)
         source = generator or random.generator()
         if target.is_complex:  # both parts are drawn, of half the variance each
@@ -54,15 +54,9 @@ def drawn(
 
 def _drawing(draw: str) -> Any:
     def create(
-        *sizes: Any,
-        size: Any = None,
-        dtype: Any = None,
-        requires_grad: bool = False,
-        device: Any = None,
-        generator: Any = None,
-        layout: Any = None,
-        pin_memory: bool = False,
-    ) -> Tensor:
+        *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None, generator: Any = None, layout: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         return drawn(
             draw, shape_of(sizes, size, create.__name__), target, generator,
@@ -81,14 +75,9 @@ randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
 
 
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
-    size: Any = None,
-    *,
-    requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-) -> Tensor:
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, requires_grad: bool = False,
+    device: Any = None, generator: Any = None,
+) -> Tensor:  # fmt: skip
     """Random numbers, normal with the mean and the standard deviation given."""
     if size is None:
         given = mean if isinstance(mean, Tensor) else std
@@ -104,15 +93,9 @@ def normal(
 
 
 def randint(
-    low: int,
-    high: Any = None,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-) -> Tensor:
+    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, generator: Any = None,
+) -> Tensor:  # fmt: skip
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is None:
         low, high, size = 0, low, high
@@ -159,7 +142,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         >>> gradcli.bernoulli(gradcli.tensor([0.0, 1.0]))
         tensor([0., 1.])
     """
-    chance = input.detach() if p is None else p
+    chance: Any = input.detach() if p is None else p
     one = not isinstance(chance, Tensor)
     low, high = (chance, chance) if one else (chance.min().item(), chance.max().item())
     if not (low >= 0 and high <= 1):
@@ -213,7 +196,7 @@ def multinomial(
     return wrap(order.astype(np.int64), int64)
 
 
-def _waits(shape: tuple, rate: float, dtype: DType, generator: Any) -> Tensor:
+def _waits(shape: tuple[Any, ...], rate: float, dtype: DType, generator: Any) -> Tensor:
     """Exponentially distributed numbers."""
     numbers = rand(shape, dtype=float64, generator=generator)
     return (-(-numbers).log1p() / rate).to(dtype)

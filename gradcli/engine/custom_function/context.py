@@ -27,9 +27,9 @@ class Context:
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
-        self._gradcli_to_save: tuple = ()
-        self._gradcli_dirty: tuple = ()
-        self._gradcli_fixed: tuple = ()
+        self._gradcli_to_save: tuple[Any, ...] = ()
+        self._gradcli_dirty: tuple[Any, ...] = ()
+        self._gradcli_fixed: tuple[Any, ...] = ()
         self._gradcli_materialize = True
         self._gradcli_node: Any = None  # a weak reference: the node holds this
 
@@ -78,20 +78,22 @@ class Context:
         return tuple(saved.unpacked(node)) if saved else ()
 
     @staticmethod
-    def _only_tensors(values: tuple, message: str) -> None:
+    def _only_tensors(values: tuple[Any, ...], message: str) -> None:
         for value in values:
             if not isinstance(value, Tensor):
                 raise TypeFault("E0412", f"{message} {type(value).__name__}")
 
 
-class Store(tuple):
+class Store(tuple[Any, ...]):
     """What a node keeps in ``saved``: to the engine one entry without a value.
 
     The engine lets go of the whole when backward has run. An output is kept as its array alone,
     because the Tensor points at the node and a way back would be a cycle.
     """
 
-    def __new__(cls, tensors: tuple, outputs: dict[int, tuple[int, Tensor]]) -> Store:
+    entries: list[Any]
+
+    def __new__(cls, tensors: tuple[Any, ...], outputs: dict[int, tuple[int, Tensor]]) -> Store:
         store = super().__new__(cls, (None,))
         store.entries = [None if t is None else _entry(t, outputs) for t in tensors]
         return store
@@ -101,7 +103,7 @@ class Store(tuple):
         return [None if entry is None else _unpacked(entry, node) for entry in self.entries]
 
 
-def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
+def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple[Any, ...]:
     """The tensor or its array, which output it is, and the version it has now."""
     if t.is_inference():
         raise saves_inference()
@@ -116,14 +118,14 @@ def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple:
     return value, number, version, version.number
 
 
-def _unpacked(entry: tuple, node: Any) -> Tensor:
+def _unpacked(entry: tuple[Any, Any, Any, Any], node: Any) -> Any:
     value, number, version, then = entry
     if version.number != then:
-        shape = list((value if number is None else value[0]).shape)
+        shape = tuple((value if number is None else value[0]).shape)
         what = "a tensor" if number is None else f"output {number}"
         dtype, edge = (value.dtype, value.edge) if number is None else (value[1], node)
-        raise changed(f"{what} of shape {shape}", node, version, then, (shape, dtype, edge))
+        raise changed(f"{what} of shape {list(shape)}", node, version, then, (shape, dtype, edge))
     if not isinstance(value, Tensor | tuple):  # packed by a hook
         value = value.tensor()
         return value if number is None else wrap(value.array, value.dtype, node.port(number))
-    return value if number is None else wrap(*value, node.port(number))
+    return value if number is None else wrap(value[0], value[1], node.port(number))

@@ -106,9 +106,9 @@ class FunctionRecord:
     )  # fmt: skip
 
     def __init__(
-        self, name: str, forward: Callable, backward: Callable,
-        setup_context: Callable | None = None, jvp: Callable | None = None,
-        vmap: Callable | None = None, generate_vmap_rule: bool = False,
+        self, name: str, forward: Callable[..., Any], backward: Callable[..., Any],
+        setup_context: Callable[..., Any] | None = None, jvp: Callable[..., Any] | None = None,
+        vmap: Callable[..., Any] | None = None, generate_vmap_rule: bool = False,
     ) -> None:  # fmt: skip
         self.__name__ = name
         self.forward = forward

@@ -35,6 +35,7 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
 
 _OPERATION = Part("function", "function")
+_NO_DTYPE: Any = None
 
 
 class FunctionNode(Node):
@@ -45,18 +46,20 @@ class FunctionNode(Node):
     only = None
     foreign = True
 
-    def __init__(self, definition: Any, ctx: Context, edges: tuple, arguments: tuple) -> None:
+    def __init__(
+        self, definition: Any, ctx: Context, edges: tuple[Any, ...], arguments: tuple[Any, ...]
+    ) -> None:
         self.definition = definition
         self.ctx = ctx
         self.edges = edges
         self.arguments = arguments  # for each argument of the call whether it is a tensor
-        self.outputs: list[tuple | None] = []  # shape and dtype of each, None for what is no tensor
+        self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
         self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = placed_number() if mode.placed else next_number()
         self.shape = ()
-        self.dtype = next((e.dtype for e in edges if e is not None), None)
+        self.dtype = next((e.dtype for e in edges if e is not None), _NO_DTYPE)
         self.extra = None
 
     def name(self) -> str:
@@ -85,7 +88,7 @@ class FunctionNode(Node):
         return found
 
     @staticmethod
-    def pull(node: FunctionNode, g: Any) -> tuple:
+    def pull(node: FunctionNode, g: Any) -> tuple[Any, ...]:
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
         parts = g.parts if g.__class__ is Cotangents else (g,)
         given = [
@@ -147,7 +150,7 @@ def shown_class(name: str) -> type[ShownNode]:
     return type(name, (ShownNode,), {"__slots__": (), "__module__": "gradcli.autograd.function"})
 
 
-def _as_given(part: Any, output: tuple | None, materialize: bool) -> Tensor | None:
+def _as_given(part: Any, output: Any, materialize: bool) -> Tensor | None:
     if part is None:
         if output is None or not materialize:
             return None
@@ -156,7 +159,7 @@ def _as_given(part: Any, output: tuple | None, materialize: bool) -> Tensor | No
     return part if isinstance(part, Tensor) else wrap(part, output[1])
 
 
-def _checked(node: FunctionNode, result: list) -> tuple:
+def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
     """The gradients that backward returned, one for each edge, in its shape and element type."""
     name, expected = node.name(), len(node.arguments)
     while len(result) > expected and result[-1] is None:
@@ -168,7 +171,7 @@ def _checked(node: FunctionNode, result: list) -> tuple:
             f"{len(result)})",
             help="return one gradient for each argument of forward, None for those without",
         )
-    pulled = []
+    pulled: list[Any] = []
     for position, (r, is_tensor) in enumerate(zip(result, node.arguments, strict=True)):
         if not is_tensor:
             if r is not None:
@@ -206,14 +209,14 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
     return r if mode.grad else r.array
 
 
-def call(definition: Any, args: tuple) -> Any:
+def call(definition: Any, args: tuple[Any, ...]) -> Any:
     """Run ``definition.forward`` on ``args`` and record it as one node.
 
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
     forward takes ctx itself).
     """
     args = _bound(definition, args)
-    chosen = max(args, key=_rank, default=None)
+    chosen: Any = max(args, key=_rank, default=None)
     if _rank(chosen) > 1:
         if not hasattr(chosen, "__gradcli_function__"):
             raise TypeFault(
@@ -251,7 +254,7 @@ def _rank(value: Any) -> float:
     return getattr(value, "__gradcli_rank__", 0)
 
 
-def _bound(definition: Any, args: tuple) -> tuple:
+def _bound(definition: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """With setup_context, arguments that were left out have forward's defaults."""
     if definition.setup_context is None:
         return args
@@ -266,8 +269,12 @@ def _bound(definition: Any, args: tuple) -> tuple:
 
 
 def _wrapped(
-    node: FunctionNode | None, ctx: Context, outputs: list, inputs: list[Tensor], definition: Any
-) -> list:
+    node: FunctionNode | None,
+    ctx: Context,
+    outputs: list[Any],
+    inputs: list[Tensor],
+    definition: Any,
+) -> list[Any]:
     """The outputs with their places in the graph, and what was saved put away."""
     given = {id(t) for t in inputs}
     dirty = {id(t) for t in ctx._gradcli_dirty}
@@ -309,7 +316,7 @@ def _wrapped(
 
 
 def _placed(
-    node: FunctionNode | None, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool,
+    node: Any, number: int, t: Tensor, is_input: bool, is_dirty: bool, flows: bool,
     count: int,
 ) -> Tensor:  # fmt: skip
     """One output as the caller gets it: itself, or for a returned input a view of it."""

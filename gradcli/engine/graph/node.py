@@ -28,7 +28,6 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.torch_names import dressed, shown_edges, shown_name
 from gradcli.engine.source_location import Placed, here, of, told
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.operator import Operator
 
 next_number = itertools.count().__next__
 """Sequence numbers: a node is always younger than the nodes it points at."""
@@ -91,16 +90,14 @@ class Node:
     code: CodeType
     lasti: int
     dtype: DType
-    edges: tuple[Node | None, ...]
-    extra: Extra | None
+    edges: tuple[Any, ...]  # nodes, None for what needs no gradient
+    extra: Any  # an Extra, or None: who reads it knows which
     saved: Any  # a tuple, or what stands for it: Freed, Packed, the Store of a custom function
     seq: int
     shape: tuple[int, ...]
-    op: Operator | Part
+    op: Any  # an Operator, or a Part of what no operator made
     pull: Callable[[Any, Any], Any]
-    step: Callable[[Any, Any, dict[Node, Any], Any], None] | None = (
-        None  # written out for operators
-    )
+    step: Callable[..., None] | None = None  # written out for operators
     only: int | None = None  # the one input that is a tensor: pull returns its cotangent alone
     masks = False  # chooses between branches
     number = 0  # which output of its function this is
@@ -283,7 +280,7 @@ def hooked(node: Node, kind: str, hook: Callable[..., Any]) -> Handle:
 def more(node: Node) -> Extra:
     """The node's Extra, made when first needed; of a node that others may know, with ``sharing``
     held."""
-    extra = node.extra
+    extra: Extra | None = node.extra
     if extra is None:
         extra = node.extra = Extra()
     return extra

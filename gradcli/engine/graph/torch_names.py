@@ -6,7 +6,14 @@ and the shapes around the node say which of the names it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+
+def facts_of(node: Any) -> Mapping[str, Any]:
+    """What PyTorch shows of the node of an operator, where the rest does not say it."""
+    op = getattr(node, "op", None)  # a leaf's AccumulateGrad has none
+    return getattr(op, "node", None) or {}  # a Part of several has none
 
 
 def shown_name(node: Any) -> str:
@@ -14,9 +21,8 @@ def shown_name(node: Any) -> str:
     extra = node.extra
     if extra is not None and "called" in extra.params:  # composed of several operators
         return str(extra.params["called"])
-    op = getattr(node, "op", None)  # a leaf's AccumulateGrad has none
-    special = getattr(op, "node_name", None)  # a Part of several has none
-    return type(node).__name__ if special is None else special(node)
+    special = facts_of(node).get("name")
+    return type(node).__name__ if special is None else str(special(node))
 
 
 _dressed: dict[tuple[type, str], type] = {}
@@ -43,22 +49,7 @@ def dressed(node: Any) -> Any:
 def shown_edges(node: Any) -> Any:
     """A node's edges as PyTorch shows them: what its own node has no place for is left out."""
     edges = node.edges
-    op = getattr(node, "op", None)
-    if op is None:
-        return edges
     if node.extra is not None and "called_on" in node.extra.params:
         return node.extra.params["called_on"]
-    if op.name == "where":  # the condition has no place; nor has the number of masked_fill
-        filled = shown_name(node) == "MaskedFillBackward0"
-        return edges[2:] if filled and edges[1] is None else edges[1:]
-    only = node.only
-    if only is not None and len(edges) == 2:
-        if op.name in _ONE_TENSOR and shown_name(node) != "SubBackward0":
-            return edges[only : only + 1]
-        if op.name in _COMMUTES:  # 2*x: Python asks x
-            return (edges[only], None)
-    return edges
-
-
-_ONE_TENSOR = frozenset(("sub", "pow", "remainder", "fmod"))
-_COMMUTES = frozenset(("add", "mul"))
+    shown = facts_of(node).get("edges")
+    return edges if shown is None else shown(node)

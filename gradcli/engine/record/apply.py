@@ -122,7 +122,7 @@ def as_input(op: Operator, value: Any) -> Any:
     raise not_a("Tensor", op.name, "other", 1, value)
 
 
-def _promoted(op: Operator, inputs: list) -> list:
+def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
     """The raw arrays, cast to where PyTorch's promotion says they meet."""
     policy = op.dtypes
     first = inputs[0] if inputs else None
@@ -214,7 +214,7 @@ def record(
             np.shape(a.array) if isinstance(a, Tensor) else () for a in inputs
         )
     else:
-        wanted: tuple = ()
+        wanted: tuple[Any, ...] = ()
         for names, edge in zip(op.saves, edges, strict=True):
             if edge is not None and names:
                 wanted = names if not wanted else (*wanted, *names)
@@ -228,7 +228,12 @@ def record(
 
 
 def _save(
-    op: Operator, node: Node, inputs: Sequence[Any], raw: Sequence[Any], wanted: tuple, array: Any
+    op: Operator,
+    node: Node,
+    inputs: Sequence[Any],
+    raw: Sequence[Any],
+    wanted: tuple[Any, ...],
+    array: Any,
 ) -> None:
     """Keep on ``node`` what its rules will read, and note where and in which version."""
     if raw and (op.dtypes == "promote" or op.dtypes == "float"):

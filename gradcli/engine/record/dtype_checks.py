@@ -23,7 +23,7 @@ def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
         said = op.refuses(dtypes, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)
     highest = max(dtypes, key=lambda d: d.kind, default=None)
-    if highest is None:
+    if highest is None or op.refuses is None:
         return None
     for kinds, said in op.refuses.items():
         if _KINDS[highest.kind] not in kinds.split():

@@ -43,13 +43,25 @@ from gradcli.ops.indexing import Apart
 from gradcli.ops.operator import OPERATORS, Operator
 from gradcli.ops.torch_messages import not_a
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """Fast functions by operator; each is made when it is first asked for."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        op = OPERATORS[name]
+        self[name] = made = op if op.variadic else method(op)
+        return made
+
+
+FUNCTIONS = _Functions()
 """Every operator's fast function by the operator's name: what composed functions call."""
 
 _ARRAYS = frozenset((np.ndarray, bool, complex, np.float64, np.float32, np.int64, np.bool_))
 _NO_OPERANDS = frozenset((str, list, tuple, dict, set))
 _PARAMETERS = frozenset((int, float, bool, tuple, str, slice, type(None), np.ndarray, Apart))
 """Classes of parameters that go to the computation as they are."""
+_ORDINARY = frozenset((Tensor, float, int))
+"""Classes of operands that a first call takes; for all others there is the written function."""
 _ABSENT: Any = type("absent", (), {"__repr__": lambda self: "..."})()
 """Stands for an input that was not given."""
 _OWN_FILE = __file__.removesuffix(".py")
@@ -70,38 +82,54 @@ def function(op: Operator) -> Callable[..., Any]:
 
 
 def _specialised(op: Operator, with_out: bool = False, **form: bool) -> Callable[..., Any]:
-    """A function whose code is written out by the first call; until then it has a stand-in's."""
+    """A function whose code is written out by the second call; until then it has a stand-in's.
+
+    The first call of tensors and numbers goes through the operator itself: writing and compiling
+    take as long as a hundred such calls, and an expression calls most of its operators once.
+    """
     names = (*_input_names(op), *op.params)
-    code = _stand_in(len(names), _is_strict(op, with_out), with_out)
-    if names != code.co_varnames[: len(names)]:
-        code = code.replace(co_varnames=(*names, *code.co_varnames[len(names) :]))
-    scope: dict[str, Any] = {**_NAMES, "op": op, "compute": op.compute}
+    scope: dict[str, Any] = {"__name__": __name__}
+    code = _stand_in(names, _is_strict(op, with_out), with_out)
     made = FunctionType(code, scope, op.name, _defaults(op, with_out))
     made.__kwdefaults__ = {"out": None} if with_out else None  # type: ignore[assignment]
     made.__qualname__ = op.name
-    made.__module__ = __name__
     made.__doc__ = op.doc
     made.operator = op  # type: ignore[attr-defined]
 
-    def specialised() -> Callable[..., Any]:
+    def first(*given: Any, **named: Any) -> Any:
+        scope["call"] = later
+        inputs = given[: op.arity]
+        bound = len(given) == len(names) and len(named) == with_out and named.get("out") is None
+        if not bound or inputs[0].__class__ is not Tensor or not _ORDINARY.issuperset(
+            value.__class__ for value in inputs
+        ):  # fmt: skip
+            return later(*given, **named)
+        params = dict(zip(op.params, given[op.arity :], strict=True))
+        return op(*(reversed(inputs) if form.get("reverse") else inputs), **params)
+
+    def later(*given: Any, **named: Any) -> Any:
         text = _text(op, with_out=with_out, **form)
+        scope.update(_NAMES, op=op, compute=op.compute, this=made)
         scope["__loader__"] = _Source(text)  # tracebacks show the lines
         exec(compile(text, f"{_OWN_FILE}[{op.name}].py", "exec"), scope)
         made.__code__ = scope[op.name].__code__
-        return made
+        return made(*given, **named)
 
-    scope["this"], scope["specialised"] = made, specialised
+    scope["call"] = first
     return made
 
 
 @functools.cache
-def _stand_in(count: int, strict: bool, with_out: bool) -> CodeType:
-    """The code of a function of so many arguments that has the real one written and calls it."""
-    names = ["input", "other", *(f"argument{i}" for i in range(2, count))][:count]
+def _stand_in(names: tuple[str, ...], strict: bool, with_out: bool) -> CodeType:
+    """The code of a function of these arguments that calls ``call`` with them."""
+    same = ("input", "other", *(f"argument{i}" for i in range(2, len(names))))[: len(names)]
+    if names != same:  # compiled once for each number of arguments
+        code = _stand_in(same, strict, with_out)
+        return code.replace(co_varnames=(*names, *code.co_varnames[len(names) :]))
     passed = [*names, *([] if strict else ["*more", "**named"]), *(["out=out"] if with_out else [])]
     scope: dict[str, Any] = {}
     signature = _signature(names, strict, with_out)
-    text = f"def stand_in({signature}): return specialised()({', '.join(passed)})"
+    text = f"def stand_in({signature}): return call({', '.join(passed)})"
     exec(compile(text, f"{_OWN_FILE}[stand_in].py", "exec"), scope)
     return scope["stand_in"].__code__
 
@@ -113,7 +141,7 @@ def _signature(names: Sequence[str], strict: bool, with_out: bool) -> str:
     return ", ".join((*names, "*more", *(("out",) if with_out else ()), "**named"))
 
 
-def _defaults(op: Operator, with_out: bool) -> tuple:
+def _defaults(op: Operator, with_out: bool) -> tuple[Any, ...]:
     """The defaults of the function's last arguments."""
     missing = () if _is_strict(op, with_out) else (_ABSENT,) * (op.arity - 1)
     return (*missing, *op.params.values())
@@ -205,8 +233,8 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
                 kind = f"{names[i]}.__class__"
                 lines.append(f"    if {names[3 - i]}.__class__ is Tensor and "
                              f"({kind} is float or {kind} is int):")  # fmt: skip
-                numbers = tuple(j == i for j in range(3))
-                lines += _indented(_operation(op, names, numbers, reverse, general))
+                places = tuple(j == i for j in range(3))
+                lines += _indented(_operation(op, names, places, reverse, general))
         lines.append(f"    {otherwise}")
     return "\n".join(lines) + "\n"
 
@@ -357,7 +385,7 @@ def _indented(lines: list[str]) -> list[str]:
 # -- what the written functions call when something does not fit -----------------------------------
 
 
-def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict, name: str) -> type:
+def _class_of(op: Operator, numbers: tuple[bool, ...], scope: dict[Any, Any], name: str) -> type:
     """The node class, made when the operator is first recorded, and kept under its name."""
     found = scope[name] = node_class(op, numbers)
     return found
@@ -371,7 +399,12 @@ def _marked(out: Tensor) -> Tensor:
 
 
 def _in_a_mode(
-    out: Tensor, op: Operator, args: tuple, params: dict[str, Any], array: Any, raw: tuple
+    out: Tensor,
+    op: Operator,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    array: Any,
+    raw: tuple[Any, ...],
 ) -> Tensor:
     """The result of an operation on what requires a gradient, where the state is not plain."""
     state = current()
@@ -383,7 +416,7 @@ def _in_a_mode(
     return out
 
 
-def _of_numbers(op: Operator, args: tuple) -> Any:
+def _of_numbers(op: Operator, args: tuple[Any, ...]) -> Any:
     """The operator on values of which the first is no Tensor; numbers give a number."""
     for i, value in enumerate(args):
         if value is None or value.__class__ in _NO_OPERANDS:
@@ -394,13 +427,17 @@ def _of_numbers(op: Operator, args: tuple) -> Any:
     return out
 
 
-def _elsewhere(op: Operator, args: tuple, params: dict[str, Any]) -> Any:
+def _elsewhere(op: Operator, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """The operator itself, on what the fast path does not take."""
     return op(*(a for a in args if a is not _ABSENT), **params)
 
 
 def _rebound(
-    op: Operator, args: tuple, params: dict[str, Any], more: tuple, named: dict[str, Any]
+    op: Operator,
+    args: tuple[Any, ...],
+    params: dict[str, Any],
+    more: tuple[Any, ...],
+    named: dict[str, Any],
 ) -> Any:
     """The operator itself, called with arguments that its signature has no place for."""
     if _is_plain(op):  # two operands, of which the second has a name besides ``other``
@@ -432,6 +469,3 @@ _NAMES: dict[str, Any] = {
     "node_ttn": None, "node_tnt": None,
 }  # fmt: skip
 """What the written functions name besides their operator."""
-
-for _op in OPERATORS.values():
-    FUNCTIONS[_op.name] = _op if _op.variadic else method(_op)  # type: ignore[assignment]

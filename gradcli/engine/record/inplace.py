@@ -21,6 +21,7 @@ from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
 from gradcli.ops.memory_budget import LARGE, budget
@@ -119,6 +120,8 @@ def _written_shortly(
         return False
     if found.shape != x.shape or found.dtype != x.dtype:
         return False
+    if undo.on:
+        note_write(x)
     x[...] = found
     target._meta().version.bump()
     return True
@@ -167,7 +170,7 @@ def rewrite(target: Tensor) -> Tensor:
     return target
 
 
-def check_writable(target: Tensor, others: tuple, through_view: bool = False) -> None:
+def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool = False) -> None:
     """Raise RuntimeFault (E0408, E0409, E0415) where ``target`` may not be written to.
 
     ``others`` are the operands of the write.
@@ -213,7 +216,7 @@ def check_writable(target: Tensor, others: tuple, through_view: bool = False) ->
         )
 
 
-def _refuse_view(target: Tensor, base: Tensor, others: tuple) -> None:
+def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
     """Raise E0409 where the graph could not follow a write to this view."""
     sources = (base, target, *others)
     if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
@@ -262,6 +265,8 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
             "single memory location",
             help="Please clone() the tensor before performing the operation.",
         )
+    if undo.on:
+        note_write(array)
     old = wrap(array, target.dtype, target.edge)
     if mode.watching and current().grad and base is not None and None not in (base.edge, old.edge):
         _read_again(old, base)  # a write to a view passes by hooks of the view
@@ -369,7 +374,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
             _read_again(view, old)
 
 
-def _places(view: Tensor, base: Tensor) -> tuple:
+def _places(view: Tensor, base: Tensor) -> tuple[Any, ...]:
     """The index that reads the entries of ``view`` from ``base``."""
     if not base.array.ndim:
         return (None,) * view.array.ndim
@@ -382,8 +387,8 @@ def _positions(view: np.ndarray, base: np.ndarray) -> np.ndarray:
 
     def addresses(array: np.ndarray) -> np.ndarray:
         start = array.__array_interface__["data"][0]
-        steps = np.indices(array.shape, sparse=True)
-        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.int64(start))
+        steps: Any = np.indices(array.shape, sparse=True)
+        return sum((i * s for i, s in zip(steps, array.strides, strict=True)), np.asarray(start))
 
     here = np.asarray(addresses(view))
     if base.flags.c_contiguous:

@@ -47,17 +47,19 @@ class Pieces(Node):
         return OPERATORS[node.join](*parts, dim=node.axis)
 
     @staticmethod
-    def pull_recorded(node: Pieces, g: Cotangents, _wrap: Any) -> tuple:
+    def pull_recorded(node: Pieces, g: Cotangents, _wrap: Any) -> tuple[Any, ...]:
         """The same for a pass that is recorded."""
         return (Pieces.pull(node, g),)
 
 
-def _nothing(node: Pieces, shape: tuple, recorded: bool) -> Any:
+def _nothing(node: Pieces, shape: tuple[Any, ...], recorded: bool) -> Any:
     zeros = np.zeros(shape, node.dtype.numpy)
     return wrap(zeros, node.dtype) if recorded else zeros
 
 
-def together(pieces: Sequence[Any], source: Any, axis: int, join: str, name: str) -> tuple:
+def together(
+    pieces: Sequence[Any], source: Any, axis: int, join: str, name: str
+) -> tuple[Any, ...]:
     """``pieces`` of ``source``, outputs of one node called ``name`` that joins their cotangents."""
     if current().grad and isinstance(source, Tensor) and source.edge is not None:
         node = Pieces(source, pieces, axis, join)

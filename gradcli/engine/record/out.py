@@ -12,7 +12,9 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import Operator
 
 
-def into(out: Any, function: Callable, args: tuple, options: dict) -> Any:
+def into(
+    out: Any, function: Callable[..., Any], args: tuple[Any, ...], options: dict[Any, Any]
+) -> Any:
     """``function(*args, **options)`` written into ``out``, a tensor or a tuple of tensors.
 
     ``out`` keeps its dtype and takes the result's shape: silently where it was empty, else with a
@@ -66,7 +68,7 @@ def _write(target: Tensor, part: Tensor) -> None:
     target.array = part.array.astype(target.dtype.numpy)
 
 
-def with_out(function: Callable) -> Callable:
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` that takes ``out=`` too; itself where it does so already."""
     code = getattr(function, "__code__", None)
     names = () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -78,7 +80,7 @@ def with_out(function: Callable) -> Callable:
             return function(*args, **options)
         return into(out, function, args, options)
 
-    call.__name__ = call.__qualname__ = getattr(function, "__name__", None) or function.name
+    call.__name__ = call.__qualname__ = getattr(function, "__name__", "") or function.name  # type: ignore[attr-defined]
     call.__doc__ = function.__doc__ or getattr(function, "doc", None)
     call.__module__ = getattr(function, "__module__", None) or __name__
     call.__wrapped__ = getattr(function, "__wrapped__", function)  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from gradcli.engine.record.saved_values import saved_properties
 from gradcli.ops.operator import Operator, is_number
 from gradcli.ops.read import on_arrays
 
-_classes: dict[tuple, type[Node]] = {}
+_classes: dict[tuple[Any, ...], type[Node]] = {}
 
 
 def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False) -> type[Node]:
@@ -56,7 +56,7 @@ def node_class(op: Operator, numbers: tuple[bool, ...], is_complex: bool = False
     return found
 
 
-def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple:
+def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tuple[Any, ...]:
     """Write out ``pull`` and ``step`` for one operator: its rules applied to its saved arrays.
 
     ``pull(node, g)`` gives the inputs' cotangents, ``step(node, g, arrived, gone)`` does all that a
@@ -121,7 +121,9 @@ def _assemble(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> tupl
     return scope["pull"], scope["step"]
 
 
-def _assemble_recorded(op: Operator, numbers: tuple[bool, ...], is_complex: bool) -> Callable:
+def _assemble_recorded(
+    op: Operator, numbers: tuple[bool, ...], is_complex: bool
+) -> Callable[..., Any]:
     """Write out ``pull(node, g, wrap)`` on Tensors: the same rules, their cotangents recorded."""
     scope = _scope(op, numbers, lambda rule: rule)
     scope["conj"] = _conj
@@ -138,7 +140,7 @@ def _assemble_recorded(op: Operator, numbers: tuple[bool, ...], is_complex: bool
     return scope["pull"]
 
 
-def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable) -> dict[str, Any]:
+def _scope(op: Operator, numbers: tuple[bool, ...], reading: Callable[..., Any]) -> dict[str, Any]:
     """The names that the written text uses; ``reading`` makes of a rule what it calls."""
     scope: dict[str, Any] = {
         "verify": verify, "conj": np.conj, "fit": fit, "cast": cast, "Freed": Freed, "freed": freed,
@@ -219,7 +221,7 @@ def _term(op: Operator, i: int, numbers: tuple[bool, ...], is_complex: bool, ten
     return f"conj({term})" if turned else term
 
 
-def _variadic_pull(node: Node, g: Any) -> tuple:
+def _variadic_pull(node: Node, g: Any) -> tuple[Any, ...]:
     rule, names = node.op.rules[0], node.op.reads[0]
     given = dict(node.extra.params, g=g, shapes=node.extra.shapes)
     pulled = []
@@ -229,7 +231,7 @@ def _variadic_pull(node: Node, g: Any) -> tuple:
     return tuple(pulled)
 
 
-def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -> tuple:
+def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -> tuple[Any, ...]:
     """The same rules read with Tensors, so that the gradient is itself recorded.
 
     ``wrap`` turns the saved raw output back into a Tensor attached to its own node: without that
@@ -241,7 +243,7 @@ def pull_recorded(node: Node, g: Any, wrap: Callable[[Any, DType, Node], Any]) -
         return pulled if node.only is None else (pulled,)
     if op.variadic:
         return _variadic_pull(node, g)
-    cls = node.__class__
+    cls: Any = node.__class__
     pull = cls.pull_recorded
     if pull is None:  # few operators are differentiated twice: written out when one is
         pull = _assemble_recorded(op, cls.numbers, cls.is_complex)

@@ -118,7 +118,7 @@ class disable_saved_tensors_hooks:
 
     def __init__(self, error_message: str) -> None:
         self.message = error_message
-        self.previous: list = []
+        self.previous: list[Any] = []
 
     def __enter__(self) -> None:
         if mode.saving:
@@ -129,7 +129,7 @@ class disable_saved_tensors_hooks:
     def __exit__(self, *exc: object) -> None:
         mode.saving_off = self.previous.pop()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             with self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from gradcli.engine import dtypes
 from gradcli.ops.dims import normal_dim
 
 
-class Size(tuple):
+class Size(tuple[Any, ...]):
     """A shape that prints as PyTorch's: ``gradcli.Size([2, 3])``."""
 
     __slots__ = ()
@@ -18,7 +19,7 @@ class Size(tuple):
     def __repr__(self) -> str:
         return f"gradcli.Size({list(self)})"
 
-    def __add__(self, other: tuple) -> Size:
+    def __add__(self, other: tuple[Any, ...]) -> Size:
         return Size(tuple.__add__(self, tuple(other)))
 
     def __getitem__(self, index: Any) -> Any:
@@ -59,6 +60,7 @@ class Facts:
 
     __slots__ = ()
     array: Any
+    own_array: Callable[[], Any]
     dtype: dtypes.DType
 
     @property

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,9 @@ class Leaving:
 
     __slots__ = ()
     array: Any
+    own_array: Callable[[], Any]
+    is_leaf: Any
+    __getitem__: Any
     dtype: DType
     edge: Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gradcli.engine.graph.node import Kept, sharing
 from gradcli.engine.source_location import Place, here
@@ -43,6 +43,8 @@ class Meta:
 
     __slots__ = ("base", "grad", "kept", "made", "resting", "room", "version", "views")
     inference = False
+    resting: Any  # of a leaf that was turned off: the end of the graph that it was
+    room: int
 
     def __init__(self, version: Version | None = None) -> None:
         self.version = version or Version()
@@ -51,7 +53,6 @@ class Meta:
         self.kept: Kept | None = None
         # For a view that may not be written to where the graph is recorded: how it was made.
         self.made: str | None = None
-        # ``resting``, of a leaf that was turned off: the end of the graph that it was.
         self.views: list[weakref.ref[Tensor]] | None = None  # the tensors that share memory
 
     def add_view(self, view: Tensor) -> None:

@@ -16,7 +16,7 @@ What needs the floors above is bound there: the constructor in ``creation``, ``b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -58,12 +58,16 @@ class Tensor(Slots, Facts, Conversions, Leaving):
 
     array: Any
     dtype: DType
-    edge: Node | None
-    meta: Meta | None
+    edge: Any  # a Node, or None
+    meta: Any  # a Meta, or None: who reads either has asked
 
     if TYPE_CHECKING:  # the methods that upper floors bind; the stub of gradcli declares them
 
         def __getattr__(self, name: str) -> Any: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = cast(Any, None)
+        __truediv__ = __rtruediv__ = __pow__ = __matmul__ = __neg__ = cast(Any, None)
+        __lt__ = __le__ = __gt__ = __ge__ = __getitem__ = __setitem__ = cast(Any, None)
 
     # -- what it is ------------------------------------------------------------------------------
 
@@ -79,7 +83,7 @@ class Tensor(Slots, Facts, Conversions, Leaving):
         self.requires_grad_(wanted)
 
     @property
-    def is_leaf(self) -> bool:
+    def is_leaf(self) -> bool:  # type: ignore[override]
         """Whether the user made this tensor: its gradient is accumulated in ``grad``."""
         return self.edge is None or self.edge.leaf
 
@@ -372,7 +376,7 @@ class Tensor(Slots, Facts, Conversions, Leaving):
         return _unpickled, (type(self), np.asarray(self.array), self.requires_grad)
 
 
-def _unpickled(kind: type, array: np.ndarray, requires_grad: bool) -> Tensor:
+def _unpickled(kind: Any, array: np.ndarray, requires_grad: bool) -> Tensor:
     """The tensor, parameter or buffer that an array was pickled for."""
     out = wrap(array if array.ndim else array[()], dtypes.dtype_of(array))
     if kind is not Tensor:

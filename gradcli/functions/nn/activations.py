@@ -12,14 +12,28 @@ from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.source_location import warn
 from gradcli.functions import reductions
+from gradcli.functions.methods import public_operators
 from gradcli.functions.nn.loss_checks import check_floating
-from gradcli.functions.overloads import public_operators
 from gradcli.ops.errors import RuntimeFault, ValueFault
-from gradcli.ops.operator import refuse_derivative
+from gradcli.ops.operator import is_complex, refuse_derivative
+
+__all__ = [
+    "celu", "dropout", "dropout1d", "dropout2d", "elu", "gelu", "glu", "gumbel_softmax",
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid",
+    "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin",
+    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+]  # fmt: skip
 
 _names = public_operators()
 sigmoid, tanh = _names["sigmoid"], _names["tanh"]
-logsigmoid, softsign = _names["logsigmoid"], _names["softsign"]
+logsigmoid = _names["logsigmoid"]
+
+
+def softsign(input: Any) -> Any:
+    """``input / (1 + abs(input))``."""
+    if is_complex(input):  # no function of z alone: the derivative is that of its parts
+        return input / (1 + _O["abs"](input))
+    return _O["softsign"](input)
 
 
 def _implicit(name: str, input: Any, dim: int | None) -> int:
@@ -204,6 +218,8 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"numbers = {weight.numel()}, and channel size = {channels}.",
             )  # fmt: skip
         weight = _O["reshape"](weight, (-1,) + (1,) * (len(input.shape) - 2))
+    else:
+        weight = _O["reshape"](weight, ())
     return called(
         _O["where"](input > 0, input, weight * input), "PreluKernelBackward0", input, weight
     )

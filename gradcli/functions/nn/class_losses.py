@@ -17,16 +17,13 @@ from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
 
+__all__ = ["cross_entropy", "multi_margin_loss", "nll_loss", "one_hot"]
+
 
 def nll_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """The negative logarithm of the probability of each row's class, for ``(N, C, ...)``."""
     if is_batch(target):
         args = (input, target, weight, size_average, ignore_index, reduce, reduction)
@@ -88,15 +85,9 @@ def _kept(classes: Any, ignored: int) -> tuple[Any, Any]:
 
 
 def cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Any:
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100,
+    reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
     """The cross entropy of softmax(x) and a class for each row, or probabilities of classes."""
     if is_batch(target) and target.dtype.kind == 1:
         args = (input, target, weight, size_average, ignore_index, reduce, reduction)
@@ -144,15 +135,9 @@ def _by_class(weight: Any, input: Any, dim: int) -> Any:
 
 
 def multi_margin_loss(
-    input: Any,
-    target: Any,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None,
+    size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """What each wrong class lacks to a margin below the right one."""
     reduction = chosen(size_average, reduce, reduction)
     if p not in (1, 2):

@@ -18,6 +18,11 @@ from gradcli.functions.nn.windows import Sizes, each, windows
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
+__all__ = [
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "interpolate",
+    "pixel_shuffle", "unfold",
+]  # fmt: skip
+
 
 def _convolved(
     input: Any, weight: Any, bias: Any, stride: Sizes, padding: Any, dilation: Sizes, groups: int,

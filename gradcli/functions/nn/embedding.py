@@ -11,8 +11,11 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
+from gradcli.ops.dims import whole_number
+from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
+
+__all__ = ["embedding", "embedding_bag"]
 
 
 def embedding(
@@ -47,7 +50,7 @@ def embedding(
         _renormalize(input, weight, max_norm, norm_type)
     rows = weight
     if padding_idx is not None:
-        padding_idx %= weight.shape[0]
+        padding_idx = padding_row(padding_idx, weight.shape[0])
         padded = wrap(np.arange(weight.shape[0])[:, None] == padding_idx, bool_)
         rows = _O["where"](padded, weight.detach(), weight)
     found = rows[input]
@@ -58,6 +61,16 @@ def embedding(
         found.register_hook(lambda g: g * share)
         found = _O["clone"](found)  # whoever hooks the result sees its whole gradient
     return called(found, "EmbeddingBackward0", weight)
+
+
+def padding_row(index: Any, rows: int) -> int:
+    """The padding row counted from 0. Raises AssertionFault (E0307) where there is none."""
+    index = whole_number(index, "padding_idx")
+    if not -rows <= index < rows:
+        raise AssertionFault(
+            "E0307", "Padding_idx must be within num_embeddings", help=f"the table has {rows} rows"
+        )
+    return index % rows
 
 
 def _renormalize(input: Any, weight: Any, max_norm: float, norm_type: float) -> None:
@@ -112,7 +125,7 @@ def embedding_bag(
     bag = np.searchsorted(starts[:count], np.arange(flat.size), side="right") - 1
     kept = np.arange(flat.size) < starts[count]
     if padding_idx is not None:
-        kept &= flat != padding_idx % weight.shape[0]
+        kept &= flat != padding_row(padding_idx, weight.shape[0])
     charge_shape((int(kept.sum()), weight.shape[1]), weight.dtype.itemsize)
     chosen = wrap(flat[kept], input.dtype)
     rows = embedding(chosen, weight, None, max_norm, norm_type, scale_grad_by_freq)

@@ -18,6 +18,11 @@ from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
+__all__ = [
+    "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear", "normalize",
+    "rms_norm", "scaled_dot_product_attention",
+]  # fmt: skip
+
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``input @ weight.T + bias``."""
@@ -95,7 +100,7 @@ def rms_norm(
 
 def batch_norm(
     input: Any, running_mean: Any, running_var: Any, weight: Any = None, bias: Any = None,
-    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+    training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
     dims = tuple(d for d in range(len(input.shape)) if d != 1)
@@ -122,7 +127,7 @@ def batch_norm(
 
 def instance_norm(
     input: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None,
-    bias: Any = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+    bias: Any = None, use_input_stats: bool = True, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """``batch_norm`` for each sample alone."""
     if not use_input_stats:

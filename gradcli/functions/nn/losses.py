@@ -16,6 +16,12 @@ from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
 from gradcli.ops.errors import RuntimeFault, ValueFault
 
+__all__ = [
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss",
+    "kl_div", "l1_loss", "mse_loss", "multilabel_soft_margin_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss",
+]  # fmt: skip
+
 
 def reduced(loss: Any, reduction: str, name: str = "", *inputs: Any) -> Any:
     """The loss as ``reduction`` says, shown as the node ``name`` of ``inputs``.
@@ -40,13 +46,9 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
 
 
 def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
     warn_of_sizes(input, target)
@@ -61,13 +63,9 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The sizes of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
     warn_of_sizes(input, target)
@@ -96,13 +94,9 @@ def huber_loss(
 
 
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Any:  # fmt: skip
     """The Huber loss over ``beta``."""
     reduction = chosen(size_average, reduce, reduction)
     if beta < 0:
@@ -118,13 +112,9 @@ def smooth_l1_loss(
 
 
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
 
     Raises RuntimeFault (E0304) for what is no probability.
@@ -145,14 +135,9 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Any:
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Any = None,
+) -> Any:  # fmt: skip
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
     reduction = chosen(size_average, reduce, reduction)
     if tuple(input.shape) != tuple(target.shape):
@@ -177,13 +162,9 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
     loss = (_O["exp"](target) * (target - input)) if log_target else (
@@ -205,15 +186,9 @@ def soft_margin_loss(
 
 
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: Any = None,
-    eps: float = 1e-8,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: Any = None,
+    eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """The negative log-likelihood of counts; ``input`` is the logarithm of the rate."""
     reduction = chosen(size_average, reduce, reduction)
     if log_input:
@@ -233,6 +208,8 @@ def gaussian_nll_loss(
     """The negative log-likelihood of normal numbers of mean ``input`` and variance ``var``."""
     if isinstance(var, float):
         var = input.new_full(tuple(input.shape), var)
+    if 0 < len(var.shape) == len(input.shape) - 1 and var.shape == input.shape[:-1]:
+        var = _O["unsqueeze"](var, -1)  # a variance for each row
     # The floor under the variance lets no gradient through, as in PyTorch.
     held = _O["where"](var < eps, var - var.detach() + eps, var)
     loss = 0.5 * (_O["log"](held) + (input - target) ** 2 / held)
@@ -242,13 +219,9 @@ def gaussian_nll_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """The mean over classes of the cross entropy of each class alone."""
     reduction = chosen(size_average, reduce, reduction)
     loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))

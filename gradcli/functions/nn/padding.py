@@ -13,6 +13,8 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import refuse_derivative
 
+__all__ = ["pad"]
+
 
 def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
     """Entries added at the ends of the last dimensions, the last one first; negative numbers cut.
@@ -46,10 +48,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
 
 
 def _constant(input: Any, axis: int, before: int, after: int, value: float) -> Any:
-    front = (slice(None),) * axis
-    size = input.shape[axis]
-    if before < 0 or after < 0:
-        input = _O["getitem"](input, (*front, slice(max(0, -before), size + min(0, after))))
+    input = _cropped(input, axis, before, after)
     parts = []
     for n in (before, after):
         shape = list(input.shape)
@@ -59,7 +58,17 @@ def _constant(input: Any, axis: int, before: int, after: int, value: float) -> A
     return parts[0] if len(parts) == 1 else _O["cat"](*parts, dim=axis)
 
 
+def _cropped(input: Any, axis: int, before: int, after: int) -> Any:
+    if before >= 0 and after >= 0:
+        return input
+    kept = slice(max(0, -before), input.shape[axis] + min(0, after))
+    return _O["getitem"](input, ((slice(None),) * axis + (kept,)))
+
+
 def _repeated(input: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    if mode == "circular":  # what is left repeats
+        input = _cropped(input, axis, before, after)
+        before, after = max(0, before), max(0, after)
     size = input.shape[axis]
     most = {"reflect": size - 1, "circular": size, "replicate": max(before, after)}[mode]
     if max(before, after) > most:

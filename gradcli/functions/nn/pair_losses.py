@@ -6,7 +6,13 @@ from typing import Any
 
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
+from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
+
+__all__ = [
+    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
+    "pairwise_distance", "triplet_margin_loss",
+]  # fmt: skip
 
 
 def _by_target(target: Any, alike: Any, apart: Any) -> Any:
@@ -16,28 +22,21 @@ def _by_target(target: Any, alike: Any, apart: Any) -> Any:
 
 
 def hinge_embedding_loss(
-    input: Any,
-    target: Any,
-    margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Any, target: Any, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """``input`` where the target is 1, and what lacks to the margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     apart = arithmetic.clamp(margin - input, min=0.0)
-    return reduced(_by_target(target, input, apart), reduction)
+    zero = _O["zeros_like"](input)  # another target takes both, as in PyTorch
+    loss = _O["where"](target != -1, input, zero) + _O["where"](target != 1, apart, zero)
+    return reduced(loss, reduction)
 
 
 def margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0.0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """What lacks to ``target * (input1 - input2)`` above the margin."""
     reduction = chosen(size_average, reduce, reduction)
     return reduced(arithmetic.clamp(-target * (input1 - input2) + margin, min=0.0), reduction)
@@ -51,17 +50,10 @@ def pairwise_distance(
 
 
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
+    eps: float = 1e-6, swap: bool = False, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """How much nearer the anchor is to ``negative`` than to ``positive`` and a margin."""
     reduction = chosen(size_average, reduce, reduction)
     near, far = (pairwise_distance(anchor, other, p, eps) for other in (positive, negative))
@@ -72,19 +64,15 @@ def triplet_margin_loss(
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
+    x1, x2 = broadcast_tensors(x1, x2)  # before the norms: dim counts in the common shape
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 
 
 def cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0.0,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input1: Any, input2: Any, target: Any, margin: float = 0.0, size_average: Any = None,
+    reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """1 - cosine where the target is 1, and the cosine above a margin where it is -1."""
     reduction = chosen(size_average, reduce, reduction)
     # PyTorch adds a small number to the squares here.

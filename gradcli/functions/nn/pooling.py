@@ -17,6 +17,11 @@ from gradcli.functions.nn.windows import Sizes, each, windows
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
+    "avg_pool1d", "avg_pool2d", "max_pool1d", "max_pool2d",
+]  # fmt: skip
+
 PIECE = 400
 """Bytes that one small tensor takes, with its place in the graph."""
 

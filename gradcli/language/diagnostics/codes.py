@@ -721,6 +721,18 @@ CODES: dict[str, tuple[str, str, str]] = {
         'commas stands in quotes, "1,2,3", which close on the same line.',
         "id,x\nfirst,1,2\n",
     ),
+    "E0926": (
+        "arrays that are no rows",
+        "Rows given as arrays have one number of rows: the first axis of every array. An array "
+        "holds numbers; one with two axes needs a name for each column (--columns a,b,t).",
+        "",
+    ),
+    "E0927": (
+        "a journal that cannot be continued",
+        "A journal belongs to one input, one program and one set of options: --resume continues "
+        "only what was begun so. Without --resume a journal that exists is left alone.",
+        "",
+    ),
     "E0999": (
         "an error inside gradcli",
         "This is a mistake of the program, not of yours. Please report the command; with "

@@ -85,6 +85,7 @@ ATTRIBUTES = {
 """By the name of an attribute that no value of the language has, or not the one it was asked of."""
 
 
+# What people ask of a list in other languages and libraries; some are names of operators, too.
 OF_LISTS = {
     "push": "write x.append(3)", "add": "write x.append(3)", "size": "write len(x)",
     "length": "write len(x)", "shape": "tensor(x).shape has one; a list has len(x)",

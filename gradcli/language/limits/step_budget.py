@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -28,11 +28,16 @@ FILE = "<gradcli program>"
 PORTION = 8192
 WATCHED = 60
 """How many turns before the end are watched."""
+MANY = 2000
+"""Steps after which a run counts as long."""
 
 
-def tokens(steps: int, memory: int | None) -> Iterator[bool]:
-    """``steps`` times True, then LimitFault (E0601); E0602 where the run outgrew ``memory``."""
-    portions = itertools.chain.from_iterable(_portions(steps, memory))
+def tokens(steps: int, memory: int | None, long: Callable[[], Any] | None = None) -> Iterator[bool]:
+    """``steps`` times True, then LimitFault (E0601); E0602 where the run outgrew ``memory``.
+
+    ``long`` is called once, when some thousand steps have been taken; what it raises ends the run.
+    """
+    portions = itertools.chain.from_iterable(_portions(steps, memory, long))
     return itertools.chain(portions, _Spent(steps))  # type: ignore[arg-type]
 
 
@@ -52,13 +57,19 @@ class _Spent:
         raise _spent(self.steps, [])
 
 
-def _portions(steps: int, memory: int | None) -> Iterator[Iterator[bool]]:
+def _portions(
+    steps: int, memory: int | None, long: Callable[[], Any] | None
+) -> Iterator[Iterator[bool]]:
     left = max(0, steps - WATCHED)
+    late = left - MANY
     # The most that the process ever held is quick to ask for, what it holds now is not.
     base = resident() if memory and peak() > memory / 2 else 0
     portion = 16
     before = 0
     while left:
+        if long is not None and left <= late:
+            long()
+            long = None
         portion = min(portion, left)
         left -= portion
         yield itertools.repeat(True, portion)

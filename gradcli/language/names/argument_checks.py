@@ -19,7 +19,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.record.out import into
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.functions import methods, overloads, reshaping
+from gradcli.functions import methods, overloads, reshaping, scatter
 from gradcli.language.limits.sizes import (
     LIST_LIMIT,
     SHORT,
@@ -308,13 +308,11 @@ def _gather(x: Any, indices: Any, dim: Any = 0) -> Any:
     )
 
 
+# By function: what bounds the size of its result, which no operator's declaration says.
 _SPECIAL: dict[Any, Callable] = {
     OPERATORS["gather"]: _gather,
     overloads.cat: _joining(overloads.cat, "cat"),
     overloads.stack: _joining(overloads.stack, "stack"),
-    overloads.split: _parting(overloads.split, _few, "split"),
-    overloads.chunk: _parting(overloads.chunk, lambda most, n: min(most, n), "chunk"),
-    overloads.unbind: _parting(overloads.unbind, lambda most, _: most, "unbind"),
     reshaping.split: _parting(reshaping.split, _few, "split"),
     reshaping.chunk: _parting(reshaping.chunk, lambda most, n: min(most, n), "chunk"),
     reshaping.unbind: _parting(reshaping.unbind, lambda most, _: most, "unbind"),
@@ -325,11 +323,12 @@ _SPECIAL: dict[Any, Callable] = {
     Tensor: _making(Tensor, "Tensor"),
     Tensor.abs: _data_first(Tensor.abs, "abs"),  # type: ignore[attr-defined]
     **{f: _data_first(f, f.__name__) for f in (
-        overloads.torch_max, overloads.torch_min, overloads.diag, overloads.diag_embed,
+        overloads.torch_max, overloads.torch_min, scatter.diag, scatter.diag_embed,
         overloads.flatten, overloads.numel)},
 }  # fmt: skip
 
 
+# Names of parameters, of which a few are names of operators, too.
 DATA = frozenset(
     ("input", "other", "tensor1", "tensor2", "end", "exponent", "mat1", "mat2", "mat",
      "vec", "vec1", "vec2", "batch1", "batch2", "x", "y", "x1", "x2", "a", "b", "target",

@@ -27,6 +27,7 @@ from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 from gradcli.ops.operator import OPERATORS
 
+# What programs may read and call is a decision about safety, not a fact of an operator.
 _TENSOR_READ = [
     "shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T",
     "mT", "mH", "real", "imag", "retains_grad", "output_nr", "is_cuda", "layout", "itemsize",

@@ -445,6 +445,7 @@ def _code_of(text: Any) -> int:
     return ord(text)
 
 
+# Python's own functions, which have the names of operators and take lists.
 TABLE: dict[str, Any] = {
     "len": _length, "range": _range, "list": _list, "tuple": _tuple, "sum": _total,
     "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": _absolute, "round": _rounded,

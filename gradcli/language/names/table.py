@@ -11,7 +11,7 @@ from typing import Any
 
 from gradcli.engine import dtypes, grad_mode
 from gradcli.engine.creation import factories, sampling
-from gradcli.functions import overloads
+from gradcli.functions import methods, overloads
 from gradcli.language.names import (
     attributes,
     builtins,
@@ -32,7 +32,7 @@ CONSTANTS = {
 
 
 def _bare_names() -> dict[str, Any]:
-    table: dict[str, Any] = dict(overloads.public_operators())
+    table: dict[str, Any] = dict(methods.public_operators())
     for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "as_tensor"):
         table[name] = getattr(factories, name)
     for name in ("rand", "randn", "randint", "manual_seed"):

@@ -124,6 +124,7 @@ class Program:
         lasting: bool = False,
         twice: bool = True,
         instead: Callable[[Any, Any], Any] | None = None,
+        long: Callable[[], Any] | None = None,
     ) -> Outcome:
         """Execute on ``values``; printed text goes to ``write`` (dropped without one).
 
@@ -135,7 +136,8 @@ class Program:
         ends, unless ``lasting``: a session goes on with it.
 
         ``instead`` is given each function of the language that the program calls, and what is
-        called for it, and gives what is called.
+        called for it, and gives what is called. ``long`` is called once where the run takes
+        thousands of steps: what it raises ends the run.
 
         Tensors assigned to the names in ``keep`` (None: to any name) keep their gradients.
         Raises Fault: what the program did wrong, with ``source``, ``labels`` and ``notes``.
@@ -147,7 +149,7 @@ class Program:
             watch = tracer(self.source, trace)
         inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
         code, places, constants = self._compiled(inputs, keep, watch is not None)
-        scope = scope_of(constants, limits, write or nowhere, instead)
+        scope = scope_of(constants, limits, write or nowhere, instead, long)
         if watch is not None:
             scope["h_trace"] = watch
         exec(code, scope)

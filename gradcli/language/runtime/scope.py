@@ -6,6 +6,7 @@ emits their calls.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 from collections import OrderedDict, defaultdict
@@ -56,10 +57,10 @@ _OF_THE_RUN = (
 
 def scope_of(
     constants: Mapping[str, Any], limits: Any, write: Callable,
-    instead: Callable[[Any, Any], Any] | None = None,
+    instead: Callable[[Any, Any], Any] | None = None, long: Callable[[], Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The globals of a generated module: helpers, constants, and no builtins at all."""
-    budget = tokens(limits.steps, limits.memory)
+    budget = tokens(limits.steps, limits.memory, long)
     depth = [False, *[True] * limits.depth]
     scope: dict[str, Any] = dict(_HELPERS)
     scope["__builtins__"] = {}
@@ -103,10 +104,30 @@ _NUMBERS = frozenset((float, int, str, bool, complex))
 
 
 def adopted(value: Any, scope: dict[str, Any]) -> Any:
-    """A function that an earlier run defined works within the limits of this one."""
-    if isinstance(value, FunctionType) and value.__code__.co_filename == FILE:
-        value.__globals__.update({name: scope[name] for name in _OF_THE_RUN})
+    """A function that an earlier run defined works within the limits of this one; so do those that
+    it calls, and those in a list."""
+    todo, seen = [value], set()
+    while todo:
+        one = todo.pop()
+        kind = one.__class__
+        if kind is FunctionType:
+            if id(one) in seen:
+                continue
+            seen.add(id(one))
+            if one.__code__.co_filename == FILE:
+                one.__globals__.update({name: scope[name] for name in _OF_THE_RUN})
+            for cell in one.__closure__ or ():
+                with contextlib.suppress(ValueError):  # a cell that has no content yet
+                    todo.append(cell.cell_contents)
+        elif kind in _HOLDING and id(one) not in seen:
+            seen.add(id(one))
+            items = one.values() if kind is dict else one
+            todo += (item for item in items if item.__class__ in _FOLLOWED)
     return value
+
+
+_HOLDING = frozenset((list, tuple, dict))
+_FOLLOWED = _HOLDING | {FunctionType}
 
 
 _methods: dict[tuple[str, int | None], Callable] = {}

@@ -4,7 +4,8 @@ module      Module                       container   Sequential, ModuleList, Par
 linear      Linear, Bilinear, Identity   activation  ReLU, GELU, Softmax ...
 loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspose2d ...
 pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
-sparse      Embedding, EmbeddingBag                 rnn         RNN, LSTM, GRU and their cells
+sparse      Embedding, EmbeddingBag      rnn         RNN, LSTM, GRU and their cells
+padding     ZeroPad2d, ReflectionPad1d   transformer MultiheadAttention, Transformer ...
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ _HOMES = {
         "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
         "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU",
         "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
-        "Threshold",
+        "Threshold", "RReLU", "Softmax2d",
     ),
     "batchnorm": (
         "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
+        "InstanceNorm3d",
     ),
     "container": ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"),
     "conv": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"),
@@ -35,12 +37,22 @@ _HOMES = {
     ),
     "module": ("Module",),
     "normalization": ("GroupNorm", "LayerNorm", "RMSNorm"),
+    "padding": (
+        "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
+        "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
+        "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad1d", "ZeroPad2d",
+        "ZeroPad3d",
+    ),
     "pooling": (
         "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
         "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
     ),
     "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
     "sparse": ("Embedding", "EmbeddingBag"),
+    "transformer": (
+        "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
+        "TransformerEncoder", "TransformerEncoderLayer",
+    ),
 }  # fmt: skip
 HOME = {name: home for home, names in _HOMES.items() for name in names}
 """The file of each module."""

@@ -10,6 +10,7 @@ from gradcli.nn import functional as F
 from gradcli.nn.modules.made import module_of
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
+from gradcli.ops.errors import ValueFault
 
 
 def _row(name: str, function: Any, shown: str = "", /, **options: Any) -> type[Module]:
@@ -47,6 +48,35 @@ LogSoftmax = _row("LogSoftmax", F.log_softmax, "dim={dim}", dim=None)
 Softmin = _row("Softmin", F.softmin, "dim={dim}", dim=None)
 
 
+class RReLU(Module):
+    """``x`` where it is positive, else a slope times x, drawn for each entry while training."""
+
+    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower, self.upper, self.inplace = lower, upper, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The input; what is negative has the slope drawn, or the middle one."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        """The bounds of the slope."""
+        text = f"lower={self.lower}, upper={self.upper}"
+        return text + ", inplace=True" if self.inplace else text
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of ``(N, C, H, W)`` or ``(C, H, W)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Each place's channels, which sum to 1. Raises ValueFault for other ranks."""
+        if input.ndim not in (3, 4):
+            raise ValueFault(
+                "E0301", f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead"
+            )
+        return F.softmax(input, -3)
+
+
 class PReLU(Module):
     """``x`` where it is positive, else ``weight * x``; the weight is learnt."""
 
@@ -67,7 +97,32 @@ class PReLU(Module):
 
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
-    "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid",
-    "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
 ]  # fmt: skip

@@ -135,3 +135,9 @@ class InstanceNorm2d(_InstanceNorm):
     """Normalisation of ``(N, C, H, W)`` for each sample and channel."""
 
     ranks = (4,)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """The normalisation of each channel of each sample of ``(N, C, D, H, W)``."""
+
+    ranks = (5,)

@@ -34,7 +34,7 @@ class _Numbered(Module):
         return self._modules[self._name(index)]
 
     def _of(self, items: list[tuple[str, Module]]) -> Any:
-        return type(self)([module for _, module in items])
+        return type(self)([module for _, module in items])  # type: ignore[call-arg]
 
     def __setitem__(self, index: int, module: Module) -> None:
         setattr(self, self._name(index), module)
@@ -90,7 +90,7 @@ class Sequential(_Numbered):
     def __init__(self, *modules: Any) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
-            items = modules[0].items()
+            items: Any = modules[0].items()
         else:
             items = ((str(i), module) for i, module in enumerate(modules))
         for name, module in items:

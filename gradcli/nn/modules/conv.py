@@ -61,7 +61,7 @@ class _Convolution(Module):
     def forward(self, input: Tensor) -> Tensor:
         """``(N, C, ...)`` to ``(N, out_channels, ...)``."""
         convolve = getattr(F, f"conv{self.rank}d")
-        padding = self.padding
+        padding: Any = self.padding
         if self.padding_mode != "zeros":
             mode = {"zeros": "constant"}.get(self.padding_mode, self.padding_mode)
             sides = [n for size in reversed(padding) for n in (size, size)]
@@ -127,13 +127,40 @@ class _Transposed(_Convolution):
             padding_mode, device, dtype, output_padding,
         )  # fmt: skip
 
-    def forward(self, input: Tensor) -> Tensor:
-        """``(N, C, ...)`` to ``(N, out_channels, ...)``."""
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        """``(N, C, ...)`` to ``(N, out_channels, ...)``, of ``output_size`` where it is given."""
         convolve = getattr(F, f"conv_transpose{self.rank}d")
+        further = self._padding_for(input, output_size) if output_size else self.output_padding
         return convolve(
-            input, self.weight, self.bias, self.stride, self.padding, self.output_padding,
-            self.groups, self.dilation,
+            input, self.weight, self.bias, self.stride, self.padding, further, self.groups,
+            self.dilation,
         )  # fmt: skip
+
+    def _padding_for(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
+        """The output padding of that size. Raises ValueFault (E0301) where there is none."""
+        size = tuple(output_size)[-self.rank :]
+        if len(output_size) not in (self.rank, input.ndim):
+            raise ValueFault(
+                "E0301",
+                f"ConvTranspose{self.rank}D: for {input.ndim}D input, output_size must have "
+                f"{self.rank} or {input.ndim} elements (got {len(output_size)})",
+            )
+        padding: Any = self.padding
+        least = [
+            (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
+            for n, step, pad, spread, kernel in zip(
+                input.shape[-self.rank :], self.stride, padding, self.dilation,
+                self.kernel_size, strict=True,
+            )
+        ]  # fmt: skip
+        most = [n + step - 1 for n, step in zip(least, self.stride, strict=True)]
+        if any(not low <= n <= high for low, n, high in zip(least, size, most, strict=True)):
+            raise ValueFault(
+                "E0301",
+                f"requested an output size of {size}, but valid sizes range from {least} to "
+                f"{most} (for an input of {input.shape[-self.rank :]})",
+            )
+        return tuple(n - low for n, low in zip(size, least, strict=True))
 
 
 class ConvTranspose1d(_Transposed):

@@ -58,5 +58,5 @@ def module_of(
         method.__qualname__ = f"{name}.{method.__name__}"
     forward.__doc__ = function.__doc__
     extra_repr.__doc__ = "The options."
-    __init__.__signature__ = signature
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
     return type(name, (Module,), {**body, "__doc__": doc, "__module__": home})

@@ -359,7 +359,8 @@ def indented(text: str) -> str:
 
 
 def _registered(hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool) -> Handle:
-    handle = Handle(hooks, (hook, with_kwargs))
+    entry: Any = (hook, with_kwargs)
+    handle = Handle(hooks, entry)
     if prepend:
         last = list(hooks)[-1]
         first = {last: hooks.pop(last)}

@@ -13,7 +13,7 @@ _AVG = "kernel_size={kernel_size}, stride={stride}, padding={padding}"
 
 
 def _row(name: str, function: Any, shown: str, /, **options: Any) -> type[Module]:
-    made = module_of(__name__, name, function, shown, **options)
+    made: Any = module_of(__name__, name, function, shown, **options)
     if "stride" not in options:
         return made
 
@@ -23,7 +23,7 @@ def _row(name: str, function: Any, shown: str, /, **options: Any) -> type[Module
             self.stride = self.kernel_size
 
     plain = made.__init__
-    __init__.__signature__ = plain.__signature__
+    __init__.__signature__ = plain.__signature__  # type: ignore[attr-defined]
     made.__init__ = __init__
     return made
 

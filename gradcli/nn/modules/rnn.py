@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine import Tensor
@@ -48,7 +49,7 @@ def _gru(x: Tensor, h: Tensor, weights: tuple) -> Tensor:
     return n + z * (h - n)
 
 
-_STEPS = {"tanh": _tanh, "relu": _relu, "lstm": _lstm, "gru": _gru}
+_STEPS: dict[str, Callable[..., Any]] = {"tanh": _tanh, "relu": _relu, "lstm": _lstm, "gru": _gru}
 _GATES = {"tanh": 1, "relu": 1, "lstm": 4, "gru": 3}
 
 
@@ -163,7 +164,8 @@ class _Layers(_Recurrent):
         elif self.batch_first:
             input = input.transpose(0, 1)
         first = self._states(input, hx, single)
-        values, last = list(input.unbind(0)), []
+        last: list[Any] = []
+        values = list(input.unbind(0))
         for layer, ends in enumerate(self._ends):
             if layer and self.dropout:
                 values = [F.dropout(v, self.dropout, self.training) for v in values]

@@ -12,6 +12,8 @@ from gradcli.nn import init
 from gradcli.nn.modules.module import Module
 from gradcli.nn.parameter import Parameter
 
+__all__ = ["Embedding", "EmbeddingBag"]
+
 
 class _Table(Module):
     """A table of vectors, drawn where it is not given; the row of ``padding_idx`` is then 0."""
@@ -24,7 +26,7 @@ class _Table(Module):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None:
-            padding_idx %= num_embeddings
+            padding_idx = functions.padding_row(padding_idx, num_embeddings)
         self.padding_idx = padding_idx
         self.max_norm, self.norm_type = max_norm, norm_type
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
@@ -75,8 +77,9 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Embedding:  # fmt: skip
         """An embedding with the rows of a matrix; ``freeze`` keeps them as they are."""
+        count, size = embeddings.shape
         return cls(
-            *embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
+            count, size, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse,
             _weight=embeddings, _freeze=freeze,
         )  # fmt: skip
 
@@ -121,8 +124,9 @@ class EmbeddingBag(_Table):
         sparse: bool = False, include_last_offset: bool = False, padding_idx: int | None = None,
     ) -> EmbeddingBag:  # fmt: skip
         """A table with the rows of a matrix; ``freeze`` keeps them as they are."""
+        count, size = embeddings.shape
         return cls(
-            *embeddings.shape, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
+            count, size, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
             include_last_offset, padding_idx, _freeze=freeze,
         )  # fmt: skip
 

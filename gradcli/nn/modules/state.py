@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
+from gradcli.engine.creation.factories import tensor
 from gradcli.engine.grad_mode import no_grad
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -25,11 +26,14 @@ class LoadedKeys(NamedTuple):
             f"unexpected_keys={self.unexpected_keys})"
         )
 
-    __str__ = __repr__
+    __str__ = __repr__  # type: ignore[misc]
 
 
 class State:
     """The part of Module that works on everything inside it."""
+
+    named_modules: Callable[..., Any]
+    modules: Callable[..., Any]
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
         """Parameters and persistent buffers by dotted name; their memory is shared."""
@@ -53,7 +57,7 @@ class State:
                 "E0303", f"Expected state_dict to be dict-like, got {type(state_dict)}."
             )
         own = self.state_dict(keep_vars=True)
-        keys = LoadedKeys(
+        keys = LoadedKeys(  # type: ignore[call-arg]  # __str__ is no field
             [n for n in own if n not in state_dict], [n for n in state_dict if n not in own]
         )
         faults = []
@@ -93,7 +97,7 @@ class State:
 
     def to(self, *args: Any, **options: Any) -> Any:
         """Move and convert; whole numbers keep their type, as ``num_batches_tracked`` must."""
-        probe = Tensor(0).to(*args, **options).dtype
+        probe = tensor(0.0).to(*args, **options).dtype
         if probe.kind < 2:
             raise TypeFault(
                 "E0309",

@@ -1,4 +1,12 @@
-"""What PyTorch calls a node of an operator for which it has several names: ``Operator.node_name``.
+"""What PyTorch shows of an operator's node, where that does not follow: ``Operator.node``.
+
+    name        of several names the node's, by how the operator was called
+    operands    its words for saved operands, by the node's name; "" for all other names
+    result      its word for the saved result
+    saved       numbers that it always shows
+    dims        a saved dimension is shown as one of several
+    turns       of a number and a tensor it takes the tensor first
+    edges       those of its node
 
 A node says how the operator was called: ``shape`` of the result, ``edges``, ``extra.params``, and
 ``only``, the one input that is a Tensor where the other is a number.
@@ -63,3 +71,26 @@ def of_einsum(node: Any) -> str:
     """PyTorch's einsum ends in a view of a matrix product, or in a product of entries."""
     left, _, out = _params(node).get("labels", "").partition("->")
     return "MulBackward0" if set(left) - {","} <= set(out) else "ViewBackward0"
+
+
+OF_PRODUCT = {
+    "DotBackward0": ("self", "tensor"), "MvBackward0": ("self", "vec"),
+    "MmBackward0": ("self", "mat2"), "BmmBackward0": ("self", "mat2"),
+}  # fmt: skip
+"""What PyTorch calls the operands of its products."""
+
+
+def tensor_first(node: Any) -> Any:
+    """The edges of a node that takes a tensor and a number in this order: Python asks x of 2*x."""
+    return node.edges if node.only is None else (node.edges[node.only], None)
+
+
+def tensors_alone(node: Any) -> Any:
+    """The edges of a node that has no place for a number."""
+    return node.edges if node.only is None else node.edges[node.only : node.only + 1]
+
+
+def of_choice(node: Any) -> Any:
+    """The edges of ``where``: the condition has no place, nor has the number of masked_fill."""
+    filled = node.extra is not None and node.extra.params.get("called") == "MaskedFillBackward0"
+    return node.edges[2:] if filled and node.edges[1] is None else node.edges[1:]

@@ -80,6 +80,7 @@ eigh_parts = general(
     doc="Eigenvalues in ascending order, then eigenvectors, of (x + x.mH)/2.",
     edges="infinite or NaN for the vectors of repeated eigenvalues",
     batching=matrices,
+    public=False,
 )
 
 
@@ -155,6 +156,7 @@ eig_parts = general(
     doc="Eigenvalues, then eigenvectors of length 1, as complex numbers, of any square matrix.",
     edges="of vectors up to their phase; infinite or NaN for the vectors of repeated eigenvalues",
     batching=matrices,
+    public=False,
 )
 
 
@@ -184,4 +186,5 @@ eigvals = general(
     grad_name="LinalgEigBackward0",
     doc="The eigenvalues of any square matrix, as complex numbers.",
     batching=matrices,
+    public=False,
 )

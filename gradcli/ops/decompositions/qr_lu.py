@@ -71,6 +71,7 @@ qr_parts = general(
     grad_name="LinalgQrBackward0",
     doc="Q with orthonormal columns, then R upper triangular: x = Q R, where x is not wide.",
     batching=matrices,
+    public=False,
 )
 
 
@@ -111,4 +112,5 @@ lu_compact = general(
     grad_name="LinalgLuFactorExBackward0",
     doc="L below the diagonal (its own is 1) and U above: x = L U without exchanges of rows.",
     batching=matrices,
+    public=False,
 )

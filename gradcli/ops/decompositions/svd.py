@@ -93,6 +93,7 @@ svd_parts = general(
     doc="U, the singular values in descending order, and V' with x = U diag(s) V'.",
     edges="infinite or NaN for the vectors of repeated or zero singular values",
     batching=matrices,
+    public=False,
 )
 
 

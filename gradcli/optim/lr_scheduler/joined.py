@@ -72,7 +72,7 @@ class ChainedScheduler(_Joined):
         self._take(schedulers, optimizer)
         self._last_lr = self._rates()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """A step of each."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -87,12 +87,9 @@ class SequentialLR(_Joined):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        schedulers: Sequence[LRScheduler],
-        milestones: list[int],
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int],
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._take(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueFault(
@@ -116,7 +113,7 @@ class SequentialLR(_Joined):
         first._start()
         self._last_lr = first.get_last_lr()
 
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]
         """A step of the scheduler whose turn it is."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)

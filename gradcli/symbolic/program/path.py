@@ -129,7 +129,7 @@ class Tape:
         index = self.write(name, [self.place(a) for a in args], kept)
         made = Pair(self, index, value)
         made = made if mode.grad else made.detach()
-        if op.view:
+        if op.moves == "view":
             made.seen_of(args[0], params.get("index") if op.name == "getitem" else None)
         return made
 

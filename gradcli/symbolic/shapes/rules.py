@@ -41,7 +41,7 @@ def is_entrywise(name: str) -> bool:
 def reduces(name: str) -> bool:
     """Whether an operator joins entries along dimensions, all of them where none is said."""
     op = OPERATORS.get(name)
-    return op is not None and op.params.get("dim", 0) is None and not op.view
+    return op is not None and op.params.get("dim", 0) is None and not op.moves
 
 
 @cache

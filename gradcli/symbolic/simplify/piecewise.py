@@ -20,7 +20,8 @@ from gradcli.symbolic.simplify.inequalities import contradict, surely_positive
 from gradcli.symbolic.simplify.relations import is_call
 
 PIECES = ("maximum", "minimum", "relu", "where", "abs")
-"""The functions that ``Cells`` takes apart; other pieces are written by these."""
+"""The functions that ``Cells`` takes apart; other pieces are written by these, so
+which they are is decided here."""
 MOST_SIGNS = 6
 """Differences whose signs decide, at most."""
 MOST_CELLS = 40

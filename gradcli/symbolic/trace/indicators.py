@@ -40,6 +40,7 @@ def _taken(t: v.Tensor, where: v.Tensor) -> v.Tensor:
 
 
 _OPPOSITE = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+"""The comparison that holds where another does not: logic, said nowhere else."""
 
 
 @operation("logical_not")

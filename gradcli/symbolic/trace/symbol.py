@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
-from gradcli.functions.overloads import HIDDEN
 from gradcli.ops.declaration.infix import put_signs
 from gradcli.ops.errors import Fault
 from gradcli.symbolic.expr import tensor as v
@@ -50,8 +49,7 @@ class Symbol:
         if op.formula is not None:
             return op.formula(*symbols, **params)
         plain = all(type(p) in (int, float) for p in params.values())
-        named = op.name not in HIDDEN  # else no text can call it
-        if op.entrywise and op.kind in ("elementwise", "constant") and plain and named:
+        if op.entrywise and op.kind in ("elementwise", "constant") and plain and op.public:
             # Parameters that are numbers are arguments of the call, as they are written.
             return call(op.name, [*symbols, *map(as_symbol, params.values())])
         raise no_closed_form(f"`{op.name}`")

@@ -73,7 +73,8 @@ def random_split(
             "E0304", "Sum of input lengths does not equal the length of the input dataset!"
         )
     order = randperm(count, generator=generator).tolist()
-    parts, start = [], 0
+    parts: list[Any] = []
+    start: Any = 0
     for length in lengths:
         parts.append(Subset(dataset, order[start : start + length]))
         start += length

@@ -10,12 +10,12 @@ from __future__ import annotations
 EXHAUSTION = [
     # composed functions
     "combinations(arange(40), 20)", "repeat_interleave(ones(3), 10**9)", "bincount(tensor([1]), minlength=10**9)",
-    "masked_select(ones(10**5, 1), ones(1, 10**5) > 0)", "nonzero(ones(1).expand(10**5, 10**5))", "cumprod(ones(10**5), 0)",
+    "masked_select(ones(10**5, 1), ones(1, 10**5) > 0)", "nonzero(ones(1).expand(10**5, 10**5))", "cumprod(ones(10**5).expand(10**6, 10**5), 0)",
     "index_select(ones(10**4).expand(10**4, 10**4), 0, arange(10**4))", "take(ones(3), zeros(10**4).long().expand(10**4, 10**4))",
     "import torch\ntorch.tril_indices(10**5, 10**5)", "ones(5).tensor_split(10**9)", "import numpy as np\nnp.array(range(10**12))",
     "import torch\ntorch.nn.functional.pad(torch.ones(3), (0, 10**9))", "import torch\ntorch.nn.functional.one_hot(torch.tensor([10**9]))",
     "import torch\ntorch.nn.functional.unfold(torch.ones(1, 1, 3000, 3000), 1000)", "import torch\ntorch.fft.fft(torch.ones(3), 10**9)",
-    "import torch\ntorch.nn.functional.adaptive_avg_pool1d(torch.ones(1, 1, 3), 10**9)", "logcumsumexp(ones(10**5), 0)", "vander(ones(9), 10**9)",
+    "import torch\ntorch.nn.functional.adaptive_avg_pool1d(torch.ones(1, 1, 3), 10**9)", "logcumsumexp(ones(10**5).expand(10**6, 10**5), 0)", "vander(ones(9), 10**9)",
     "mvlgamma(10**12 * ones(3), 10**11)", "mode(ones(10**6, 1), 1)", "histc(ones(3), 10**9)", "ones(10**6).unfold(0, 10**5, 1)",
     "import torch\ntorch.func.vmap(torch.sin)(range(10**12))", "import torch\ntorch.func.jacrev(lambda x: x)(torch.ones(10**5))",
     "import torch\ntorch.func.vmap(torch.sin, chunk_size=1)(torch.ones(10**6))", "import torch\ntorch.optim.SGD(range(10**12), lr=1)",

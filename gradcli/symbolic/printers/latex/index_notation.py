@@ -13,7 +13,9 @@ from gradcli.symbolic.printers.latex import notation as t
 from gradcli.symbolic.printers.latex.notation import ATOM, PRODUCT, SUM, Factor, Piece
 
 _OPENED = ("add", "sub", "neg", "contract", "mul", "div", "outer")
-"""Operators that this module writes by entries: sums, then products; a sign is of both."""
+"""Operators that this module writes by entries: sums, then products; a sign is of both.
+
+Each has its lines below, in which the notation is."""
 _TERMS, _PRODUCTS = _OPENED[:3], _OPENED[2:]
 Key = tuple[int, tuple[str | None, ...]]
 

@@ -36,7 +36,9 @@ from gradcli.symbolic.program.steps import Step
 from gradcli.symbolic.shapes.declarations import Declaration
 
 _PASSING = frozenset(("reverse_dims", "mT", "neg", "unsqueeze", "clone"))
-"""What mathematics marks on a letter or leaves out: not it gets a name, but what it is of."""
+"""What mathematics marks on a letter or leaves out: not it gets a name, but what it is of.
+
+A choice of this notation; to other printers ``clone`` alone is nothing."""
 _FEW = 3
 """Factors of a product of entries that reads as well as an entry of its name."""
 _CAPITALS = "RSUQHWZK"

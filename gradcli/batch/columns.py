@@ -1,0 +1,189 @@
+"""Lines of a CSV as columns of numbers, at array speed: pyarrow where it is there, else Python.
+
+Only cells that are plainly a number are read here, and they mean what ``fields`` reads in them;
+every other row is left to ``readers``, which knows all forms of a value and every error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_arrow: list[Any] = []
+"""The module pyarrow.csv, or None where it is not installed, once it has been looked for."""
+
+
+def arrow() -> Any:
+    """pyarrow with its modules ``csv`` and ``compute``, or None."""
+    if not _arrow:
+        try:
+            import pyarrow  # optional, slow to load
+            import pyarrow.compute
+            import pyarrow.csv
+        except ImportError:
+            pyarrow = None
+        _arrow.append(pyarrow)
+    return _arrow[0]
+
+
+class Columns:
+    """Plain rows of a block: an array for each variable, the cells of one more column as text.
+
+    ``positions`` are the places of these rows in the block; ``rest`` those of all others.
+    """
+
+    __slots__ = ("arrays", "ids", "positions", "rest")
+
+    def __init__(
+        self, positions: np.ndarray, arrays: dict[str, np.ndarray], ids: list[str] | None,
+        rest: list[int],
+    ) -> None:  # fmt: skip
+        self.positions = positions
+        self.arrays = arrays
+        self.ids = ids
+        self.rest = rest
+
+
+def columns_of(
+    data: bytes, count: int, header: Sequence[str], wanted: Sequence[str], id_column: str | None,
+    dtype: np.dtype,
+) -> Columns:  # fmt: skip
+    """The plain rows among ``count`` lines.
+
+    header     the names of the columns
+    wanted     those that are variables
+    id_column  one whose cells are echoed, or None
+    """
+    if arrow() is not None and b'"' not in data and wanted:
+        found = _by_arrow(data, count, header, wanted, id_column)
+        if found is not None and all(np.isfinite(a.sum()) or not np.isinf(a).any()
+                                     for a in found.arrays.values()):  # fmt: skip
+            return _cast(found, dtype)
+    return _cast(_by_hand(data, header, wanted, id_column), dtype)
+
+
+def _cast(found: Columns, dtype: np.dtype) -> Columns:
+    """The columns in the batch's dtype; rows that overflow it are left to the reader."""
+    if dtype == np.float64:
+        return found
+    with np.errstate(over="ignore"):
+        arrays = {name: a.astype(dtype) for name, a in found.arrays.items()}
+    over = np.zeros(len(found.positions), bool)
+    for array in arrays.values():
+        over |= np.isinf(array)
+    if over.any():
+        found.rest = sorted([*found.rest, *found.positions[over].tolist()])
+        found.positions = found.positions[~over]
+        if found.ids is not None:
+            found.ids = [i for i, out in zip(found.ids, over, strict=True) if not out]
+        arrays = {name: a[~over] for name, a in arrays.items()}
+    found.arrays = arrays
+    return found
+
+
+def _by_arrow(
+    data: bytes, count: int, header: Sequence[str], wanted: Sequence[str], id_column: str | None
+) -> Columns | None:
+    """All rows; None where one is not plain."""
+    pa = arrow()
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    if b"\r" in data or b"\0" in data or (not data.isascii() and not _is_utf8(data)):
+        return None
+    names = [f"c{i}" for i in range(len(header))]
+    asked = [names[header.index(name)] for name in wanted]
+    text = [] if id_column is None else [names[header.index(id_column)]]
+    types = {**dict.fromkeys(text, pa.string()), **dict.fromkeys(asked, pa.float64())}
+    csv = pa.csv
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            read_options=csv.ReadOptions(
+                column_names=names, use_threads=False, block_size=len(data) + 1
+            ),
+            parse_options=csv.ParseOptions(quote_char=False),
+            convert_options=csv.ConvertOptions(
+                column_types=types, include_columns=list(dict.fromkeys([*asked, *text])),
+                null_values=[], strings_can_be_null=False,
+            ),
+        )  # fmt: skip
+    except (pa.ArrowInvalid, pa.ArrowKeyError):
+        return None
+    if table.num_rows != count:
+        return None
+    if id_column in wanted:
+        return None
+    arrays = {
+        name: np.ascontiguousarray(table[column].to_numpy())
+        for name, column in zip(wanted, asked, strict=True)
+    }
+    ids = table[text[0]].to_pylist() if text else None
+    return Columns(np.arange(count), arrays, ids, [])
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _by_hand(
+    data: bytes, header: Sequence[str], wanted: Sequence[str], id_column: str | None
+) -> Columns:
+    """The plain rows, by Python: all at once where no line is unusual, else line by line."""
+    places = [header.index(name) for name in wanted]
+    at_id = None if id_column is None else header.index(id_column)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    good = list(range(len(lines)))
+    rest: list[int] = []
+    if not data.isascii() or any(mark in data for mark in _UNUSUAL):
+        good = [i for i, line in enumerate(lines) if _usual(line)]
+        rest = [i for i, line in enumerate(lines) if not _usual(line)]
+    cells = [lines[i].split(",") for i in good]
+    width = len(header)
+    if set(map(len, cells)) - {width}:
+        rest += [i for i, row in zip(good, cells, strict=True) if len(row) != width]
+        good = [i for i, row in zip(good, cells, strict=True) if len(row) == width]
+        cells = [row for row in cells if len(row) == width]
+    columns: list[Any] = []
+    try:
+        table = list(zip(*cells, strict=True)) or [()] * width
+        columns = [np.array(list(map(float, table[p]))) for p in places]
+    except ValueError:
+        fine = [_numbers(row, places) for row in cells]
+        rest += [i for i, row in zip(good, fine, strict=True) if row is None]
+        good = [i for i, row in zip(good, fine, strict=True) if row is not None]
+        cells = [row for row, n in zip(cells, fine, strict=True) if n is not None]
+        whole = np.array([n for n in fine if n is not None]).reshape(len(good), len(places))
+        columns = [np.ascontiguousarray(whole[:, i]) for i in range(len(places))]
+    inf = np.zeros(len(good), bool)
+    for column in columns:
+        inf |= np.isinf(column)
+    if inf.any():  # a word, or too many digits: the reader knows
+        rest += [i for i, bad in zip(good, inf, strict=True) if bad]
+        good = [i for i, bad in zip(good, inf, strict=True) if not bad]
+        cells = [row for row, bad in zip(cells, inf, strict=True) if not bad]
+        columns = [column[~inf] for column in columns]
+    ids = None if at_id is None else [row[at_id] for row in cells]
+    arrays = dict(zip(wanted, columns, strict=True))
+    return Columns(np.array(good, np.int64), arrays, ids, sorted(rest))
+
+
+_UNUSUAL = (b'"', b"_", b"\0", b"\r")
+
+
+def _usual(line: str) -> bool:
+    return line.isascii() and not any(c in line for c in '"_\0\r')
+
+
+def _numbers(row: list[str], places: list[int]) -> list[float] | None:
+    try:
+        return [float(row[p]) for p in places]
+    except ValueError:
+        return None

@@ -1,0 +1,297 @@
+"""What became of a block of rows as bytes: JSON lines, lines of CSV, or arrays.
+
+JSON lines: one record a row, errors in place.
+
+    {"schema": 1, "row": 1, "id": "a", "ok": true, "value": T, "grads": {"x": T}}
+    {"schema": 1, "row": 2, "id": "b", "ok": false, "error": {"code", "message", "help", "span"}}
+
+with ``T = {"data": nested lists, "shape": [...], "dtype": ...}``. Every line is strict JSON in
+printable ASCII: NaN and the infinities are strings, control characters and everything outside ASCII
+are escapes, so neither a terminal nor a line-wise reader is misled by an id that a stranger chose.
+
+CSV and arrays: the value and ``d_NAME`` for each gradient, NaN in a row that failed; its record
+stands in a file of errors beside the output. A CSV is what spreadsheets open, so an id that one
+would take for a formula gets an apostrophe in front.
+
+The bytes of a number are the same with and without pyarrow: the shortest text that reads as it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.batch.columns import arrow
+from gradcli.batch.evaluate import Answers, Group
+from gradcli.display.records import dump_json, tensor_record, write_csv
+from gradcli.language.diagnostics.render import Diagnostic
+from gradcli.ops.errors import Fault
+
+FORMS = ("jsonl", "csv", "npy", "npz", "parquet")
+
+
+class Result:
+    """The records of some following rows, ready to be written.
+
+    first, count   the rows: the number of the first, and how many
+    records        how many records there are; fewer where rows were left out
+    failed         (place among the records, row number) of each that failed
+    body           the records
+    errors         lines of JSON for rows that failed, where the form has no place for them
+    seal           what of the input was read until its end (``sources.Chunk``)
+    """
+
+    __slots__ = ("body", "count", "errors", "failed", "first", "records", "seal")
+
+    def __init__(
+        self, first: int, count: int, records: int, failed: list[tuple[int, int]], body: bytes,
+        errors: bytes = b"", seal: str = "",
+    ) -> None:  # fmt: skip
+        self.first = first
+        self.count = count
+        self.records = records
+        self.failed = failed
+        self.body = body
+        self.errors = errors
+        self.seal = seal
+
+    def until(self, records: int, row: int, form: str) -> Result:
+        """The first so many records of it, the last of which is of the row ``row``."""
+        failed = [(place, number) for place, number in self.failed if place < records]
+        if form in ("jsonl", "csv"):
+            body = b"".join(self.body.splitlines(keepends=True)[:records])
+        else:
+            groups = []
+            for places, arrays in unpack(self.body):
+                kept = places < records
+                groups.append((places[kept], {name: a[kept] for name, a in arrays.items()}))
+            body = _packed(groups)
+        errors = b"".join(self.errors.splitlines(keepends=True)[: len(failed)])
+        return Result(self.first, row - self.first + 1, records, failed, body, errors)
+
+
+def encode(
+    form: str, names: Sequence[str], with_id: bool, first: int, count: int, places: Sequence[int],
+    ids: Sequence[Any] | None, answers: Answers,
+) -> Result:  # fmt: skip
+    """The result of a block.
+
+    names     of the gradients that a table has columns for
+    with_id   whether a table has a column ``id``
+    places    the positions in the block that have a record, in order
+    ids       of all positions of the block, or None
+    """
+    failed: list[tuple[int, int]] = []
+    if answers.errors:
+        failed = [(k, first + p) for k, p in enumerate(places) if p in answers.errors]
+    records = len(places)
+    at = None
+    if len(places) != count:
+        at = {position: k for k, position in enumerate(places)}
+    errors = {
+        p: error_line(first + p, None if ids is None else ids[p], answers.errors[p])
+        for _, number in failed for p in (number - first,)
+    }  # fmt: skip
+    if form == "jsonl":
+        lines = _json_lines(answers.groups, first, count, ids)
+        for position, line in errors.items():
+            lines[position] = line
+        chosen = lines if at is None else [lines[p] for p in places]
+        body = "".join(chosen).encode()
+        return Result(first, count, records, failed, body)
+    said = "".join(errors.values()).encode()
+    if form == "csv":
+        body = _csv(answers.groups, names, with_id, count, places, ids)
+    else:
+        groups = [
+            (_moved(g.positions, at), _arrays(g, names, ids if with_id else None))
+            for g in answers.groups
+        ]
+        body = _packed(groups)
+        if with_id and errors:
+            lost = np.array(list(errors))
+            text = np.array([_text(ids[p] if ids else None) for p in lost])
+            body = _packed([*groups, (_moved(lost, at), {"id": text})])
+    return Result(first, count, records, failed, body, said)
+
+
+def _moved(positions: np.ndarray, at: dict[int, int] | None) -> np.ndarray:
+    return positions if at is None else np.array([at[p] for p in positions.tolist()], np.int64)
+
+
+def json_line(record: dict[str, Any]) -> str:
+    """One record as a line, with its newline.
+
+    >>> json_line({"row": 1, "id": "a\\u2028b", "ok": True})
+    '{"row": 1, "id": "a\\\\u2028b", "ok": true}\\n'
+    """
+    return dump_json(record) + "\n"
+
+
+def error_line(number: int, id: Any, fault: Fault) -> str:
+    """The record of a row that failed."""
+    error = Diagnostic.of(fault).to_json()
+    return json_line({"schema": 1, "row": number, "id": id, "ok": False, "error": error})
+
+
+# ---- JSON lines ----------------------------------------------------------------------------------
+
+
+def _json_lines(
+    groups: Sequence[Group], first: int, count: int, ids: Sequence[Any] | None
+) -> list[str]:
+    lines = [""] * count
+    for group in groups:
+        positions = group.positions.tolist()
+        said = ["null"] * len(positions)
+        if ids is not None:
+            said = [_id_text(ids[p]) for p in positions]
+        columns = [_json_texts(group.value)]
+        pattern = '{{"schema": 1, "row": {}, "id": {}, "ok": true, "value": {}'
+        if group.grads is not None:
+            names = ", ".join(f"{json.dumps(name)}: {{}}" for name in group.grads)
+            pattern += f', "grads": {{{{{names}}}}}'
+            columns += [_json_texts(g) for g in group.grads.values()]
+        form = (pattern + "}}\n").format
+        for p, id, *texts in zip(positions, said, *columns, strict=True):
+            lines[p] = form(first + p, id, *texts)
+    return lines
+
+
+def _id_text(id: Any) -> str:
+    return "null" if id is None else dump_json(id)
+
+
+def _json_texts(array: np.ndarray) -> list[str]:
+    """The record of a number or array for each row."""
+    if array.dtype.kind == "c" or (array.dtype.kind == "f" and not np.isfinite(array).all()):
+        return [dump_json(tensor_record(row)) for row in array]
+    tail = f', "shape": {list(array.shape[1:])}, "dtype": "{array.dtype.name}"}}'
+    if array.dtype.kind == "b":
+        return [f'{{"data": {json.dumps(row)}{tail}' for row in array.tolist()]
+    return [f'{{"data": {row!r}{tail}' for row in array.tolist()]
+
+
+# ---- CSV -----------------------------------------------------------------------------------------
+
+
+def csv_header(names: Sequence[str], with_id: bool) -> str:
+    """The first line of a table."""
+    return ",".join([*(["id"] if with_id else []), "value", *(f"d_{n}" for n in names)]) + "\n"
+
+
+def _csv(
+    groups: Sequence[Group], names: Sequence[str], with_id: bool, count: int,
+    places: Sequence[int], ids: Sequence[Any] | None,
+) -> bytes:  # fmt: skip
+    if len(groups) == 1 and len(groups[0].value) == count and not with_id:
+        return _csv_block(_csv_columns(groups[0], names))
+    lost = ",".join(["nan"] * (1 + len(names))) + "\n"
+    lines = [lost] * count
+    for group in groups:
+        block = _csv_block(_csv_columns(group, names)).decode()
+        for p, line in zip(group.positions.tolist(), block.splitlines(True), strict=True):
+            lines[p] = line
+    if with_id:
+        return "".join([_cell(ids[p] if ids else None) + "," + lines[p] for p in places]).encode()
+    return "".join(lines if len(places) == count else [lines[p] for p in places]).encode()
+
+
+def _cell(id: Any) -> str:
+    return write_csv([[id]])[:-1]
+
+
+def _csv_columns(group: Group, names: Sequence[str]) -> list[np.ndarray]:
+    grads = group.grads or {}
+    lost = np.full(len(group.value), np.nan)
+    return [group.value, *(grads.get(name, lost) for name in names)]
+
+
+def _csv_block(columns: Sequence[np.ndarray]) -> bytes:
+    pa = arrow() if columns[0].shape[0] > 64 else None
+    if pa is not None and all(c.dtype == np.float64 and c.ndim == 1 for c in columns):
+        texts = [_arrow_texts(pa, c) for c in columns]
+        join = pa.compute.binary_join_element_wise
+        texts[-1] = join(texts[-1], "", "\n")
+        whole = join(*texts, ",") if len(texts) > 1 else texts[0]
+        _, offsets, data = whole.buffers()
+        end = np.frombuffer(offsets, np.int32)[len(whole)]
+        return data.to_pybytes()[:end]
+    texts = [_csv_texts(c) for c in columns]
+    return ("\n".join(map(",".join, zip(*texts, strict=True))) + "\n").encode()
+
+
+def _arrow_texts(pa: Any, x: np.ndarray) -> Any:
+    """The texts of float64 numbers as ``repr`` gives them; pyarrow writes most of them so."""
+    compute = pa.compute
+    found = compute.cast(pa.array(x), pa.string())
+    size = np.abs(x)
+    with np.errstate(invalid="ignore"):
+        far = np.isfinite(x) & ((size >= 1e10) | ((size < 1e-4) & (x != 0)))
+        whole = (size < 1e10) & (x == np.rint(x))
+    if whole.any():
+        ended = compute.binary_join_element_wise(found, ".0", "")
+        found = ended if whole.all() else compute.if_else(pa.array(whole), ended, found)
+    if far.any():
+        texts = pa.array(list(map(repr, x[far].tolist())))
+        found = compute.replace_with_mask(found, pa.array(far), texts)
+    return found
+
+
+def _csv_texts(array: np.ndarray) -> list[str]:
+    rows = array.tolist()
+    if array.ndim > 1:  # a list in one cell, as the reader of rows takes it
+        listed = [dump_json(row) for row in array]
+        return ['"' + text.replace('"', '""') + '"' for text in listed]
+    if array.dtype.kind == "b":
+        return ["true" if row else "false" for row in rows]
+    if array.dtype.kind == "c":
+        return [repr(row).strip("()") for row in rows]
+    return list(map(repr, rows))
+
+
+# ---- Arrays --------------------------------------------------------------------------------------
+
+
+def _arrays(group: Group, names: Sequence[str], ids: Sequence[Any] | None) -> dict[str, np.ndarray]:
+    found = {"value": group.value}
+    for name in names:
+        if group.grads is not None and name in group.grads:
+            found[f"d_{name}"] = group.grads[name]
+    if ids is not None:
+        found["id"] = np.array([_text(ids[p]) for p in group.positions.tolist()])
+    return found
+
+
+def _text(id: Any) -> str:
+    return "" if id is None else str(id)
+
+
+def _packed(groups: Sequence[tuple[np.ndarray, dict[str, np.ndarray]]]) -> bytes:
+    """Groups of arrays as bytes: of each the places of its records, and the arrays by name."""
+    out = io.BytesIO()
+    for places, arrays in groups:
+        out.write(len(arrays).to_bytes(4, "little"))
+        np.save(out, places, allow_pickle=False)
+        for name, array in arrays.items():
+            text = name.encode()
+            out.write(len(text).to_bytes(4, "little") + text)
+            np.save(out, array, allow_pickle=False)
+    return out.getvalue()
+
+
+def unpack(body: bytes) -> list[tuple[np.ndarray, dict[str, np.ndarray]]]:
+    """The groups that a body of arrays holds."""
+    stream, found = io.BytesIO(body), []
+    while head := stream.read(4):
+        places = np.load(stream, allow_pickle=False)
+        arrays = {}
+        for _ in range(int.from_bytes(head, "little")):
+            name = stream.read(int.from_bytes(stream.read(4), "little")).decode()
+            arrays[name] = np.load(stream, allow_pickle=False)
+        found.append((places, arrays))
+    return found

@@ -1,0 +1,498 @@
+"""Jobs: each line has its own expression, variables and command.
+
+    {"id": 1, "expr": "a*x^2", "vars": {"a": 2, "x": [1, 2]}, "command": "grad", "wrt": ["x"]}
+
+    expr or program   a one-line expression, or a program of lines
+    vars              numbers, nested lists, texts with a value form; for diff, shapes too
+    command           grad (when left out), eval, diff, hess, jac or check
+    wrt               a name, "x,y" or a list of names; all variables when left out
+    order             of diff; of the derivative of ``against`` that a check compares with
+    against           another expression, with which a check compares ``expr``
+
+A result is what the command gives with --json, with ``row`` and ``id``; its ``ok`` says that the
+job ran. hess gives blocks {"x": {"y": T}}, jac {"value": {"x": T}}, check "agrees" and
+"max_rel_error". A text is parsed once, however many jobs have it. Jobs run on the engine, as single
+commands do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.batch.encode import Result, error_line, json_line
+from gradcli.batch.evaluate import Evaluator, unwatched
+from gradcli.batch.fields import Fields, shown
+from gradcli.batch.lines import text_of
+from gradcli.batch.readers import Reader
+from gradcli.batch.sources import Chunk
+from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
+from gradcli.display.records import tensor_record
+from gradcli.engine import Tensor
+from gradcli.engine.creation import generator as random
+from gradcli.engine.creation.factories import as_tensor, tensor
+from gradcli.engine.grad_mode import no_grad
+from gradcli.language.diagnostics.render import closest
+from gradcli.language.diagnostics.runtime import placed
+from gradcli.language.runtime.run import Limits, Program, prepare
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
+from gradcli.transforms.check import slope, tolerance
+from gradcli.transforms.functional import hessian
+from gradcli.transforms.reverse import jacobian
+
+_FIELDS = ("id", "expr", "program", "vars", "command", "wrt", "order", "against")
+_MOST_TEXTS = 2048
+AGREE = 1e-9
+"""The relative difference up to which two expressions agree."""
+SMALL = 1e-3
+"""Values below this are compared as if they were of this size: what is left of a cancellation."""
+_POINTS = 12
+_DECLARES = ("scalar", "vector", "matrix", "tensor")
+
+
+class JobTask:
+    """Jobs, in values that another process can be sent.
+
+    limits   of each job's run
+    dtype    of values that name none
+    seed     of the random numbers: every job draws its own
+    """
+
+    form = "jobs"
+    output = "jsonl"
+
+    def __init__(self, limits: Limits, dtype: str = "float64", seed: int = 0) -> None:
+        self.limits = limits
+        self.dtype = dtype
+        self.seed = seed
+
+    def worker(self) -> JobWorker:
+        """What computes."""
+        return JobWorker(self)
+
+    def deciding(self) -> dict[str, Any]:
+        """Everything besides the input that decides the output, for a journal."""
+        limits = self.limits
+        return {"dtype": self.dtype, "seed": self.seed, "format": "jsonl",
+                "limits": [limits.steps, limits.memory, limits.depth]}  # fmt: skip
+
+
+class Job:
+    """A line of jobs, looked at."""
+
+    __slots__ = ("against", "command", "id", "order", "text", "vars", "whole", "wrt")
+
+    def __init__(self, line: Mapping[str, Any]) -> None:
+        for name in line:
+            if name not in _FIELDS:
+                near = closest(name, _FIELDS)
+                raise ValueFault(
+                    "E0923", f"a job has no field {shown(name)}",
+                    help=f"did you mean {near}?" if near else f"its fields: {', '.join(_FIELDS)}",
+                )  # fmt: skip
+        text = {name: line[name] for name in ("expr", "program") if name in line}
+        if len(text) != 1 or not isinstance(next(iter(text.values())), str):
+            raise ValueFault(
+                "E0923", "a job has one text: expr or program",
+                help='like {"expr": "a*x^2", "vars": {"a": 2, "x": 3}}',
+            )  # fmt: skip
+        self.whole = "program" in text
+        self.text: str = next(iter(text.values()))
+        self.command = line.get("command", "grad")
+        if self.command not in COMMANDS:
+            near = closest(self.command, COMMANDS) if isinstance(self.command, str) else None
+            raise ValueFault(
+                "E0923", f"a job has no command {shown(str(self.command))}",
+                help=f"did you mean {near}?" if near else f"one of {', '.join(COMMANDS)}",
+            )  # fmt: skip
+        self.vars = line.get("vars", {})
+        if not isinstance(self.vars, dict):
+            raise ValueFault("E0923", "vars: not an object", help='like "vars": {"x": [1, 2]}')
+        wrt = line.get("wrt")
+        if isinstance(wrt, str):
+            wrt = [name.strip() for name in wrt.split(",") if name.strip()]
+        if wrt is not None and not (isinstance(wrt, list) and all(isinstance(n, str) for n in wrt)):
+            raise ValueFault("E0923", "wrt: neither a name nor a list of names")
+        self.wrt: list[str] | None = wrt
+        self.order = line.get("order")
+        if self.order is not None and (self.order.__class__ is not int or self.order < 0):
+            raise ValueFault("E0923", "order: not a whole number from 0")
+        self.against = line.get("against")
+        if self.against is not None and not isinstance(self.against, str):
+            raise ValueFault("E0923", "against: not an expression")
+        if self.against is not None and self.command != "check":
+            raise ValueFault("E0923", "against goes with the command check")
+        if self.order is not None and self.command not in ("diff", "check"):
+            raise ValueFault("E0923", f"order goes with diff and check, not with {self.command}")
+
+
+class JobWorker:
+    """Jobs at work in one process."""
+
+    names: Sequence[str] = ()
+
+    def __init__(self, task: JobTask) -> None:
+        self.task = task
+        self.limits = task.limits
+        self.evaluator = self  # the bounds of a process are those of any job
+        self.max_bytes = task.limits.memory or (2 << 30)
+        self.fields = Fields(lambda name: True, task.dtype, self.max_bytes)
+        self.reader = Reader("jsonl", self.fields)
+        self._programs: dict[tuple[str, bool], Program | Fault] = {}
+        self._evaluators: dict[tuple, Evaluator] = {}
+        self._forms: dict[tuple, Any] = {}
+
+    def result(
+        self, chunk: Chunk, poisoned: Poisoned = None, single: bool = False,
+        watch: Watch = unwatched,
+    ) -> Result:  # fmt: skip
+        """The records of a chunk of jobs."""
+        assert isinstance(chunk.data, bytes)
+        lines, failed = [], []
+        for place, raw in enumerate(chunk.data.split(b"\n")):
+            number = chunk.first + place
+            id: Any = None
+            try:
+                found = self.reader.parsed(text_of(raw))
+                id = found.id
+                if poisoned and number in poisoned:
+                    raise fault_of(poisoned[number])
+                watch(number)
+                lines.append(json_line(self.record(number, id, found.object)))
+                continue
+            except Fault as fault:
+                problem = fault
+            except Exception as fault:
+                problem = _unplaced(fault)
+            failed.append((place, number))
+            lines.append(error_line(number, id, problem))
+        return Result(
+            chunk.first, chunk.count, chunk.count, failed, "".join(lines).encode()
+        )  # fmt: skip
+
+    def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
+        """The records of a chunk of which no job is run."""
+        return self.result(chunk, {chunk.first + i: verdict for i in range(chunk.count)})
+
+    def record(self, number: int, id: Any, line: Mapping[str, Any]) -> dict[str, Any]:
+        """What a job gives. Raises Fault for whatever is wrong with it."""
+        job = Job(line)
+        random.seed_when_asked((self.task.seed * 0x9E3779B1 + number) & 0xFFFFFFFF)
+        notes: list[str] = []
+        program = self.program(job.text, job.whole)
+        used = {name: value for name, value in job.vars.items() if program.takes(name)}
+        if job.against is not None:
+            other = self.program(job.against, False)
+            used.update({n: v for n, v in job.vars.items() if other.takes(n)})
+        unused = [name for name in job.vars if name not in used]
+        if unused:
+            notes.append(f"not used: {', '.join(shown(name)[1:-1] for name in unused)}")
+        found = COMMANDS[job.command](self, job, program, used)
+        head = {"schema": 1, "row": number, "id": id, "ok": True, "command": job.command}
+        return {
+            **head,
+            **found,
+            "warnings": _warnings(found),
+            **({"notes": notes} if notes else {}),
+        }
+
+    def program(self, text: str, whole: bool) -> Program:
+        """A text, parsed once. Raises Fault."""
+        key = (text, whole)
+        found = self._programs.get(key)
+        if found is None:
+            if len(self._programs) >= _MOST_TEXTS:
+                self._programs.clear()
+                self._evaluators.clear()
+            try:
+                found = prepare(Source(text, "<program>" if whole else "<expr>"),
+                                "file" if whole else "line")  # fmt: skip
+            except Fault as fault:
+                found = fault
+            self._programs[key] = found
+        if isinstance(found, Fault):
+            raise found
+        return found
+
+    def evaluator_of(
+        self, job: Job, program: Program, grad: bool, wrt: Sequence[str] | None = None
+    ) -> Evaluator:
+        """What evaluates a program, made once for each text and ``wrt``."""
+        key = (job.text, job.whole, grad, None if wrt is None else tuple(wrt))
+        found = self._evaluators.get(key)
+        if found is None:
+            found = self._evaluators[key] = Evaluator(
+                program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits, eager=True
+            )
+        return found
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Variables as numbers and arrays. Raises Fault that names the variable."""
+        return {name: self.fields.json(name, value) for name, value in given.items()}
+
+
+# ---- Commands ------------------------------------------------------------------------------------
+
+
+def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    """eval and grad."""
+    grad = job.command == "grad"
+    evaluator = worker.evaluator_of(job, program, grad, job.wrt if grad else None)
+    values = {n: np.asarray(v)[None] for n, v in worker.values(used).items()}
+    answers = evaluator.of_columns(values, 1)
+    if answers.errors:
+        fault = answers.errors[0]
+        if fault.code == "E0202":
+            fault.help = (fault.help or "").replace("the row a field", "vars a")
+        raise fault
+    group = answers.groups[0]
+    found: dict[str, Any] = {"value": tensor_record(group.value[0])}
+    if group.grads is not None:
+        found["grads"] = {n: tensor_record(g[0]) for n, g in group.grads.items()}
+    return found
+
+
+class _Function:
+    """A program as a function of the variables that are differentiated by."""
+
+    def __init__(self, worker: JobWorker, job: Job, program: Program, used: dict) -> None:
+        self.evaluator = worker.evaluator_of(job, program, False)
+        self.program, self.limits = program, worker.limits
+        self.values = {n: tensor(v) for n, v in worker.values(used).items()}
+        program.checked.require([*self.values, *program.checked.called])
+        self.wrt = [n for n, v in self.values.items() if v.dtype.differentiable]
+        if job.wrt is not None:
+            for name in job.wrt:
+                if name not in self.wrt:
+                    raise ValueFault(
+                        "E0910", f"wrt: {shown(name)} is no real variable of the job",
+                        help=f"its variables: {', '.join(self.wrt) or 'none'}",
+                    )  # fmt: skip
+            self.wrt = list(job.wrt)
+        self.inputs = tuple(self.values[n] for n in self.wrt)
+
+    def __call__(self, *inputs: Any) -> Any:
+        given = {**self.values, **dict(zip(self.wrt, inputs, strict=True))}
+        found = self.evaluator.result(self.program.run(given, limits=self.limits))
+        return found if getattr(found, "__gradcli_rank__", 0) else as_tensor(found)
+
+    def of(self, name: str) -> Callable[[Any], Any]:
+        """The function of one variable, the others as given."""
+        at = self.wrt.index(name)
+        return lambda x: self(*self.inputs[:at], x, *self.inputs[at + 1 :])
+
+
+def _hessian(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    function = _Function(worker, job, program, used)
+    with function.evaluator.settings():
+        value = function(*function.inputs)
+        if value.array.size != 1:
+            raise RuntimeFault(
+                "E0403",
+                f"the result has shape {tuple(value.shape)}; a Hessian needs a scalar",
+                help="sum(...) of it, or the command jac",
+            )
+        rows = hessian(function, function.inputs) if function.wrt else ()
+    blocks = {
+        x: {y: _record(block) for y, block in zip(function.wrt, row, strict=True)}
+        for x, row in zip(function.wrt, rows, strict=True)
+    }
+    return {"value": _record(value), "hessians": blocks}
+
+
+def _jacobian(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    function = _Function(worker, job, program, used)
+    with function.evaluator.settings():
+        value = function(*function.inputs)
+        tables = jacobian(function, function.inputs) if function.wrt else ()
+    found = {x: _record(table) for x, table in zip(function.wrt, tables, strict=True)}
+    return {"value": _record(value), "jacobians": {"value": found}}
+
+
+def _diff(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    declared = {n: v for n, v in used.items() if _declares(v)}
+    values = worker.values({n: v for n, v in used.items() if n not in declared})
+    result = _closed_form(worker, job.text, job.whole, job.wrt, job.order, declared, values)
+    found = {
+        "order": result.order, "derivatives": result.derivatives, "assumed": result.assumed,
+        "checked": result.checked,
+    }  # fmt: skip
+    if values:
+        needed = {n for text in result.derivatives.values() for n in prepare(text).free}
+        if needed - result.sizes <= values.keys():
+            at = result.evaluate(**values)
+            at = at if isinstance(at, dict) else dict.fromkeys(result.derivatives, at)
+            found["values"] = {name: tensor_record(value) for name, value in at.items()}
+    return found
+
+
+def _declares(value: Any) -> bool:
+    return isinstance(value, str) and value.split(":")[0].split()[:1] != [] and (
+        value.split(":")[0].split()[0] in _DECLARES
+    )  # fmt: skip
+
+
+def _closed_form(
+    worker: JobWorker, text: str, whole: bool, wrt: Sequence[str] | None, order: int | None,
+    declared: Mapping[str, Any], values: Mapping[str, Any],
+) -> Any:  # fmt: skip
+    from gradcli.symbolic import Declaration, diff  # needed by some jobs only
+
+    shapes = {**declared, **{n: Declaration.of_shape(np.shape(v)) for n, v in values.items()}}
+    key = (text, whole, wrt and tuple(wrt), order, tuple((n, str(d)) for n, d in shapes.items()))
+    found = worker._forms.get(key)
+    if found is None:
+        if len(worker._forms) >= _MOST_TEXTS:
+            worker._forms.clear()
+        found = diff(worker.program(text, whole), wrt, order=order or 1, declared=shapes)
+        worker._forms[key] = found
+    return found
+
+
+def _check(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    if job.against is not None:
+        return _compared(worker, job, program, used)
+    function = _Function(worker, job, program, used)
+    grad = worker.evaluator_of(job, program, True, job.wrt)
+    answers = grad.of_columns({n: np.asarray(v.array)[None] for n, v in function.values.items()}, 1)
+    if answers.errors:
+        raise answers.errors[0]
+    group = answers.groups[0]
+    worst, compared, off = 0.0, 0, []
+    with grad.settings(), no_grad():
+        for name, g in (group.grads or {}).items():
+            x = np.array(function.values[name].array)
+            plain = function.of(name)
+            for place in np.ndindex(x.shape):
+                seen = slope(_number(plain), x, place)
+                rule = float(g[0][place])
+                error = abs(rule - seen.value) / max(1.0, abs(seen.value))
+                if seen.kind == "smooth":
+                    worst, compared = max(worst, error), compared + 1
+                    if error > tolerance(x.dtype):
+                        off.append(f"d/d{name} is {rule:.10g}; {seen.value:.10g} by differences")
+    found: dict[str, Any] = {"value": tensor_record(group.value[0]), "agrees": not off,
+                             "max_rel_error": worst, "compared": compared}  # fmt: skip
+    return {**found, **({"differs": off} if off else {})}
+
+
+def _number(function: Callable[[Any], Any]) -> Callable[[np.ndarray], float]:
+    return lambda x: float(function(as_tensor(x)).array)
+
+
+def _compared(worker: JobWorker, job: Job, program: Program, used: dict) -> dict[str, Any]:
+    """Whether two expressions are one function: at the values given, else at points."""
+    assert job.against is not None
+    other = worker.program(job.against, False)
+    text = job.against
+    values = worker.values(used)
+    if job.order:
+        names = job.wrt if job.wrt is not None else other.free
+        if len(names) != 1:
+            raise ValueFault(
+                "E0923", "wrt: the derivative of against is by one variable", help='"wrt": "x"'
+            )
+        form = _closed_form(worker, text, False, names, job.order, {}, values)
+        text = form.text
+        other = worker.program(text, False)
+    free = sorted({*program.free, *other.free} - values.keys())
+    given, count = _points(free, values)
+    columns = {n: np.broadcast_to(v, (count, *np.shape(v))) for n, v in values.items()}
+    columns.update(given)
+    mine = _series(worker, job.text, job.whole, program, columns, count)
+    theirs = _series(worker, text, False, other, columns, count)
+    compared, worst, at = 0, 0.0, None
+    for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+        if isinstance(b, Fault):
+            if count == 1:
+                raise b
+            continue
+        if not np.isfinite(b).all():
+            continue
+        compared += 1
+        error = float("inf")
+        if not isinstance(a, Fault) and np.shape(a) == np.shape(b):
+            scale = np.maximum(np.maximum(np.abs(a), np.abs(b)), SMALL)
+            error = float(np.max(np.abs(a - b) / scale, initial=0.0))
+            error = error if error == error else float("inf")
+        elif count == 1 and isinstance(a, Fault):
+            raise a
+        if error > worst:
+            worst, at = error, i
+    if not compared:
+        raise RuntimeFault(
+            "E0910", "against has no finite value at any point that was tried",
+            help="give vars at which it has one",
+        )  # fmt: skip
+    found: dict[str, Any] = {"agrees": worst <= AGREE, "max_rel_error": worst, "points": compared}
+    if worst > AGREE and at is not None and given:
+        found["differs_at"] = {n: float(v[at]) for n, v in given.items()}
+    return found
+
+
+def _points(names: Sequence[str], values: Mapping[str, Any]) -> tuple[dict[str, np.ndarray], int]:
+    """Values for variables without one: the same points for every job."""
+    if not names:
+        return {}, 1
+    rng = np.random.default_rng(20_261)
+    found = {}
+    for name in names:
+        positive = rng.uniform(0.2, 2.5, _POINTS // 2)
+        found[name] = np.concatenate([positive, rng.uniform(-2.5, 2.5, _POINTS - _POINTS // 2)])
+    return found, _POINTS
+
+
+def _series(
+    worker: JobWorker, text: str, whole: bool, program: Program, columns: Mapping[str, np.ndarray],
+    count: int,
+) -> list[Any]:  # fmt: skip
+    """The value at each point, or the fault there."""
+    job = Job({"program" if whole else "expr": text})
+    evaluator = worker.evaluator_of(job, program, False)
+    answers = evaluator.of_columns({n: a for n, a in columns.items() if evaluator.takes(n)}, count)
+    found: list[Any] = [None] * count
+    for group in answers.groups:
+        for position, value in zip(group.positions.tolist(), group.value, strict=True):
+            found[position] = value
+    for position, fault in answers.errors.items():
+        found[position] = fault
+    return found
+
+
+def _record(value: Any) -> dict[str, Any]:
+    return tensor_record(value.detach().array if isinstance(value, Tensor) else value)
+
+
+def _warnings(found: Mapping[str, Any]) -> list[str]:
+    said = []
+    if "value" in found and _odd(found["value"]):
+        said.append("the value is not finite")
+    said += [
+        f"the gradient by {n} is not finite" for n, g in found.get("grads", {}).items() if _odd(g)
+    ]
+    return said
+
+
+def _odd(record: Mapping[str, Any]) -> bool:
+    """Whether a record holds NaN or an infinity, which stand in it as texts."""
+    work = [record["data"]]
+    while work:
+        item = work.pop()
+        if item.__class__ is str:
+            return True
+        if item.__class__ is list:
+            work += item
+    return False
+
+
+def _unplaced(fault: Exception) -> Fault:
+    return placed(fault, prepare("0"), [])
+
+
+COMMANDS: dict[str, Callable[..., dict[str, Any]]] = {
+    "grad": _evaluated, "eval": _evaluated, "diff": _diff, "hess": _hessian, "jac": _jacobian,
+    "check": _check,
+}  # fmt: skip

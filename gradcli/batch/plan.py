@@ -1,0 +1,174 @@
+"""An expression over rows of one signature: a tree of its paths, each compiled once.
+
+Rows of one signature have the same variables in the same shapes and dtypes. Control flow that
+depends on their values makes a tree: an inner node asks the rows a question, a leaf has the code of
+one path.
+
+    if x > 0:  y = log(x)              x > 0 ?  --yes-->  code of log(x)
+    else:      y = x*x                          --no--->  code of x*x
+
+A node is explored when the first row comes to it. Whether a row is computed by its path's code or
+by the engine depends on the row alone (its signature, its path, its result), so the output is the
+same to the last bit however the rows are cut into blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.jit.ir import NotTraceable
+from gradcli.jit.rows import PathCode, RowCode, path_of
+
+MOST_NODES = 4096
+"""Nodes of a tree; it is forgotten and grown again past that."""
+MOST_NUMBERS = 1 << 24
+"""Numbers that a path may compute for one row; more is the engine's, who asks before it takes."""
+
+
+class _Node:
+    """A question with two branches, or a path; neither until a row came here."""
+
+    __slots__ = ("branches", "guard", "path")
+
+    def __init__(self) -> None:
+        self.guard: RowCode | None = None
+        self.branches: dict[bool, _Node] = {}
+        self.path: PathCode | None = None
+
+
+class Part:
+    """Rows of one path (None: all) and their results: the value first, then the gradients."""
+
+    __slots__ = ("outputs", "rows")
+
+    def __init__(self, rows: np.ndarray | None, outputs: list[np.ndarray]) -> None:
+        self.rows = rows
+        self.outputs = outputs
+
+
+class Plan:
+    """A function of one row's variables, over arrays of rows.
+
+    function   of tensors; gives the value
+    wanted     which variables to differentiate by; None: the value only
+    cotangent  weights of a result that is no scalar
+    most       numbers that a result and its gradients may have
+    memory     bytes that a row may take
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], wanted: Sequence[int] | None, cotangent: Any,
+        most: int, memory: int,
+    ) -> None:  # fmt: skip
+        self.function = function
+        self.wanted = wanted
+        self.cotangent = cotangent
+        self.most = most
+        self.memory = memory
+        self._root = _Node()
+        self._nodes = 0
+
+    def results(
+        self, columns: Sequence[np.ndarray], count: int, watch: Callable[[int], object]
+    ) -> tuple[list[Part], np.ndarray]:
+        """The results of the rows, and which rows are left for the engine.
+
+        columns  an array (rows, ...) for each variable
+        watch    is told the row that is traced, and -1 when that is done
+        """
+        if self._nodes > MOST_NODES:
+            self._root, self._nodes = _Node(), 0
+        parts: list[Part] = []
+        left: list[np.ndarray] = []
+        work: list[tuple[_Node, np.ndarray | None, tuple[bool, ...]]]
+        work = [(self._root, None, ())]
+        while work:
+            node, rows, taken = work.pop()
+            if node.guard is None and node.path is None:
+                example = 0 if rows is None else int(rows[0])
+                watch(example)
+                self._explore(node, [c[example] for c in columns], taken)
+                watch(-1)
+            if rows is None and node.path is not None and node.path.code is not None:
+                part = self._whole(node.path, columns, count)
+                if part is not None:
+                    parts.append(part)
+                    continue
+            rows = np.arange(count) if rows is None else rows
+            mine = columns if len(rows) == count else [c[rows] for c in columns]
+            if node.path is not None:
+                self._run(node.path, mine, rows, parts, left)
+                continue
+            assert node.guard is not None
+            try:
+                answer = node.guard(mine, len(rows))[0].reshape(len(rows)).astype(bool)
+            except Exception:  # the engine gives the exact error
+                left.append(rows)
+                continue
+            for side in (False, True):
+                chosen = rows[answer == side]
+                if len(chosen):
+                    child = node.branches.setdefault(side, _Node())
+                    work.append((child, chosen, (*taken, side)))
+        empty = np.empty(0, np.int64)
+        return parts, np.concatenate(left) if left else empty
+
+    def _explore(self, node: _Node, row: list[Any], taken: tuple[bool, ...]) -> None:
+        path = path_of(self.function, row, self.wanted, self.cotangent, taken)
+        if path.code is not None:
+            numbers = sum(int(np.prod(shape)) for shape, _ in path.outputs)
+            if numbers > self.most or path.nbytes > min(self.memory, 8 * MOST_NUMBERS):
+                path.code = None
+        for guard, side in path.guards[len(taken) :]:
+            if guard is None:
+                path.code = None
+                break
+            node.guard = guard
+            node = node.branches[side] = _Node()
+            self._nodes += 1
+        node.path = path
+        self._nodes += 1
+
+    def _whole(self, path: PathCode, columns: Sequence[np.ndarray], count: int) -> Part | None:
+        """All rows at once, where none of them needs more than that."""
+        assert path.code is not None
+        if path.chooses:
+            return None
+        try:
+            return Part(None, path.code(columns, count))
+        except Exception:  # which rows it is will show
+            return None
+
+    def _run(
+        self, path: PathCode, columns: Sequence[np.ndarray], rows: np.ndarray, parts: list[Part],
+        left: list[np.ndarray],
+    ) -> None:  # fmt: skip
+        if path.code is None:
+            left.append(rows)
+            return
+        try:
+            outputs = path.code(columns, len(rows))
+        except NotTraceable:
+            path.code = None
+            left.append(rows)
+            return
+        except Exception:  # of one row perhaps: each alone, the engine for those that fail again
+            if len(rows) == 1:
+                left.append(rows)
+                return
+            for i in range(len(rows)):
+                self._run(path, [c[i : i + 1] for c in columns], rows[i : i + 1], parts, left)
+            return
+        if path.chooses:
+            good = np.ones(len(rows), bool)
+            for g in outputs[1:]:
+                if g.dtype.kind == "f":
+                    good &= np.isfinite(g).reshape(len(rows), -1).all(axis=1)
+            if not good.all():
+                left.append(rows[~good])
+                rows, outputs = rows[good], [x[good] for x in outputs]
+        if len(rows):
+            parts.append(Part(rows, outputs))

@@ -1,0 +1,141 @@
+"""``gradcli.batch.run``: an expression over the rows of arrays, from Python."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.batch.evaluate import Answers
+from gradcli.batch.sources import table_of
+from gradcli.batch.task import Task
+from gradcli.language.diagnostics.render import Diagnostic
+from gradcli.language.runtime.run import Limits
+
+
+class Outcome(NamedTuple):
+    """The results of a batch, an array (rows, ...) each.
+
+    value   NaN in a row that failed
+    grads   by name
+    errors  of rows that failed: {"row": from 0, "code", "message", "help"}; and of rows whose
+            results have other shapes than those of the first row
+    rows    the numbers of these rows, from 0: fewer than were given under ``where``
+    """
+
+    value: np.ndarray
+    grads: dict[str, np.ndarray]
+    errors: list[dict[str, Any]]
+    rows: Sequence[int]
+
+
+def run(
+    expression: str, table: Any, wrt: Sequence[str] | str | None = None, *, grad: bool = True,
+    const: Mapping[str, Any] | None = None, where: str | None = None, cotangent: Any = None,
+    dtype: str = "float64", seed: int = 0, limits: Limits | None = None, program: bool = False,
+) -> Outcome:  # fmt: skip
+    """The value of ``expression`` and its gradients in every row of ``table``, at array speed.
+
+    table      a dict of arrays with the rows in front, a structured array or a table of pyarrow;
+               columns are variables
+    wrt        the variables to differentiate by; all real columns that are read when left out
+    grad       False gives values only, of any shape
+    const      values that are the same in every row
+    where      a condition: only rows for which it holds
+    cotangent  weights of a result that is no scalar
+    dtype      that the columns are computed in
+    program    the text is a program of lines, valid Python, and no one-line expression
+
+    A row that fails harms no other: it is NaN, with an entry in ``errors``. Raises Fault for what
+    no row can satisfy: a syntax error, a column that is missing (E0910), arrays that are no rows
+    (E0926).
+
+    Example:
+        >>> import numpy as np
+        >>> import gradcli.batch
+        >>> found = gradcli.batch.run("a*x^2", {"a": [1.0, 2.0], "x": [3.0, 4.0]}, wrt="x")
+        >>> found.value, found.grads["x"], found.errors
+        (array([ 9., 32.]), array([ 6., 16.]), [])
+    """
+    columns = {name: np.asarray(a) for name, a in table_of(table).items()}
+    names = [n.strip() for n in wrt.split(",")] if isinstance(wrt, str) else wrt
+    options: dict[str, Any] = {
+        "wrt": None if names is None else tuple(names), "grad": grad, "dtype": dtype, "seed": seed,
+    }  # fmt: skip
+    make: Any = _worker
+    if const or cotangent is not None or limits is not None:
+        make, options = _worker.__wrapped__, {
+            **options, "constants": const, "cotangent": cotangent, "limits": limits,
+        }  # fmt: skip
+    worker = make(threading.get_ident(), expression, program, tuple(columns), where, **options)
+    count = len(next(iter(columns.values()))) if columns else 0
+    kept, answers = worker.answers(columns, count)
+    rows: Any = range(count)
+    place = None
+    if not kept.all():
+        rows = np.flatnonzero(kept)
+        place = np.cumsum(kept) - 1
+    errors = [
+        _error(position, Diagnostic.of(fault).to_json())
+        for position, fault in sorted(answers.errors.items()) if kept[position]
+    ]  # fmt: skip
+    return _joined(answers, worker.names, rows, place, errors)
+
+
+@functools.lru_cache(maxsize=64)
+def _worker(
+    thread: int, expression: str, program: bool, columns: tuple[str, ...], where: str | None,
+    limits: Limits | None = None, **options: Any,
+) -> Any:  # fmt: skip
+    """What computes an expression, with its compiled code; each thread has its own."""
+    mode = "file" if program else "line"
+    task = Task(
+        expression, "<expr>", mode, "arrays", limits or Limits(), options, where=where,
+        columns=columns,
+    )  # fmt: skip
+    return task.worker()
+
+
+def _error(row: int, said: dict[str, Any]) -> dict[str, Any]:
+    return {"row": row, **{name: said[name] for name in ("code", "message", "help")}}
+
+
+def _joined(
+    answers: Answers, names: Sequence[str], rows: Sequence[int], place: np.ndarray | None,
+    errors: list[dict[str, Any]],
+) -> Outcome:  # fmt: skip
+    """One array for each result. Results of all rows in one group are taken as they are."""
+    groups, count = answers.groups, len(rows)
+    if len(groups) > 1:
+        groups = sorted(groups, key=lambda g: int(g.positions[0]))
+    if len(groups) == 1 and len(groups[0].value) == count:
+        grads = groups[0].grads or {}
+        return Outcome(groups[0].value, {n: grads[n] for n in names if n in grads}, errors, rows)
+    value = np.full(count, np.nan) if not groups else _empty(groups[0].value, count)
+    found = {
+        n: np.full(count, np.nan) if not groups else _empty((groups[0].grads or {})[n], count)
+        for n in names if not groups or n in (groups[0].grads or {})
+    }  # fmt: skip
+    for group in groups:
+        at = group.positions if place is None else place[group.positions]
+        grads = group.grads or {}
+        if group.value.shape[1:] != value.shape[1:] or any(
+            grads[n].shape[1:] != array.shape[1:] for n, array in found.items()
+        ):
+            said = {"code": "E0912", "message": "the row's results have another shape than those "
+                    f"of the first row: {tuple(group.value.shape[1:])}", "help": None}  # fmt: skip
+            errors += [_error(int(p), said) for p in group.positions]
+            continue
+        value[at] = group.value
+        for n, array in found.items():
+            array[at] = grads[n]
+    return Outcome(value, found, sorted(errors, key=lambda e: int(e["row"])), rows)
+
+
+def _empty(like: np.ndarray, count: int) -> np.ndarray:
+    """Rows of NaN; of another type of number only where that has one."""
+    dtype = like.dtype if like.dtype.kind in "fc" else np.dtype(np.float64)
+    return np.full((count, *like.shape[1:]), np.nan, dtype)

@@ -1,0 +1,601 @@
+"""``gradcli check --against``: a gradient that was worked out by hand, and what is wrong with it.
+
+The given gradient is a formula or a file. A formula is also tried at points nearby: what explains
+the difference at one of them by chance does not do so at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.cli import inputs
+from gradcli.cli.job import Job
+from gradcli.display.mistakes import Mistake, Part, Parts, Sample, close, diagnose
+from gradcli.engine import Tensor, grad, wrap
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.grad_mode import no_grad
+from gradcli.language.diagnostics.render import closest
+from gradcli.language.runtime.run import Program, prepare
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, ValueFault
+from gradcli.transforms.check import tolerance
+
+POINTS = 4
+"""Points beside the given one at which a formula is tried."""
+NEAR = 0.1
+"""How far they are from it, relative to its entries."""
+MOST_PARTS = 60
+MOST_EDITS = 400
+_NAMED = re.compile(r"\s*([A-Za-z]\w*)\s*=(?!=)(.*)", re.DOTALL)
+
+
+class Edit(NamedTuple):
+    """A change to a formula that makes it right."""
+
+    kind: str
+    start: int
+    end: int
+    text: str
+
+
+class Finding(NamedTuple):
+    """What is to be said of the gradient that was given by one variable.
+
+    first, worst   the entries; None where the shapes differ
+    chance         whether it agrees at the given point and at none nearby
+    """
+
+    name: str
+    given: Any
+    right: Any
+    agrees: bool
+    first: tuple[int, ...] | None
+    worst: tuple[int, ...] | None
+    differing: int
+    chance: bool
+    mistake: Mistake | None
+    edit: Edit | None
+    formula: str | None
+
+
+# -- what was given --------------------------------------------------------------------------------
+
+
+def formulas(job: Job, given: Sequence[str]) -> dict[str, str]:
+    """The formulas of ``--against`` by variable. Raises ValueFault (E0907, E0910)."""
+    found: dict[str, str] = {}
+    for item in given:
+        named = _NAMED.fullmatch(item)
+        if named is not None:
+            name, text = named[1], named[2]
+        elif len(job.wanted) == 1:
+            name, text = job.wanted[0], item
+        else:
+            example = " ".join(f'--against {w}="..."' for w in job.wanted[:2])
+            raise ValueFault(
+                "E0907", f"--against {item}: there are {len(job.wanted)} variables", help=example
+            )
+        _known(job, name, f"--against {item}")
+        if name in found:
+            raise ValueFault("E0909", f"--against gives {name} twice", help="give each once")
+        found[name] = text
+    return found
+
+
+def _known(job: Job, name: str, said: str) -> None:
+    if name not in job.wanted:
+        near = closest(name, job.wanted)
+        raise ValueFault(
+            "E0910", f"{said}: there is no gradient by {name}",
+            help=f"did you mean {near}?" if near else f"by {', '.join(job.wanted) or 'nothing'}",
+        )  # fmt: skip
+
+
+def from_file(job: Job, file: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """The formulas, or the arrays, that a file holds by variable.
+
+    A JSON object has an entry for each variable, or is what ``gradcli grad --json`` writes.
+    """
+    kind = os.path.splitext(file)[1].lower()
+    if kind == ".grad":
+        return formulas(job, [inputs.read_text(file)]), {}
+    if kind != ".json":
+        array = inputs.read_flag("against-file", f"@{file}", _dtype(job))
+        if len(job.wanted) != 1:
+            raise ValueFault(
+                "E0907", f"--against-file {file} holds one array, there are {len(job.wanted)} "
+                "variables", help="choose one with --wrt NAME, or give a JSON object",
+            )  # fmt: skip
+        return {}, {job.wanted[0]: array}
+    import json  # needed by such files alone
+
+    try:
+        found = json.loads(inputs.read_text(file))
+    except (ValueError, RecursionError) as problem:
+        raise ValueFault("E0904", f"--against-file {file}: not JSON: {problem}") from None
+    if isinstance(found, dict) and isinstance(found.get("grads"), dict):
+        found = found["grads"]
+    if not isinstance(found, dict) or "data" in found:
+        if len(job.wanted) != 1:
+            raise ValueFault("E0907", f"--against-file {file}: an object with {job.wanted}")
+        found = {job.wanted[0]: found}
+    arrays = {}
+    for name, value in found.items():
+        _known(job, name, f"--against-file {file}")
+        try:
+            data = value["data"] if isinstance(value, dict) else value
+            arrays[name] = np.array(data, dtype=np.float64)
+        except (KeyError, ValueError, TypeError, OverflowError):
+            raise ValueFault("E0904", f"--against-file {file}: {name} is no array") from None
+    return {}, arrays
+
+
+def _dtype(job: Job) -> Any:
+    return next(iter(job.leaves.values())).dtype
+
+
+# -- the comparison --------------------------------------------------------------------------------
+
+
+def compare(
+    job: Job, right: Mapping[str, Any], texts: Mapping[str, str], arrays: Mapping[str, Any],
+    kinks: Mapping[str, Mapping[tuple[int, ...], tuple[float, float]]],
+) -> list[Finding]:  # fmt: skip
+    """What there is to say of each given gradient; ``right`` are the checked ones.
+
+    ``kinks`` are the slopes on both sides where those differ: any between them is right.
+    """
+    names = [*texts, *arrays]
+    programs = {name: _prepared(job, text, name) for name, text in texts.items()}
+    values = {name: np.array(job.leaves[name].detach().array) for name in names}
+    here = _Point(job, values)
+    given = {k: here.value(programs[k]) for k in texts} | {
+        k: np.asarray(v) for k, v in arrays.items()
+    }
+    for name, value in given.items():
+        if value.shape == () and right[name].shape:
+            given[name] = np.broadcast_to(value, right[name].shape)
+    beside = everywhere = []
+    # What the other variables are shall not look like numbers that belong into the formula, and
+    # the gradient given may be theirs.
+    floats = [k for k, v in job.leaves.items() if v.dtype.differentiable]
+    if texts and not arrays:
+        beside = _nearby(job, programs, names)
+        everywhere = _nearby(job, programs, floats) or beside
+    full = _Point(job, {name: np.array(job.leaves[name].detach().array) for name in floats})
+    others = {name: full.by(job.program, name) for name in floats}
+    samples = [Sample(full.numbers(), {**others, **{k: right[k] for k in names}}, given)]
+    samples += everywhere
+    return [
+        _finding(name, job, samples, beside, programs, kinks.get(name, {}), texts.get(name))
+        for name in names
+    ]  # fmt: skip
+
+
+def _finding(
+    name: str, job: Job, samples: Sequence[Sample], beside: Sequence[Sample],
+    programs: Mapping[str, Program],
+    kinks: Mapping[tuple[int, ...], tuple[float, float]], text: str | None,
+) -> Finding:  # fmt: skip
+    given, right = samples[0].given[name], samples[0].right[name]
+    enough = tolerance(job.leaves[name].array.dtype)
+    first = worst = None
+    differing = right.size
+    if given.shape == right.shape:
+        scale = np.maximum(np.abs(right), 1e-3 * np.abs(right).max(initial=0.0))
+        off = np.abs(given - right) / np.maximum(scale, 1e-12)
+        off = np.where(np.isnan(off), np.inf, off)
+        for place, (low, high) in kinks.items():
+            slack = 1e-3 * max(abs(low), abs(high))  # they are differences
+            if low - slack <= given[place] <= high + slack:
+                off[place] = 0.0
+        wrong = np.argwhere(off > enough)
+        differing = len(wrong)
+        if differing:
+            first = tuple(map(int, wrong[0]))
+            worst = tuple(map(int, np.unravel_index(int(np.argmax(off)), off.shape)))
+    others = [_close(s, name, enough) for s in beside]
+    chance = not differing and given.shape == right.shape and bool(others) and not any(others)
+    agrees = not differing and given.shape == right.shape and not chance
+    mistake = edit = None
+    if not agrees:
+        mistake = diagnose(name, samples, _parts(job, name, samples, text), 10 * enough)
+        if text is not None:
+            edit = _edit(job, name, programs[name], samples, 10 * enough)
+        vague = mistake is None or " is off by " in mistake.said
+        if vague and edit is not None:
+            mistake = Mistake(edit.kind, _WORDS[edit.kind])
+    return Finding(name, given, right, agrees, first, worst, differing, chance, mistake, edit, text)
+
+
+# Kinds of mistakes; that some are names of operators is chance.
+_WORDS = {
+    "factor": "a factor", "sign": "the sign of one term", "power": "the wrong power",
+    "index": "off by an index", "axis": "the wrong axis", "exchanged": "two variables exchanged",
+    "transpose": "a transpose", "function": "another function", "term": "a term too many",
+    "sum": "a missing sum",
+}  # fmt: skip
+
+
+def _close(sample: Sample, name: str, enough: float) -> bool:
+    given, right = sample.given[name], sample.right[name]
+    return given.shape == right.shape and close(given, right, 10 * enough)
+
+
+def _prepared(job: Job, text: str, name: str) -> Program:
+    program = prepare(Source(text, f"--against {name}"))
+    program.checked.require({*job.leaves, *job.fixed})
+    return program
+
+
+class _Point:
+    """The expression and its parts with some of the variables' values replaced."""
+
+    def __init__(self, job: Job, values: Mapping[str, Any]) -> None:
+        self.job = job
+        self.leaves = {
+            name: wrap(array, job.leaves[name].dtype).requires_grad_()
+            for name, array in values.items()
+        }  # fmt: skip
+
+    def numbers(self) -> dict[str, Any]:
+        """The values of all variables that a gradient could be taken by."""
+        known = {**self.job.leaves, **self.leaves}
+        return {
+            k: np.array(v.detach().array) for k, v in known.items() if v.dtype.differentiable
+        }  # fmt: skip
+
+    def tensor(self, program: Program) -> Tensor:
+        """A program's value here, recorded."""
+        job = self.job
+        job.redraw()
+        known = {**job.fixed, **job.leaves, **self.leaves}
+        known = {k: v for k, v in known.items() if program.takes(k)}
+        return as_tensor(inputs.execute(program, known, job.bounds)[0])
+
+    def value(self, program: Program) -> Any:
+        """A program's value here, as numbers."""
+        with no_grad():
+            found = self.tensor(program)
+        return np.array(found.array, dtype=np.result_type(found.array.dtype, np.float32))
+
+    def gradient(self, program: Program, name: str, cotangent: Any = None) -> Any:
+        """The gradient of a program's value by a variable here; None where there is none."""
+        value = self.tensor(program)
+        if value.edge is None or not value.dtype.differentiable:
+            return None
+        weights = np.ones_like(value.array) if cotangent is None else cotangent
+        if weights.shape != value.array.shape:
+            return None
+        weights = np.asarray(weights, value.array.dtype)
+        (found,) = grad(value, [self.leaves[name]], wrap(weights, value.dtype), allow_unused=True)
+        return None if found is None else np.asarray(found.array)
+
+    def by(self, program: Program, name: str) -> Any:
+        """The same; zeros where there is none."""
+        found = self.gradient(program, name)
+        return np.zeros_like(self.leaves[name].array) if found is None else found
+
+
+def _nearby(job: Job, programs: Mapping[str, Program], moved: Sequence[str]) -> list[Sample]:
+    """Points where ``moved`` differ, with the gradients of the rules and the formulas' values."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(POINTS):
+        values = {}
+        for name in moved:
+            x = np.array(job.leaves[name].detach().array, dtype=np.float64)
+            size = np.where(x == 0, 1.0, np.abs(x))
+            near = x + NEAR * size * rng.uniform(-1, 1, x.shape)
+            values[name] = near.astype(job.leaves[name].array.dtype)
+        point = _Point(job, values)
+        try:
+            gradients = {name: point.by(job.program, name) for name in moved}
+            given = {name: point.value(program) for name, program in programs.items()}
+        except Fault:
+            continue
+        for name, g in gradients.items():
+            if name in given and given[name].shape == () and g.shape:
+                given[name] = np.broadcast_to(given[name], g.shape)
+        if all(np.isfinite(a).all() for a in (*gradients.values(), *given.values())):
+            found.append(Sample(point.numbers(), gradients, given))
+    return found
+
+
+# -- parts of the expression, for the diagnosis ----------------------------------------------------
+
+
+def _parts(job: Job, name: str, samples: Sequence[Sample], formula: str | None) -> Parts:
+    """Values and gradients of the expression's parts and variants, computed when asked for."""
+    points = {id(s): _Point(job, s.point) for s in samples}
+    text = job.program.source.text
+    parts = Parts(formula, [], [], [], [], [], [])
+
+    def value(program: Program) -> Part:
+        return _guarded(lambda s: points[id(s)].value(program))
+
+    def gradient(program: Program) -> Part:
+        return _guarded(lambda s: points[id(s)].gradient(program, name))
+
+    def pulled(program: Program) -> Part:
+        return _guarded(lambda s: points[id(s)].gradient(program, name, s.given[name]))
+
+    def add(table: Any, shown: str, kind: Callable[[Program], Part], changed: str) -> None:
+        program = _variant(job, changed)
+        if program is not None:
+            table.append((shown, kind(program)))
+
+    seen: set[str] = set()
+    for count, (start, node, is_term) in enumerate(_subexpressions(job.program)):
+        if count >= MOST_PARTS:
+            break
+        shown = text[node.start : node.end]
+        before, after = text[: node.start], text[node.end :]
+        if not isinstance(node, n.Name) or node.id == name:
+            add(parts.constant, shown, gradient, f"{before}({shown}).detach(){after}")
+        for inner in _operands(node):
+            u = text[inner.start : inner.end]
+            said = f"{shown} by {u}" if u != name else shown
+            passed = f"{before}(({u}) + (({shown}) - ({u})).detach()){after}"
+            add(parts.through, said, gradient, passed)
+        if shown in seen:
+            continue
+        seen.add(shown)
+        part = text[:start] + shown
+        add(parts.values, shown, value, part)
+        if is_term:
+            add(parts.gradients, shown, gradient, part)
+        if not isinstance(node, n.Name):
+            add(parts.pulled, shown, pulled, part)
+    for change, changed in _other_axes(job.program):
+        add(parts.axes, change, gradient, changed)
+    return parts
+
+
+def _operands(node: n.Node) -> list[n.Node]:
+    """What a part is computed from, where it could be a function of it entry by entry."""
+    if isinstance(node, n.Call):
+        bound = [node.func.value] if isinstance(node.func, n.Attribute) else []
+        return [*bound, *node.args[:1]]
+    if isinstance(node, n.Binary) and node.op not in "+-":  # of a sum these are terms
+        return [side for side in (node.left, node.right) if not isinstance(side, n.Number)]
+    return []
+
+
+def _guarded(part: Part) -> Part:
+    """A part that cannot be computed is none."""
+
+    def guarded(sample: Sample) -> Any:
+        try:
+            return part(sample)
+        except Fault:
+            return None
+
+    return guarded
+
+
+def _variant(job: Job, text: str) -> Program | None:
+    try:
+        return prepare(Source(text))
+    except Fault:
+        return None
+
+
+def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
+    """The parts of the statements, the largest first: where the statement begins, the part, and
+    whether it is a term of a sum."""
+    for statement in program.checked.module.body:
+        if not isinstance(statement, n.ExprStmt | n.Assign):
+            continue
+        yield statement.start, statement.value, False
+        for node in n.walk(statement.value):
+            terms = isinstance(node, n.Binary) and node.op in "+-"
+            for child in n.children(node):
+                if isinstance(node, n.Call) and child is node.func and isinstance(child, n.Name):
+                    continue
+                child = child.value if isinstance(child, n.Keyword) else child
+                if isinstance(child, n.Binary | n.Call | n.Unary | n.Subscript | n.Name) or (
+                    isinstance(child, n.Attribute) and child.name in ("T", "mT")
+                ):
+                    yield statement.start, child, terms
+
+
+_REDUCING = frozenset(
+    ("sum", "mean", "prod", "softmax", "log_softmax", "logsumexp", "max", "min", "amax", "amin",
+     "cumsum", "cumprod", "norm", "var", "std", "sort", "flip", "cat", "stack", "argmax")
+)  # fmt: skip
+"""Functions whose last whole number is an axis, where it has no name."""
+
+
+def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
+    """The program's text with one axis changed, and what was changed."""
+    text = program.source.text
+    for node in n.walk(program.checked.module):
+        if not isinstance(node, n.Call):
+            continue
+        func = node.func
+        called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
+        numbers = [k.value for k in node.keywords if k.name in ("dim", "axis")]
+        numbers += [a for a in node.args[-1:] if called in _REDUCING and isinstance(a, n.Number)]
+        for number in numbers:
+            if not isinstance(number, n.Number):
+                continue
+            for other in range(4):
+                if other != number.value:
+                    changed = f"{text[: number.start]}{other}{text[number.end :]}"
+                    yield f"axis {other} in {called}, not {number.text}", changed
+
+
+# -- one change that makes a formula right ---------------------------------------------------------
+
+
+def _edit(
+    job: Job, name: str, program: Program, samples: Sequence[Sample], enough: float
+) -> Edit | None:
+    """The first small change to the formula that gives the gradient at every point."""
+    points = [_Point(job, s.point) for s in samples]
+    for count, edit in enumerate(_edits(job, program)):
+        if count >= MOST_EDITS:
+            break
+        text = program.source.text
+        changed = _variant(job, text[: edit.start] + edit.text + text[edit.end :])
+        if changed is None:
+            continue
+        try:
+            with np.errstate(all="ignore"):
+                if all(
+                    close(_full(p.value(changed), s.right[name]), s.right[name], enough)
+                    for p, s in zip(points, samples, strict=True)
+                ):  # fmt: skip
+                    return edit
+        except Fault:
+            continue
+    return None
+
+
+def _full(value: Any, right: Any) -> Any:
+    return np.broadcast_to(value, right.shape) if value.shape == () else value
+
+
+# What people take for one another: a list of slips, not of facts.
+_TWINS = {
+    "sin": ("cos",), "cos": ("sin",), "sinh": ("cosh",), "cosh": ("sinh",), "exp": ("log", "expm1"),
+    "log": ("log2", "log10", "exp"), "sum": ("mean",), "mean": ("sum",), "tanh": ("tan",),
+    "tan": ("tanh",), "sigmoid": ("tanh",), "max": ("min",), "min": ("max",),
+}  # fmt: skip
+
+
+def _edits(job: Job, program: Program) -> Iterator[Edit]:
+    """Small changes to a formula, the likeliest first."""
+    module = program.checked.module
+    text = program.source.text
+    known = {**job.leaves}
+    nodes = [(node, parent) for parent in n.walk(module) for node in n.children(parent)]
+    top = module.body[-1]
+    if len(module.body) == 1 and isinstance(top, n.ExprStmt):
+        whole = text[top.start : top.end]
+        sums = isinstance(top.value, n.Binary) and top.value.op in "+-"
+        yield Edit("sign", top.start, top.end, f"-({whole})" if sums else f"-{whole}")
+    for node, parent in nodes:
+        if isinstance(node, n.Number):
+            kind = _kind_of_number(node, parent)
+            for value in _other_numbers(node):
+                yield Edit(kind, node.start, node.end, value)
+    for node, _parent in nodes:
+        if isinstance(node, n.Binary):
+            left, right = (
+                text[node.left.start : node.left.end],
+                text[node.right.start : node.right.end],
+            )
+            swap = {"+": "-", "-": "+", "*": "/", "/": "*"}.get(node.op)
+            if swap is not None:
+                kind = "sign" if node.op in "+-" else "factor"
+                yield Edit(kind, node.op_start, node.op_end, swap)
+            if node.op in ("*", "/"):
+                yield Edit("factor", node.start, node.end, left)
+                if node.op == "*":
+                    yield Edit("factor", node.start, node.end, right)
+            if node.op in ("+", "-"):
+                yield Edit("term", node.start, node.end, left)
+            if node.op == "@":
+                yield Edit("transpose", node.start, node.end, f"({right}) @ ({left})")
+        if isinstance(node, n.Unary) and node.op == "-":
+            yield Edit("sign", node.start, node.operand.start, "")
+        if isinstance(node, n.Call) and isinstance(node.func, n.Name):
+            for twin in _TWINS.get(node.func.id, ()):
+                yield Edit("function", node.func.start, node.func.end, twin)
+        if isinstance(node, n.Attribute) and node.name in ("T", "mT"):
+            yield Edit("transpose", node.value.end, node.end, "")
+    for node, parent in nodes:
+        if isinstance(node, n.Name) and node.id in known:
+            shown = text[node.start : node.end]
+            for other, leaf in known.items():
+                if other != node.id and leaf.array.shape == known[node.id].array.shape:
+                    yield Edit("exchanged", node.start, node.end, other)
+            if known[node.id].array.ndim == 2 and not isinstance(parent, n.Attribute):
+                yield Edit("transpose", node.start, node.end, f"{shown}.T")
+            for power in ("**2", "**3"):
+                yield Edit("power", node.start, node.end, f"{shown}{power}")
+            yield Edit("sign", node.start, node.end, f"(-{shown})")
+        if isinstance(node, n.Call | n.Name) and not isinstance(parent, n.Call):
+            yield Edit("factor", node.start, node.end, f"(2*{text[node.start : node.end]})")
+
+
+def _kind_of_number(node: n.Number, parent: n.Node) -> str:
+    if isinstance(parent, n.Binary) and parent.op in ("**", "^") and parent.right is node:
+        return "power"
+    if isinstance(parent, n.Subscript | n.Slice):
+        return "index"
+    if isinstance(parent, n.Call) and getattr(parent.func, "id", "") in ("roll", "narrow"):
+        return "index"
+    if isinstance(parent, n.Keyword) and parent.name in ("dim", "axis"):
+        return "axis"
+    return "factor"
+
+
+def _other_numbers(node: n.Number) -> list[str]:
+    value = node.value
+    if isinstance(value, int):
+        found = [value + 1, value - 1, 2 * value, -value]
+        texts = [str(v) for v in found if v != value]
+        half = str(value // 2) if value % 2 == 0 else f"{value}/2"
+        return [*texts, half, f"1/{value}"] if value else texts
+    if isinstance(value, float):
+        return [f"{v:.12g}" for v in (2 * value, value / 2, -value, 1 - value)]
+    return []
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+def lines_of(found: Finding, show: Callable[[Any], str]) -> list[str]:
+    """The finding in words."""
+    head = f"--against for {found.name}"
+    if found.agrees:
+        return [f"{head}: agrees"]
+    lines = []
+    if found.first is not None and found.worst is not None:
+        where = _entry(found, found.first, show)
+        many = f" at {found.differing} of {found.right.size} entries" if found.right.ndim else ""
+        lines.append(f"{head}: disagrees{many}; {where}")
+        if found.worst != found.first:
+            lines.append(f"  worst: {_entry(found, found.worst, show)}")
+    elif found.chance:
+        lines.append(f"{head}: agrees at this point by chance, and at none of those nearby")
+    else:
+        lines.append(f"{head}: has the wrong shape")
+    if found.mistake is not None:
+        lines.append(f"  looks like {found.mistake.said}")
+    if found.edit is not None and found.formula is not None:
+        start, end = found.edit.start, found.edit.end
+        right = found.formula[:start] + found.edit.text + found.formula[end:]
+        if "\n" not in found.formula:
+            lines.append(f"    {found.formula}")
+            lines.append(f"    {' ' * start}{'^' * max(1, end - start)}")
+        lines.append(f"  help: {right.strip()} agrees")
+    return lines
+
+
+def _entry(found: Finding, place: tuple[int, ...], show: Callable[[Any], str]) -> str:
+    at = f"entry {place if len(place) > 1 else place[0]}: " if place else ""
+    return f"{at}given {show(found.given[place])}, it is {show(found.right[place])}"
+
+
+def record_of(found: Finding, tensor: Callable[[Any], Any]) -> dict[str, Any]:
+    """The finding for ``--json``."""
+    record: dict[str, Any] = {"agrees": found.agrees, "given": tensor(found.given)}
+    if not found.agrees:
+        record["first"] = None if found.first is None else list(found.first)
+        record["worst"] = None if found.worst is None else list(found.worst)
+        record["kind"] = None if found.mistake is None else found.mistake.kind
+        record["message"] = None if found.mistake is None else found.mistake.said
+        if found.edit is not None and found.formula is not None:
+            start, end = found.edit.start, found.edit.end
+            record["suggestion"] = found.formula[:start] + found.edit.text + found.formula[end:]
+    return record

@@ -1,0 +1,49 @@
+"""``gradcli example``: the programs and data files that come with the tool."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gradcli.cli import inputs, output
+from gradcli.cli.examples import listed
+from gradcli.language.diagnostics.render import closest
+from gradcli.ops.errors import ValueFault
+
+
+def example(
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One of them.")] = None,
+    run: Annotated[bool, typer.Option("--run", help="Run it instead of printing it.")] = False,
+) -> int:
+    """Example: gradcli example newton --run"""
+    files = listed()
+    if name is None:
+        width = max(map(len, files), default=0)
+        for known, path in files.items():
+            output.write(f"{known:<{width}}  {_about(path)}".rstrip() + "\n")
+        return 0
+    found = files.get(name) or files.get(f"{name}.grad")
+    if found is None:
+        near = closest(name, [*files, *(known.removesuffix(".grad") for known in files)])
+        raise ValueFault(
+            "E0907", f"no example {name}", help=f"did you mean {near}?" if near else
+            "all of them: gradcli example",
+        )  # fmt: skip
+    if not run:
+        output.write(inputs.read_text(found))
+        return 0
+    if not found.endswith(".grad"):
+        raise ValueFault("E0907", f"{name} holds data", help=f"gradcli example {name} prints it")
+    from gradcli.cli.main import run as command
+
+    return command(["run", found])
+
+
+def _about(path: str) -> str:
+    """The first comment of a program."""
+    if not path.endswith(".grad"):
+        return ""
+    lines = inputs.read_text(path).splitlines()
+    return next((line[2:] for line in lines if line.startswith("# ")), "")

@@ -1,0 +1,206 @@
+"""The commands of the command line on an expression of the session: ``:grad x**2 --wrt x``.
+
+They are the commands themselves, with their options; only where the values come from differs.
+Whatever they do to the session is taken back.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gradcli.cli import inputs, options, watchdog
+from gradcli.cli.arguments import Variables, invoke
+from gradcli.cli.catalogue import COMMANDS, module_of
+from gradcli.cli.job import Job
+from gradcli.cli.repl.session import LAST_BUT_ONE, Session
+from gradcli.engine import Tensor, dtypes
+from gradcli.engine.creation import factories
+from gradcli.language.diagnostics.render import closest
+from gradcli.language.runtime.run import Limits
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import ValueFault
+
+ON_EXPRESSIONS = (
+    "grad", "jac", "hess", "jvp", "vjp", "hvp", "diff", "check", "doctor", "explain", "graph",
+    "plot", "minimize", "eval",
+)  # fmt: skip
+ON_NAMES = ("ops", "why")
+_OPTION = re.compile(r"(?:^|\s)(--?[a-z][\w-]*(?:[=\s]|$))")
+
+
+def evaluate(session: Session, command: str, rest: str, digits: Any) -> int:
+    """Run a command of the command line; gives its exit code. Raises Fault."""
+    words = _words(rest, command in ON_EXPRESSIONS)
+    module = importlib.import_module(f"gradcli.cli.commands.{module_of(command)}")
+    variables = _OfSession(session, command, digits)
+    if command == "diff":
+        variables.declare(words)
+    with session.transaction(keep=False), session.interrupts.allowed():
+        return invoke(command, module.__dict__[command], words, COMMANDS[command], variables)
+
+
+def _words(rest: str, expression: bool) -> list[str]:
+    """The arguments of a command: the expression as it is written, then options as in a shell."""
+    found = _OPTION.search(rest) if expression else None
+    text, options_text = (
+        (rest, "") if found is None else (rest[: found.start()], rest[found.start(1) :])
+    )
+    try:
+        words = shlex.split(options_text if expression else text)
+    except ValueError as problem:
+        raise ValueFault("E0907", f"the options cannot be read: {problem}") from None
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
+        text = text[1:-1]  # as it is written in a shell
+    return [text, *words] if expression and text else words
+
+
+class _OfSession(Variables):
+    """Where a command gets its variables from: the session."""
+
+    __slots__ = ("command", "digits", "session")
+
+    def __init__(self, session: Session, command: str, digits: Any) -> None:
+        super().__init__(())
+        self.session = session
+        self.command = command
+        self.digits = digits
+
+    def job(self, asked: Mapping[str, Any]) -> Job:
+        """The work on one expression of the session."""
+        return _SessionJob(self, asked)
+
+    def declare(self, words: list[str]) -> None:
+        """For a closed form: the shapes of the session's variables, and the functions it needs."""
+        if not words or words[0].startswith("-"):
+            return
+        program = self.session.prepared(words[0])
+        values = {k: v for k, v in self.session.variables.items() if program.takes(k)}
+        for name, value in values.items():
+            if name in leaf_names(values, tuple(values)):
+                shape = value.array.shape if isinstance(value, Tensor) else ()
+                self.given.append((name, _declared(shape)))
+        leaves = leaf_names(values)
+        if leaves and not any(word.startswith("--wrt") for word in words):
+            words += ["--wrt", ",".join(k for k in program.checked.outer if k in leaves)]
+        words[0] = "\n".join([*definitions(self.session, program.checked.outer), words[0]])
+
+
+def _declared(shape: Sequence[int]) -> str:
+    kind = ("scalar", "vector", "matrix")[len(shape)] if len(shape) < 3 else "tensor"
+    return kind if not shape else f"{kind}:{','.join(map(str, shape))}"
+
+
+def definitions(session: Session, names: Any) -> list[str]:
+    """The statements of the session that define these functions and those that they call."""
+    by_name: dict[str, tuple[int, str, Any]] = {}
+    needed: dict[int, str] = {}
+    for number, line in enumerate(session.lines):
+        if "import " in line.text:
+            needed[number] = line.text
+        program = session.prepared(line.text) if "def " in line.text else None
+        if program is not None and len(program.checked.module.body) == 1:
+            statement = program.checked.module.body[0]
+            if isinstance(statement, n.Def):
+                by_name[statement.name] = number, line.text, program.checked.outer
+    work = list(names)
+    while work:
+        name = work.pop()
+        if name in by_name and by_name[name][0] not in needed:
+            number, text, further = by_name[name]
+            needed[number] = text
+            work += further
+    return [needed[number] for number in sorted(needed)]
+
+
+class _SessionJob(Job):
+    """A job whose variables are the session's: leaves for numbers, the rest as they are."""
+
+    def load(self, variables: Any, asked: Mapping[str, Any]) -> None:
+        """Take the expression's variables from the session."""
+        session = self.session = variables.session
+        self.digits = self.digits or variables.digits
+        self.bounds = _limits(session.limits, asked)
+        source, _ = inputs.read_source(
+            asked.get("expression"), asked.get("pieces"), asked.get("file")
+        )
+        watchdog.start(session.timeout, self.bounds.memory or 0)
+        self.program = session.prepared(source.text)
+        self.leaves = {}
+        wrt = asked.get("wrt")
+        values = {k: v for k, v in session.variables.items() if self.program.takes(k)}
+        for name, text in variables.given:
+            if not self.program.takes(name):
+                raise ValueFault(
+                    "E0902", f"--{name} is neither an option nor a variable of this expression",
+                    help=_near(name, [*self.program.checked.outer]),
+                )  # fmt: skip
+            read = inputs.read_flag(name, text, dtypes.get_default_dtype())
+            values[name] = factories.as_tensor(read)
+        missing = [name for name in self.program.free if name not in values]
+        if asked.get("fill") and len(missing) == 1:
+            read = inputs.read_flag(missing[0], asked["fill"], dtypes.get_default_dtype())
+            values[missing[0]] = factories.as_tensor(read)
+        own = variables.command in ("graph", "explain")
+        self._sort(values, own, [w.strip() for w in wrt.split(",")] if wrt else None)
+        self.program.checked.require({*self.leaves, *self.fixed})
+        self.wanted = inputs.wanted(wrt, self.leaves, self.program)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """The session's own tensors too: a graph may go back to them."""
+        own = {k: v for k, v in self.session.variables.items() if k not in ("_", LAST_BUT_ONE)}
+        return {**own, **self.leaves}
+
+    def _sort(self, values: Mapping[str, Any], own: bool, wrt: Sequence[str] | None) -> None:
+        """Leaves and fixed values among what the expression reads.
+
+        A whole number is a leaf where ``--wrt`` says so, or where nothing else could be one.
+        ``own``: tensors of a graph stay what they are, and the graph goes on behind them.
+        """
+        chosen = leaf_names(values, wrt)
+        for name, value in values.items():
+            if isinstance(value, Tensor) and name not in chosen:
+                self.leaves[name] = value.detach()
+            elif name not in chosen:
+                self.fixed[name] = value
+            elif own and isinstance(value, Tensor) and value.requires_grad:
+                self.leaves[name] = value
+            else:
+                number = float(value) if isinstance(value, int) else value
+                leaf = factories.tensor(number.detach() if isinstance(number, Tensor) else number)
+                self.leaves[name] = leaf.requires_grad_()
+
+
+def leaf_names(values: Mapping[str, Any], wrt: Sequence[str] | None = None) -> set[str]:
+    """The variables that a derivative is taken by."""
+    whole = {k for k, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
+    real = {
+        k for k, v in values.items()
+        if isinstance(v, float) or (isinstance(v, Tensor) and v.dtype.differentiable)
+    }  # fmt: skip
+    return real | (whole & set(wrt or ())) if real or wrt else whole
+
+
+def _limits(own: Limits, asked: Mapping[str, Any]) -> Limits:
+    """The session's limits, but for those that an option sets."""
+    group = options.LIMITS
+    named = {"max_steps": "steps", "max_depth": "depth", "max_output": "output"}
+    changed = {
+        field: asked[name] for name, field in named.items()
+        if name in asked and asked[name] != group[name][1]
+    }  # fmt: skip
+    fields = {field: getattr(own, field) for field in ("steps", "memory", "depth", "output")}
+    if asked.get("max_mem", group["max_mem"][1]) != group["max_mem"][1]:
+        changed["memory"] = inputs.read_size(asked["max_mem"])
+    return Limits(**{**fields, **changed})
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = closest(name, known)
+    shown = [k for k in known if k != LAST_BUT_ONE]
+    return f"did you mean --{near}?" if near else f"it reads {', '.join(shown) or 'no variables'}"

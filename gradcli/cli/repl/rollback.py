@@ -1,0 +1,212 @@
+"""What a session's variables hold, noted before a statement so that it can be taken back.
+
+References are copied: which values a list or a record has, which array, gradient and place in the
+graph a tensor has. Memory is not: the engine's undo log copies a piece of it before its first
+write, so that a statement that writes nothing costs nothing per entry.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from functools import partial
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import Tensor
+from gradcli.engine.creation import generator as random
+from gradcli.engine.dtypes import DType
+from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
+from gradcli.engine.undo_log import UndoLog
+from gradcli.ops.operator import Operator
+
+_PLAIN = frozenset(
+    (int, float, bool, str, complex, bytes, type(None), type(...), slice, range, DType, Operator)
+)
+"""Types of values that nothing can change, and of the operators, which no program changes."""
+
+_EMPTY = object()
+"""The content of a cell that has none yet."""
+
+
+class Snapshot:
+    """The references of everything that can be reached from ``variables``.
+
+    ``cells`` are those that functions of the session share with the statement that defined them:
+    the name of the variable and the cell.
+    """
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self.cells: list[tuple[str, CellType]] = []
+        self._noted: dict[int, tuple[Any, Any, Any]] = {}
+        self._memory: list[Any] = []
+        self._random = random.snapshot()
+        self._todo: list[Any] = [v for v in variables.values() if v.__class__ not in _PLAIN]
+        self._walk()
+        self.log = UndoLog(self._memory, next_number())
+
+    def restore(self) -> None:
+        """Put everything back as it was."""
+        for value, put_back, state in self._noted.values():
+            if put_back is not None:
+                put_back(value, state)
+        self.log.undo()
+        random.restore(self._random)
+
+    def __len__(self) -> int:
+        """How many values were noted."""
+        return len(self._noted)
+
+    def _walk(self) -> None:
+        todo, noted = self._todo, self._noted
+        while todo:
+            value = todo.pop()
+            if value.__class__ in _PLAIN or id(value) in noted:
+                continue
+            noted[id(value)] = value, None, None  # the reference keeps the id its own
+            found = self._note(value)
+            if found is not None:
+                noted[id(value)] = value, *found
+
+    def _note(self, value: Any) -> tuple[Any, Any] | None:
+        """How to restore a value, and its state; what it refers to is put on the list."""
+        todo = self._todo
+        if isinstance(value, Tensor):
+            if isinstance(value.array, np.ndarray) or hasattr(value.array, "base"):
+                self._memory.append(value.array)
+            todo += (value.edge, value.meta)
+            own = getattr(value, "__dict__", None)
+            if own:
+                todo += own.values()
+            slots = value.array, value.dtype, value.edge, value.meta
+            return _restore_tensor, (value.__class__, slots, None if own is None else {**own})
+        if isinstance(value, list):
+            todo += (v for v in value if v.__class__ not in _PLAIN)
+            return _restore_list, list(value)
+        if isinstance(value, tuple):
+            todo += (v for v in value if v.__class__ not in _PLAIN)
+            return None
+        if isinstance(value, dict):
+            todo += value.keys()
+            todo += value.values()
+            return _restore_dict, dict(value)
+        if isinstance(value, set | deque):
+            todo += value
+            return _restore_collection, list(value)
+        if isinstance(value, np.ndarray):
+            self._memory.append(value)
+            return None
+        if isinstance(value, Node):
+            return self._note_node(value)
+        if isinstance(value, FunctionType):
+            self._note_function(value)
+            return None
+        if isinstance(value, CellType):
+            content = _content(value)
+            todo.append(content)
+            return _restore_cell, content
+        if isinstance(value, MethodType):
+            todo += (value.__self__, value.__func__)
+            return None
+        if isinstance(value, partial):
+            todo += (value.func, *value.args, *value.keywords.values())
+            return None
+        if isinstance(value, np.random.BitGenerator):
+            return _restore_bits, value.state
+        return self._note_object(value)
+
+    def _note_node(self, node: Node) -> tuple[Any, Any]:
+        """A node at a tensor; what lies behind it in the graph only a backward pass changes."""
+        extra = node.extra
+        grad = node.grad if node.__class__ is AccumulateGrad else None
+        self._todo.append(grad)
+        self._todo += () if extra is None else extra.__dict__.values()
+        return _restore_node, (grad, extra, None if extra is None else dict(extra.__dict__))
+
+    def _note_function(self, function: FunctionType) -> None:
+        closure = function.__closure__ or ()
+        if function.__qualname__.count("<locals>") == 1:  # its cells are the statement's
+            for name, cell in zip(function.__code__.co_freevars, closure, strict=True):
+                if name.startswith("v_"):
+                    self.cells.append((name[2:], cell))
+        self._todo += closure
+        self._todo += function.__defaults__ or ()
+        self._todo += (function.__kwdefaults__ or {}).values()
+
+    def _note_object(self, value: Any) -> tuple[Any, Any] | None:
+        """A record of gradcli: a layer, an optimizer, the ctx of a custom Function."""
+        kind = type(value)
+        if isinstance(value, type) or kind.__module__.partition(".")[0] != "gradcli":
+            return None
+        own = getattr(value, "__dict__", None)
+        slots = {}
+        for base in kind.__mro__:
+            names = base.__dict__.get("__slots__", ())
+            for name in (names,) if isinstance(names, str) else names:
+                if not name.startswith("__") and hasattr(value, name):
+                    slots[name] = getattr(value, name)
+        self._todo += slots.values()
+        self._todo += (own or {}).values()
+        return _restore_object, (None if own is None else dict(own), slots)
+
+
+def _restore_tensor(tensor: Any, state: Any) -> None:
+    kind, slots, own = state
+    if tensor.__class__ is not kind:
+        tensor.__class__ = kind
+    tensor.array, tensor.dtype, tensor.edge, tensor.meta = slots
+    if own is not None:
+        tensor.__dict__.clear()
+        tensor.__dict__.update(own)
+
+
+def _restore_list(value: list, items: list) -> None:
+    value[:] = items
+
+
+def _restore_dict(value: dict, items: dict) -> None:
+    value.clear()
+    value.update(items)
+
+
+def _restore_collection(value: Any, items: list) -> None:
+    value.clear()
+    (value.update if isinstance(value, set) else value.extend)(items)
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _EMPTY
+
+
+def _restore_cell(cell: CellType, content: Any) -> None:
+    if content is not _EMPTY:
+        cell.cell_contents = content
+    elif _content(cell) is not _EMPTY:
+        del cell.cell_contents
+
+
+def _restore_bits(bits: Any, state: Any) -> None:
+    bits.state = state
+
+
+def _restore_node(node: Node, state: Any) -> None:
+    grad, extra, own = state
+    if isinstance(node, AccumulateGrad):
+        node.grad = grad
+    node.extra = extra
+    if extra is not None:
+        _restore_dict(extra.__dict__, own)
+
+
+def _restore_object(value: Any, state: Any) -> None:
+    own, slots = state
+    for name, content in slots.items():
+        if getattr(value, name, _EMPTY) is not content:
+            setattr(value, name, content)
+    if own is not None:
+        _restore_dict(value.__dict__, own)

@@ -1,0 +1,104 @@
+"""``:save``: the statements that worked, as a program that runs and gives the same values."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+
+from gradcli.cli.repl.session import LAST_BUT_ONE, Line, Session
+from gradcli.language.diagnostics.parsing import explained
+from gradcli.language.syntax import parser
+from gradcli.language.syntax.formatter import formatted
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault, ValueFault
+
+_RANDOM = re.compile(r"rand|normal|bernoulli|dropout|multinomial|nn\.|uniform|exponential_|init")
+
+
+def program(session: Session) -> str:
+    """The session as the text of a program file.
+
+    ``^`` becomes ``**``; a value that a later line calls ``_`` or ``__`` gets a name.
+    """
+    texts = _named(session.lines)
+    written = [_in_file(text, line.mode) for text, line in zip(texts, session.lines, strict=True)]
+    imports = any(re.search(r"^import torch$", text, re.MULTILINE) for text in written)
+    head = ""
+    if session.dtype in ("float32", "float16") or (session.dtype and imports):
+        head = f"import torch\ntorch.set_default_dtype(torch.{session.dtype})\n"
+    if isinstance(session.seed, int) and any(_RANDOM.search(text) for text in written):
+        if imports and not head:
+            head = "import torch\n"  # first: the seed is one of torch's numbers then
+        head += f"{'torch.' if head else ''}manual_seed({session.seed})\n"
+    return head + "".join(written)
+
+
+def _in_file(text: str, mode: str) -> str:
+    if mode == "file":
+        return text if text.endswith("\n") else f"{text}\n"
+    with explained():
+        return formatted(text, "line")
+
+
+def _named(lines: list[Line]) -> list[str]:
+    """The texts, with names for the values that are read as the last ones."""
+    texts = [line.text for line in lines]
+    made: list[int] = []  # lines with a value, so far
+    names: dict[int, str] = {}
+    taken = set(re.findall(r"[A-Za-z]\w*", "\n".join(texts)))
+    for i, line in enumerate(lines):
+        for word, back in ((LAST_BUT_ONE, 2), ("_", 1)):
+            places = _places(texts[i], line.mode, word) if word in texts[i] else []
+            if not places or len(made) < back:
+                continue
+            source = made[-back]
+            if source not in names:
+                names[source] = next(f"out{k}" for k in range(1, 10**6) if f"out{k}" not in taken)
+                taken.add(names[source])
+            for start, end in reversed(places):
+                texts[i] = texts[i][:start] + names[source] + texts[i][end:]
+        if line.shown:
+            made.append(i)
+    for i, name in names.items():
+        start = _last_statement(texts[i], lines[i].mode)
+        texts[i] = f"{texts[i][:start]}{name} = {texts[i][start:]}"
+    return texts
+
+
+def _places(text: str, mode: str, word: str) -> list[tuple[int, int]]:
+    """Where ``word`` stands as a name; nowhere in a line that assigns it."""
+    lexer = parser.shared_parser().lexer
+    tokens = lexer.lex(Source(text), mode)
+    name = lexer.kind["NAME"]
+    found = [
+        (start, end)
+        for kind, start, end in zip(tokens.kinds, tokens.starts, tokens.ends, strict=True)
+        if kind == name and text[start:end] == word
+    ]
+    return [] if any(re.match(r"\s*(=(?!=)|in\b|,)", text[end:]) for _, end in found) else found
+
+
+def _last_statement(text: str, mode: str) -> int:
+    return parser.parse(Source(text), mode).body[-1].start
+
+
+def save(session: Session, path: str) -> int:
+    """Write the session's program; gives its number of statements. Raises ValueFault (E0904)."""
+    try:
+        written = program(session)
+    except Fault as fault:
+        raise ValueFault("E0904", f"cannot write the session: {fault.message}") from None
+    try:
+        folder = os.path.dirname(os.path.abspath(path))
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=folder, prefix=".gradcli-", delete=False
+        ) as f:
+            f.write(written)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(f.name, 0o666 & ~mask)
+        os.replace(f.name, path)
+    except OSError as problem:
+        raise ValueFault("E0904", f"cannot write {path}: {problem.strerror}") from None
+    return len(session.lines)

@@ -1,0 +1,308 @@
+"""A session: variables, and statements that change them all or not at all.
+
+A statement that fails or is interrupted leaves everything as it was: variables, entries written in
+place, gradients, graphs, random numbers. Each one that ran can be undone, the last one first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from gradcli.cli import watchdog
+from gradcli.cli.repl.interrupts import Interrupts
+from gradcli.cli.repl.rollback import Snapshot
+from gradcli.cli.repl.splitting import units
+from gradcli.engine import dtypes, printing
+from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import unchanged
+from gradcli.engine.undo_log import open_log
+from gradcli.language.compile.resolve import check
+from gradcli.language.diagnostics.parsing import parse
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
+from gradcli.language.runtime.run import Limits, Program
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault
+
+UNDO = 50
+"""Statements that ``:undo`` can take back."""
+UNDO_BYTES = 1 << 28
+"""The most memory that their overwritten entries take."""
+
+LITERAL = 1000
+"""Entries up to which a value from a data file is written out in a saved program."""
+
+
+class Line:
+    """A statement that worked: its text in the language of files and of lines, and its value."""
+
+    __slots__ = ("looks", "mode", "shown", "text")
+
+    def __init__(self, text: str, mode: str, shown: bool, looks: bool = False) -> None:
+        self.text = text
+        self.mode = mode
+        self.shown = shown  # whether it gave a value, which `_` is then
+        self.looks = looks  # whether it calls nothing, and so cannot change anything else
+
+
+class _Before:
+    """What a statement can be taken back to."""
+
+    __slots__ = ("count", "defaults", "lines", "program", "snapshot", "variables")
+
+    def __init__(self, session: Session) -> None:
+        self.variables = dict(session.variables)
+        self.program = session.program
+        self.lines, self.count = session.lines, len(session.lines)
+        self.defaults = dtypes.get_default_dtype(), printing.get_printoptions()
+        self.snapshot = Snapshot(session.variables)
+
+    def restore(self, session: Session) -> None:
+        """Make the session what it was."""
+        session.variables.clear()
+        session.variables.update(self.variables)
+        session.program = self.program
+        session.lines = self.lines
+        del session.lines[self.count :]
+        dtypes.set_default_dtype(self.defaults[0])
+        printing.set_printoptions(**self.defaults[1])
+        self.snapshot.restore()
+
+
+class Session:
+    """The program so far.
+
+    variables   name -> value
+    program     the last statement that ran: its imports go on
+    lines       the statements that worked, in order
+    limits      what each statement may use; ``timeout`` is its seconds, 0 for no limit
+    dtype       the default one that somebody asked for: an ``import torch`` leaves it alone
+    """
+
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        write: Callable[[str], Any] | None = None,
+        interrupts: Interrupts | None = None,
+        timeout: float = 0.0,
+        dtype: str | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.write = write
+        self.interrupts = interrupts or Interrupts()
+        self.timeout = timeout
+        self.dtype = dtype
+        self.variables: dict[str, Any] = {}
+        self.program: Program | None = None
+        self.lines: list[Line] = []
+        self.seed = random.snapshot()
+        self._undo: list[_Before] = []
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def feed(self, text: str, mode: str = "line", name: str = "<repl>") -> Iterator[Any]:
+        """Run the statements of a text, one transaction each; yields the value of each.
+
+        Statements on one line are one transaction. Raises what the first that fails raises: Fault,
+        or KeyboardInterrupt; those before it stand, nothing after it runs.
+        """
+        source = Source(_last_but_one(text) if mode == "line" else text, name)
+        with _quoted(source, text):
+            for module in units(source, mode):
+                yield self._statement(source, module, mode)
+
+    def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
+        program = self._checked(source, module, mode)
+        with self.transaction():
+            value = self.run(program, self.variables, commit=True)
+            shown = value is not None and isinstance(module.body[-1], n.ExprStmt)
+            if shown:
+                if "_" in self.variables:
+                    self.variables[LAST_BUT_ONE] = self.variables["_"]
+                self.variables["_"] = value
+            looks = all(isinstance(s, n.ExprStmt) for s in module.body) and not any(
+                isinstance(node, n.Call) for node in n.walk(module)
+            )
+            self.lines.append(Line(source.text[module.start : module.end], mode, shown, looks))
+        return value
+
+    def assign(self, name: str, value: Any, origin: str) -> None:
+        """Give a variable a value that no statement computed: ``origin`` says where it is from."""
+        with self.transaction():
+            self.variables[name] = value
+            self._link({name: value}, {})
+            literal = value.tolist() if value.array.size <= LITERAL else None
+            text = f"{name} = tensor({literal!r})" if literal is not None else (
+                f"# {name} is {origin}: give it with --{name} {origin}"
+            )  # fmt: skip
+            self.lines.append(Line(text, "file", False))
+
+    def prepared(self, text: str, name: str = "<repl>") -> Program:
+        """A text, checked as a statement of this session. Raises SyntaxFault."""
+        source = Source(_last_but_one(text), name)
+        with _quoted(source, text):
+            return self._checked(source, parse(source), "line")
+
+    def _checked(self, source: Source, module: n.Module, mode: str) -> Program:
+        before = self.program.checked if self.program is not None else None
+        return Program(check(source, module, before), formula=mode == "line")
+
+    def run(self, program: Program, values: Mapping[str, Any], commit: bool = False) -> Any:
+        """The value of a program on ``values``; with ``commit`` its variables become the session's.
+
+        Raises Fault and KeyboardInterrupt.
+        """
+        checked = program.checked
+        known = {k: values[k] for k in (*checked.outer, *checked.bound) if k in values}
+        own = self._of_functions(program, known)
+        known.update(own)
+        known_already = self.program is not None and self.program.checked.uses_torch
+        if checked.uses_torch and not known_already and self.dtype is None:
+            dtypes.set_default_dtype(dtypes.float32)
+        watch = self._cell_watch(program) if commit else None
+        watchdog.start(self.timeout, self.limits.memory or 0)
+        try:
+            with unchanged(), self.interrupts.allowed():
+                outcome = program.run(
+                    known, limits=self.limits, write=self.write, lasting=commit, watch=watch
+                )
+        finally:
+            watchdog.stop()
+        if commit:
+            self.program = program
+            for name in (*checked.modules, *checked.imported):
+                self.variables.pop(name, None)
+            made = {
+                k: v for k, v in outcome.variables.items() if k not in own or k in checked.bound
+            }
+            self.variables.update(made)
+            self._link(made, own)
+        return outcome.value
+
+    # -- functions see the session's variables as they are now ---------------------------------
+
+    def _link(self, made: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+        """What functions read from the session is what its variables are now."""
+        for name, cell in self._undo[-1].snapshot.cells:
+            if name in made:
+                cell.cell_contents = made[name]
+        unset = [name for name, value in own.items() if value is None]
+        for name, cell in Snapshot(made).cells if unset else ():
+            if name in unset and name not in self.variables:
+                del cell.cell_contents
+
+    def _cell_watch(self, program: Program) -> Callable[..., None] | None:
+        """Called after each statement of ``program``: functions see what it assigned at once.
+
+        None where that can wait for the end: one assignment, or names that no function reads.
+        """
+        body = program.checked.module.body
+        bound = program.checked.bound
+        if len(body) == 1 and isinstance(body[0], n.Assign | n.Def | n.ExprStmt):
+            return None
+        cells: dict[str, list[Any]] = {}
+        for name, cell in self._undo[-1].snapshot.cells if self._undo else ():
+            if name in bound:
+                cells.setdefault(name, []).append(cell)
+        if not cells:
+            return None
+        inner = [(d.start, d.end) for s in body for d in n.walk(s) if isinstance(d, n.Def)]
+
+        def watch(start: int, *left: Any) -> None:
+            if any(low < start < high for low, high in inner):
+                return  # a variable of a function
+            for name, value in zip(left[::2], left[1::2], strict=True):
+                for cell in cells.get(name, ()):
+                    cell.cell_contents = value
+
+        return watch
+
+    def _of_functions(self, program: Program, known: Collection[str]) -> dict[str, Any]:
+        """Further values for a program that defines functions: names that only they read.
+
+        A name without a value (None here) may get one before the call, and a constant such as
+        ``e`` may become a variable.
+        """
+        checked = program.checked
+        if not any(isinstance(s, n.Def) for s in checked.module.body):
+            return {}
+        names = {k for k in checked.outer if k not in known and k not in checked.bound}
+        names = {k for k in names if k not in CALLED or k not in checked.called}
+        for statement in checked.module.body:
+            now = statement.params if isinstance(statement, n.Def) else (statement,)
+            for part in now:
+                names -= {d.id for d in n.walk(part) if isinstance(d, n.Name)}
+        return {k: CONSTANTS.get(k) for k in names if k not in NAMES or k in CONSTANTS}
+
+    # -- transactions ------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self, keep: bool = True) -> Iterator[None]:
+        """Whatever the block does to the session is taken back where it raises.
+
+        ``keep=False``: it is taken back in any case. With ``keep``, ``undo`` takes it back later.
+        """
+        before = _Before(self)
+        self._undo.append(before)
+        open_log(before.snapshot.log)
+        done = False
+        try:
+            yield
+            done = keep
+        finally:
+            self.interrupts.computing = 0
+            open_log(None)
+            if not done:
+                self._undo.pop()
+                before.restore(self)
+        while len(self._undo) > 1 and (
+            len(self._undo) > UNDO or sum(b.snapshot.log.nbytes for b in self._undo) > UNDO_BYTES
+        ):
+            del self._undo[0]
+
+    @property
+    def undoable(self) -> bool:
+        """Whether there is anything to take back."""
+        return bool(self._undo)
+
+    def undo(self) -> Line | None:
+        """Take back the last statement that may have changed something, and what came after it;
+        None where there is none."""
+        undone = None
+        while self._undo:
+            undone = self.lines[-1] if len(self.lines) > self._undo[-1].count else None
+            self._undo.pop().restore(self)
+            if undone is None or not undone.looks:
+                break
+        return undone
+
+    def reset(self) -> None:
+        """Forget the variables and the lines; ``undo`` brings them back."""
+        with self.transaction():
+            self.variables.clear()
+            self.program = None
+            self.lines = []
+
+
+LAST_BUT_ONE = "o_"
+"""What ``__`` is called inside: no program can name that."""
+_WRITTEN = re.compile(r"(?<![\w.\"'])__(?![\w\"'])")
+
+
+def _last_but_one(text: str) -> str:
+    """``text`` with ``__`` under the name that the session gives it."""
+    return _WRITTEN.sub(LAST_BUT_ONE, text) if "__" in text else text
+
+
+@contextmanager
+def _quoted(source: Source, text: str) -> Iterator[None]:
+    """Errors inside quote ``text``, where ``source`` has other names in the same places."""
+    try:
+        yield
+    except Fault as fault:
+        if getattr(fault, "source", None) is source and source.text != text:
+            fault.source = Source(text, source.name)  # type: ignore[attr-defined]
+        raise

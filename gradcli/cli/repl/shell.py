@@ -1,0 +1,176 @@
+"""The REPL without its screen: inputs go in, what they show goes out.
+
+An input is a statement, a command that begins with a colon, or a question: ``?sin``, ``sin?``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from gradcli.cli import inputs, output, watchdog
+from gradcli.cli.repl import commands
+from gradcli.cli.repl.describing import describe
+from gradcli.cli.repl.interrupts import Interrupts
+from gradcli.cli.repl.messages import in_session
+from gradcli.cli.repl.session import Session
+from gradcli.cli.repl.settings import Settings
+from gradcli.cli.repl.splitting import question, without_prompts
+from gradcli.display.values import show_value
+from gradcli.engine import Tensor, dtypes, printing
+from gradcli.engine.creation import factories
+from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import unchanged
+from gradcli.language.diagnostics.render import Diagnostic
+from gradcli.language.runtime import text
+from gradcli.language.runtime.run import Limits
+from gradcli.ops.errors import Fault, RuntimeFault
+
+LEAVING = frozenset(("exit", "quit", "exit()", "quit()"))
+_READ = re.compile(r"([A-Za-z]\w*)\s*=\s*(@\S+)")
+
+
+class Shell:
+    """A session, its settings, and what is shown of both.
+
+    failed   how many inputs failed
+    width    the columns of the screen, None where there is no terminal
+    """
+
+    def __init__(self, settings: Settings, interrupts: Interrupts | None = None) -> None:
+        self.settings = settings
+        self.failed = 0
+        self.width: int | None = None
+        self.session = Session(
+            write=lambda shown: output.inert_writer(sys.stdout)(shown), interrupts=interrupts
+        )
+
+    def begin(self, rng: int | None, given: Iterable[tuple[str, str]]) -> None:
+        """Apply the settings, seed the random numbers, read the variables that options gave.
+
+        In the thread, and the context, that the statements will run in: modes belong to those.
+        """
+        for name in self.settings.values:
+            self.apply(name)
+        if rng is not None:
+            random.manual_seed(rng)
+            self.session.seed = rng
+        for name, value in given:
+            self.read(name, value)
+
+    def apply(self, name: str) -> None:
+        """Let a setting take effect."""
+        session, settings = self.session, self.settings
+        if name in ("max_steps", "max_mem", "max_depth", "max_output"):
+            session.limits = Limits(
+                settings["max_steps"], inputs.read_size(settings["max_mem"]),
+                settings["max_depth"], settings["max_output"],
+            )  # fmt: skip
+        elif name == "timeout":
+            session.timeout = settings["timeout"]
+        elif name == "dtype":
+            session.dtype = settings["dtype"] if name in settings.chosen else None
+            inputs.set_dtype(settings["dtype"])
+        elif name == "precision":
+            digits = settings["precision"]
+            places = {"auto": 4, "full": 16}.get(digits, digits)
+            printing.set_printoptions(precision=places)
+
+    @property
+    def digits(self) -> int | str | None:
+        """``precision`` as the commands take it."""
+        digits = self.settings["precision"]
+        return None if digits == "auto" else digits
+
+    # -- inputs --------------------------------------------------------------------------------
+
+    def take(self, given: str) -> bool:
+        """Do what one input says; False to leave."""
+        given = without_prompts(given)
+        word = given.strip()
+        if not word:
+            return True
+        if word in LEAVING and word not in self.session.variables:
+            return False
+        try:
+            with unchanged():
+                return self._take(given, word)
+        except Fault as fault:
+            self.complain(fault)
+        except KeyboardInterrupt:
+            self.failed += 1
+            sys.stdout.flush()
+            sys.stderr.write("interrupted: everything is as it was before\n")
+        except (RecursionError, MemoryError) as problem:
+            self.complain(
+                RuntimeFault("E0604", f"too deep or too large ({type(problem).__name__})")
+            )
+        finally:
+            watchdog.stop()
+        return True
+
+    def _take(self, given: str, word: str) -> bool:
+        asked = question(word)
+        if asked is not None:
+            if asked.strip(": ") in ("", "help"):
+                return commands.run(self, ":help")
+            self.write(describe(self.session, asked) + "\n")
+            return True
+        if word.startswith(":"):
+            return commands.run(self, word)
+        name, _, rest = word.partition(" ")
+        if name in ("grad", "diff") and rest and rest.lstrip()[0] not in "=(.[,":
+            return commands.run(self, f":{word}")
+        if (read := _READ.fullmatch(word)) is not None:
+            self.read(*read.groups())
+            return True
+        for value in self.session.feed(given):
+            self.show(value)
+        return True
+
+    def read(self, name: str, text: str) -> None:
+        """``x = @points.csv:height``: a variable from a data file."""
+        array = inputs.read_flag(name, text, dtypes.get_default_dtype())
+        self.session.assign(name, factories.tensor(array), text)
+
+    def load(self, path: str) -> None:
+        """Run the statements of a program file."""
+        for value in self.session.feed(inputs.read_text(path), "file", path):
+            del value
+
+    # -- output --------------------------------------------------------------------------------
+
+    def show(self, value: Any) -> None:
+        """Echo the value of a statement in PyTorch's form."""
+        if value is not None:
+            with self._narrow():
+                self.write(self.shown(value) + "\n")
+
+    def shown(self, value: Any) -> str:
+        """A value as the REPL shows it."""
+        if isinstance(value, Tensor):
+            return repr(value)
+        if isinstance(value, float) and self.digits not in (None, "full"):
+            return show_value(value, self.digits)
+        return text.show(value, True)
+
+    def _narrow(self) -> AbstractContextManager[None]:
+        """Tensors no wider than the screen."""
+        if self.width is None or self.width >= printing.get_printoptions()["linewidth"]:
+            return nullcontext()
+        return printing.printoptions(linewidth=max(20, self.width))
+
+    def write(self, shown: str) -> None:
+        """Results go to standard output."""
+        sys.stdout.write(shown)
+
+    def complain(self, fault: Fault) -> None:
+        """Show a fault; the session goes on."""
+        self.failed += 1
+        sys.stdout.flush()
+        colour = output.colour(sys.stderr, self.settings["color"])
+        sys.stderr.write(Diagnostic.of(in_session(fault)).render(colour) + "\n")
+        sys.stderr.flush()

@@ -1,0 +1,130 @@
+"""A text as the REPL takes it: whether it is complete, prompts in it, its statements in turn."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from gradcli.language.diagnostics.parsing import parse
+from gradcli.language.diagnostics.render import SyntaxFault
+from gradcli.language.syntax import nodes as n
+from gradcli.language.syntax.source import Source
+from gradcli.ops.errors import Fault
+
+_PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
+_MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
+_OUT = re.compile(r"[ \t]*Out\[\d+\]:")
+_QUESTION = re.compile(r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?")
+_JOINED = ("else", "elif", "except", "finally")
+"""What goes on with the block before it, at the same indentation."""
+
+
+def without_prompts(text: str) -> str:
+    """A pasted session without its ``>>>``, ``...`` and ``In [3]:`` prompts and without what it
+    printed; a text that has no prompts as it is.
+
+    >>> without_prompts(">>> x = 2\\n>>> x\\n2")
+    'x = 2\\nx'
+    """
+    lines = text.split("\n")
+    if not any(_PROMPT.match(line) for line in lines):
+        return text
+    kept: list[str] = []
+    inside = False
+    for line in lines:
+        first = _PROMPT.match(line)
+        more = _MORE.match(line) if inside else None
+        if first or more:
+            kept.append(line[(first or more).end() :])  # type: ignore[union-attr]
+            inside = True
+        elif _OUT.match(line) or not line.strip():
+            inside = False
+        else:
+            inside = False  # what a statement printed
+    return "\n".join(kept)
+
+
+def question(text: str) -> str | None:
+    """The name that ``?name`` or ``name?`` asks about; None where a text asks nothing.
+
+    >>> question("sin?"), question("? x.sum"), question("x = 1  # why?")
+    ('sin', 'x.sum', None)
+    """
+    found = _QUESTION.fullmatch(text.strip())
+    return None if found is None else found[1] or found[2] or ""
+
+
+def is_command(text: str) -> bool:
+    """Whether a text is no statement, but a command or a question."""
+    return text.lstrip()[:1] == ":" or question(text) is not None
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter runs ``text``: False while the parser could take more.
+
+    An empty line ends a block, as at Python's own prompt, and an open bracket, which may be a slip.
+    A text with a mistake in it is complete: the mistake is to be told.
+    """
+    return not unfinished(text)
+
+
+def unfinished(text: str) -> Literal["", "line", "block", "bracket", "string"]:
+    """What goes on after ``text``; empty where it is complete."""
+    last = text.rpartition("\n")[2]
+    if text.endswith("\\") or last.lstrip().startswith("@"):  # a decorator
+        return "line"
+    if last.strip() and "\n" in text and _in_block(text):
+        return "block"
+    try:
+        parse(Source(text))
+    except SyntaxFault as fault:
+        if not fault.incomplete:
+            return ""
+        if fault.code == "E0119":
+            return "string"
+        return "bracket" if last.strip() else ""
+    except Fault:
+        return ""
+    return ""
+
+
+def _in_block(text: str) -> bool:
+    """Whether the last line stands inside a block."""
+    last = text.rpartition("\n")[2]
+    return last[:1] in " \t" or last.rstrip().endswith(":")
+
+
+def begins_anew(pending: str, line: str) -> bool:
+    """Whether ``line`` is a statement after the block ``pending`` and no part of it.
+
+    On a pipe no empty line has to end a block.
+    """
+    if not line.strip() or line[0] in " \t#)]}":
+        return False
+    word = re.match(r"\w*", line)
+    if word is not None and word[0] in _JOINED:
+        return False
+    try:
+        parse(Source(pending))
+    except Fault:
+        return False
+    return True
+
+
+def units(source: Source, mode: str = "line") -> list[n.Module]:
+    """The statements of a text, those on one line together; raises as ``parse`` does."""
+    module = parse(source, mode)
+    found: list[list[n.Statement]] = []
+    line = 0
+    for statement in module.body:
+        start, end = source.place(statement.start)[0], source.place(statement.end)[0]
+        if found and start == line:
+            found[-1].append(statement)
+        else:
+            found.append([statement])
+        line = end
+    return [_module(body) for body in found]
+
+
+def _module(body: list[n.Statement]) -> n.Module:
+    return n.Module(tuple(body), body[0].start, body[-1].end)

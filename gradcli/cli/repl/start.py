@@ -1,0 +1,107 @@
+"""Begin a session: on a terminal with the line editor, else line by line.
+
+Nothing here loads numbers: on a terminal they come while the user looks at the prompt.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from gradcli.cli.repl.interrupts import Interrupts
+from gradcli.cli.repl.settings import Settings, app_dir
+
+if TYPE_CHECKING:
+    from gradcli.cli.repl.shell import Shell
+
+
+def configured(no_config: bool = False) -> tuple[Settings, str | None]:
+    """The settings of the configuration file, and the folder that it and the history are in."""
+    settings = Settings()
+    if no_config:
+        return settings, None
+    folder = app_dir()
+    for wrong in settings.load(os.path.join(folder, "config.toml")):
+        sys.stderr.write(f"warning: {wrong}\n")
+    return settings, folder
+
+
+def on_terminal() -> bool:
+    """Whether somebody sits at both ends."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def start(
+    settings: Settings, folder: str | None, rng: int | None = None,
+    given: Sequence[tuple[str, str]] = (),
+) -> int:  # fmt: skip
+    """Run a session to its end; gives the exit code: 1 where a statement on a pipe failed."""
+    interrupts = Interrupts()
+    interrupts.watch()
+    try:
+        return _talk(settings, folder, rng, given, interrupts)
+    finally:
+        interrupts.release()
+        watchdog = sys.modules.get("gradcli.cli.watchdog")
+        if watchdog is not None:
+            watchdog.keep_process(False)
+
+
+def _talk(
+    settings: Settings, folder: str | None, rng: int | None, given: Sequence[tuple[str, str]],
+    interrupts: Interrupts,
+) -> int:  # fmt: skip
+    """The session itself."""
+
+    def make() -> Shell:
+        from gradcli.cli import watchdog  # it and the shell load the engine
+        from gradcli.cli.repl.shell import Shell
+
+        watchdog.keep_process()
+        shell = Shell(settings, interrupts)
+        interrupts.leave = lambda: _leave(shell, folder)
+        return shell
+
+    if on_terminal():
+        from gradcli.cli.repl.terminal import talk  # loads prompt_toolkit
+
+        return talk(settings, folder, make, lambda shell: shell.begin(rng, given))
+    from gradcli.cli.repl.reading import read_lines
+    from gradcli.cli.streams import standard_input
+
+    stream = standard_input()
+    shell = make()
+    shell.begin(rng, given)
+    read_lines(shell, _lines(stream, interrupts))
+    return 1 if shell.failed else 0
+
+
+def _lines(stream: Iterator[str], interrupts: Interrupts) -> Iterator[str]:
+    """The lines of a stream; Ctrl-C while one is awaited ends the session."""
+    while True:
+        interrupts.reading = True
+        try:
+            line = next(stream, None)
+        finally:
+            interrupts.reading = False
+        if line is None:
+            return
+        yield line
+
+
+def _leave(shell: Shell, folder: str | None) -> None:
+    """Save the statements of a session that cannot be stopped otherwise."""
+    from gradcli.cli.repl.saving import save
+
+    place = folder or os.getcwd()
+    path = os.path.join(place, time.strftime("session-%Y%m%d-%H%M%S.grad"))
+    try:
+        os.makedirs(place, exist_ok=True)
+        count = save(shell.session, path)
+        sys.stderr.write(f"\n{count} statements saved to {path}\n")
+    except Exception as problem:
+        sys.stderr.write(f"\nthe statements could not be saved: {problem}\n")
+    sys.stderr.flush()

@@ -1,0 +1,102 @@
+"""What it takes to undo a statement: memory as it was before a write, saved values before their
+release.
+
+A session that wants to take a statement back opens a log of the memory and the nodes that were
+there when the statement began. The engine adds an entry before the first write to a piece of that
+memory and before a backward pass lets go of what such a node saved. Everything else that a
+statement changes (which array a tensor has, its place in the graph, its gradient) is a reference
+that the session can copy beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Any
+
+
+class _Use:
+    """Whether any thread ever opened a log: until then nobody need look for one."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = False
+
+
+undo = _Use()
+
+
+class UndoLog:
+    """The overwritten memory and the released values of one statement.
+
+    ``arrays`` are those that can be reached when it begins; ``number`` is the sequence number from
+    which on nodes are the statement's own.
+    """
+
+    __slots__ = ("nbytes", "number", "owners", "released", "written")
+
+    def __init__(self, arrays: Iterable[Any], number: int) -> None:
+        self.number = number
+        self.owners: dict[int, Any] = {}
+        for array in arrays:
+            owner = owner_of(array)
+            self.owners[id(owner)] = owner
+        self.written: dict[int, tuple[Any, Any]] = {}
+        self.released: list[tuple[Any, Any]] = []
+        self.nbytes = 0
+
+    def write(self, array: Any) -> None:
+        """``array`` is about to be written to."""
+        owner = owner_of(array)
+        key = id(owner)
+        if key in self.owners and key not in self.written:
+            copied = owner.copy()
+            self.written[key] = owner, copied
+            self.nbytes += copied.nbytes
+
+    def release(self, order: Iterable[Any]) -> None:
+        """The saved values of these nodes, the oldest first, are about to be let go of."""
+        for node in order:
+            if node.seq >= self.number:
+                return
+            if node.saved:
+                self.released.append((node, node.saved))
+
+    def undo(self) -> None:
+        """Put back what was overwritten and released."""
+        for owner, before in self.written.values():
+            writeable = owner.flags.writeable
+            if not writeable:
+                owner.flags.writeable = True
+            owner[...] = before
+            if not writeable:
+                owner.flags.writeable = False
+        for node, saved in self.released:
+            node.saved = saved
+
+
+def owner_of(array: Any) -> Any:
+    """The array that the memory of ``array`` belongs to: itself, or what it is a view of."""
+    while array.base.__class__ is array.__class__:
+        array = array.base
+    return array
+
+
+_open: ContextVar[UndoLog | None] = ContextVar("undo log", default=None)
+current_log = _open.get
+"""The log that is open in the calling thread, or None."""
+
+
+def open_log(log: UndoLog | None) -> None:
+    """Make ``log`` the one that the engine adds to in this thread; None closes it."""
+    if log is not None:
+        undo.on = True
+    _open.set(log)
+
+
+def note_write(array: Any) -> None:
+    """Called before ``array`` is written to, where ``undo.on``."""
+    log = current_log()
+    if log is not None:
+        log.write(array)

@@ -1,0 +1,221 @@
+"""Methods that write in place: ``x.add_(y)``, ``x += y``, ``x.clamp_(0, 1)``, ``x.t_()``.
+
+An operator that works entry by entry writes its result to its first input. What is composed of
+several is computed first and then written, and the graph runs through what was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import AccumulateGrad
+from gradcli.engine.record.composite import called
+from gradcli.engine.record.inplace import rewrite, set_item, write_result
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions.subscripts import plain_index, written
+from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
+from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
+
+
+def overlap(target: Tensor, *others: Any) -> None:
+    """Raise RuntimeFault (E0409) where a write would read, elsewhere, what it has written."""
+    if target.meta is None:
+        return
+    for other in others:
+        if (
+            isinstance(other, Tensor)
+            and other.meta is not None
+            and other.meta.version is target.meta.version
+            and not _same_places(target.array, other.array)
+            and _dense(target.array)
+            and _dense(other.array)
+            and np.may_share_memory(target.array, other.array)
+        ):
+            raise RuntimeFault(
+                "E0409",
+                "unsupported operation: some elements of the input tensor and the written-to "
+                "tensor refer to a single memory location.",
+                help="Please clone() the tensor before performing the operation.",
+            )
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    if a.shape != b.shape or a.strides != b.strides:
+        return False
+    return a is b or a.__array_interface__["data"] == b.__array_interface__["data"]
+
+
+def _dense(a: Any) -> bool:
+    """Whether entries fill their memory without gaps, in whatever order of dimensions."""
+    step = a.itemsize
+    for stride, n in sorted(zip(a.strides, a.shape, strict=True)):
+        if n != 1:
+            if stride != step:
+                return False
+            step *= n
+    return True
+
+
+def writes(op: Operator) -> bool:
+    """Whether an operator has a method that writes its result in place."""
+    if op.dtypes == "keep":  # relu, floor; not isnan, whose results are truths, nor casts
+        return op.kind == "elementwise" or (op.kind == "constant" and op.entrywise and op.recorded)
+    return op.entrywise and op.dtypes in ("float", "promote")
+
+
+def of_operator(op: Operator) -> Callable:
+    """``x.op_(...)``."""
+
+    def method(self: Tensor, *args: Any, **params: Any) -> Tensor:
+        bound, params = op.bind((self, *args), params)
+        overlap(self, *bound[1:])
+        return write_result(self, op, *bound[1:], **params)
+
+    return method
+
+
+def augmented(op: Operator) -> Callable:
+    """``x += y``."""
+
+    def method(self: Tensor, other: Any) -> Tensor:
+        try:
+            overlap(self, other)
+            return write_result(self, op, other)
+        except TypeFault:
+            if other is None or isinstance(other, str | list | tuple | dict | set):
+                return NotImplemented  # Python says that += is not for these two
+            raise
+
+    return method
+
+
+def rewritten(function: Callable) -> Callable:
+    """``x.f_(...)``: what ``f`` gives, written to ``x``; the graph runs through ``f`` alone."""
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Tensor:
+        before = wrap(self.array.copy(), self.dtype, self.edge)
+        try:
+            result = function(before, *args, **options)
+        except UnwrittenFault as fault:
+            raise _no_room(self, args) or fault from None
+        if result.dtype.kind > self.dtype.kind:
+            raise _other_type(self, result.dtype)
+        if result.__class__ is not Tensor:  # what stands for one in a transform
+            set_item(self, Ellipsis, result)
+            return self
+        node = result.edge
+        set_item(self, Ellipsis, result)
+        is_view = self.meta is not None and self.meta.base is not None
+        if node is not None and not is_view:
+            self.edge = node
+        return self
+
+    return method
+
+
+def _other_type(target: Tensor, dtype: dtypes.DType) -> RuntimeFault:
+    return RuntimeFault(
+        "E0309",
+        f"result type {dtype.name} can't be cast to the desired output type {target.dtype.name}",
+        help="make the tensor a float tensor first",
+        torch=f"result type {dtype.scalar_name} can't be cast to the desired output type "
+        f"{target.dtype.scalar_name}",
+    )
+
+
+def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
+    """What PyTorch finds first of a write in place: sizes, then the type of the result."""
+    tensors = [v for v in others if isinstance(v, Tensor)]
+    shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
+    if shape != target.array.shape:
+        return RuntimeFault(
+            "E0301",
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}",
+            help="an in-place write cannot grow its target",
+        )
+    high = max((t.dtype for t in tensors), key=lambda d: d.kind, default=target.dtype)
+    return _other_type(target, high) if high.kind > target.dtype.kind else None
+
+
+def turned(function: Callable) -> Callable:
+    """``x.t_()``: the same memory seen in another shape, under the same name."""
+
+    def method(self: Tensor, *args: Any) -> Tensor:
+        if mode.grad and self.edge.__class__ is AccumulateGrad:
+            raise RuntimeFault(
+                "E0408",
+                "a leaf Variable that requires grad is being used in an in-place operation.",
+                help="write x = x.t(), or change it inside no_grad()",
+            )
+        seen = function(wrap(self.own_array(), self.dtype, self.edge), *args)
+        self.array, self.edge = seen.array, seen.edge
+        return self
+
+    return method
+
+
+def _with_alpha(name: str) -> Callable:
+    op, scaled = OPERATORS[name], OPERATORS["add_scaled"]
+
+    def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+        overlap(self, other)
+        if alpha.__class__ is not int:
+            refuse_derivative(f"{name}_", alpha=alpha)
+        if alpha == 1:
+            return write_result(self, op, other)
+        write_result(self, scaled, other, alpha=alpha if name == "add" else -alpha)
+        return called(self, f"{name.capitalize()}Backward0")
+
+    return method
+
+
+def _zero(self: Tensor) -> Tensor:
+    set_item(self, Ellipsis, 0, True)
+    return written(self, "ZeroBackward0")
+
+
+def _fill(self: Tensor, value: Any) -> Tensor:
+    set_item(self, Ellipsis, value, True)
+    return written(self, "FillBackward2")
+
+
+def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    if src is self and 0 in self.array.strides:
+        return rewrite(self)  # one place in memory may not be written twice, but this changes none
+    overlap(self, src)
+    set_item(self, Ellipsis, src)
+    return written(self, "CopyBackwards")
+
+
+def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    if not isinstance(mask, Tensor) and hasattr(mask, "__gradcli_rank__"):
+        set_item(self, Ellipsis, self.masked_fill(mask, value))
+        return self
+    set_item(self, plain_index(mask.expand(self.shape)), value)
+    return written(self, "MaskedFillBackward0")
+
+
+def _addcdiv(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """``addcdiv``, written in place: only the quotient's node reads anything."""
+    first = tensor1 if value == 1 else value * tensor1
+    return called(write_result(self, OPERATORS["add"], first / tensor2), "AddcdivBackward0")
+
+
+def _lerp(self: Tensor, end: Any, weight: Any) -> Tensor:
+    if is_number(weight):
+        return write_result(self, OPERATORS["lerp_number"], end, weight=weight)
+    return called(write_result(self, OPERATORS["add"], weight * (end - self)), "LerpBackward1")
+
+
+METHODS: dict[str, Callable] = {
+    "add_": _with_alpha("add"), "sub_": _with_alpha("sub"), "subtract_": _with_alpha("sub"),
+    "addcdiv_": _addcdiv, "lerp_": _lerp,
+    "zero_": _zero, "fill_": _fill, "copy_": _copy, "masked_fill_": _masked_fill,
+}  # fmt: skip
+"""Writes of which none is what the function of the name gives, written."""

@@ -1,0 +1,131 @@
+"""Subscripts of tensors: ``x[index]`` and ``x[index] = value``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.backward.node_values import raw
+from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.record.fast_path import FUNCTIONS
+from gradcli.engine.record.inplace import set_item
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.errors import IndexFault
+from gradcli.ops.indexing import is_basic
+
+
+def plain_index(index: Any) -> Any:
+    """An index as NumPy takes it: Tensors become arrays, lists of numbers become arrays.
+
+    Raises IndexFault (E0307) for floats and other things that index nothing.
+    """
+    if isinstance(index, tuple):
+        return tuple(_plain_part(p) for p in index)
+    return _plain_part(index)
+
+
+def _from_stand_in(index: Any) -> Any:
+    """The part of an index that stands for a tensor inside a transform, or None."""
+    for part in index if isinstance(index, tuple) else (index,):
+        if getattr(part, "__gradcli_rank__", 0) > 1:
+            return part
+    return None
+
+
+def _plain_part(part: Any) -> Any:
+    if part is None or part is Ellipsis or part.__class__ is int:
+        return part
+    if isinstance(part, slice):
+        return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
+    if isinstance(part, Tensor):
+        array = part.array
+        if part.dtype.kind > 1:
+            raise _no_index(f"a {part.dtype.name} tensor")
+        return int(array) if part.dtype.kind == 1 and not array.ndim else np.asarray(array)
+    if isinstance(part, bool | np.bool_):
+        return np.asarray(part)
+    if isinstance(part, np.integer):
+        return int(part)
+    if isinstance(part, list | np.ndarray | range):
+        array = np.asarray([p.item() if isinstance(p, Tensor) else p for p in part]) \
+            if isinstance(part, list) else np.asarray(part)  # fmt: skip
+        if not array.size:
+            return array.astype(np.int64)
+        if array.dtype.kind not in "bui":
+            raise _no_index("a list of other things than whole numbers")
+        return array
+    raise _no_index(f"a {type(part).__name__}", type(part).__name__)
+
+
+def _bound(bound: Any) -> int | None:
+    if bound is None or bound.__class__ is int:
+        return bound
+    try:
+        return bound.__index__()
+    except AttributeError:
+        raise _no_index(f"a {type(bound).__name__} in a slice") from None
+
+
+def _no_index(what: str, kind: str = "") -> IndexFault:
+    said = None
+    if "tensor" in what:
+        said = "tensors used as indices must be long, int, byte or bool tensors"
+    elif kind:
+        said = (
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {kind})"
+        )
+    return IndexFault(
+        "E0307",
+        f"{what} cannot index a tensor",
+        help="use whole numbers, slices, None, ..., integer or boolean tensors",
+        torch=said,
+    )
+
+
+def get_item(self: Tensor, index: Any) -> Any:
+    """``self[index]``."""
+    kind = index.__class__
+    if kind is not int and kind is not Tensor and kind is not slice:
+        part = _from_stand_in(index)
+        if part is not None:
+            return part.pick_from(self, index)
+    index = plain_index(index)
+    out = FUNCTIONS["getitem"](self, index)
+    if out.edge is None or index.__class__ is int or is_basic(index):
+        return out
+    return runs_once(out)
+
+
+def put_item(self: Tensor, index: Any, value: Any) -> None:
+    """``self[index] = value``."""
+    part = _from_stand_in(index)
+    if part is not None:
+        part.put_at(self, index, value)
+        return
+    index = plain_index(index)
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(p, np.ndarray) for p in parts):
+        set_item(self, index, value)
+        written(self, "IndexPutBackward0")
+    elif all(p is Ellipsis or isinstance(p, slice) for p in parts) and _everything(self, parts):
+        set_item(self, Ellipsis, value)
+        written(self, "CopyBackwards" if np.ndim(raw(value)) else "FillBackward3")
+    else:
+        set_item(self, index, value)
+
+
+def _everything(x: Tensor, parts: tuple) -> bool:
+    """Whether slices leave nothing of ``x`` out: PyTorch writes to x itself then."""
+    slices = [p for p in parts if p is not Ellipsis]
+    front = len(parts) - parts.index(Ellipsis) - 1 if Ellipsis in parts else 0
+    sizes = list(x.array.shape)
+    reach = sizes[: len(slices) - front] + (sizes[len(sizes) - front :] if front else [])
+    return all(s.indices(n) == (0, n, 1) for s, n in zip(slices, reach, strict=False))
+
+
+def written(self: Tensor, name: str) -> Tensor:
+    """``self`` after a write, named as PyTorch names it; a view's write is its base's."""
+    is_view = self.meta is not None and self.meta.base is not None
+    return self if is_view else called(self, name)

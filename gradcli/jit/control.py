@@ -1,0 +1,299 @@
+"""Control flow in a program: blocks of instructions, branches and loops, as a tree.
+
+A block is a list of nodes: instructions, branches and loops. Values are single-assignment, so what
+a name stands for after a branch or in a loop is a value of its own:
+
+    branch  outs[i] is then.results[i] or orelse.results[i]
+    loop    carried[i] is initial[i] at first, then body.results[i] of the turn before; outs[i] is
+            what carried[i] is when the loop has ended
+
+A result or an initial value may be a value, a number, or None where the variable is not set on that
+way: who reads it then runs eagerly and gets the error. A loop that is left by ``break`` ends after
+the turn in which ``stop`` is true. ``Scalar`` are Python's own operations on numbers, which have no
+derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gradcli.jit.ir import Instruction, Value, shown, type_of
+
+EXACT = 1 << 53
+"""Whole numbers in generated code stay below this; a larger one is left to the engine."""
+
+
+class Scalar:
+    """An operation of Python's on numbers, by the text that computes it.
+
+    decides   whether its result jumps, so that its operands need the engine's own last digit
+    raises    whether it may raise an error: it is computed even where nobody reads the result
+    """
+
+    __slots__ = ("decides", "name", "raises", "text")
+    recorded = variadic = entrywise = False
+    kind = "scalar"
+    params: dict[str, Any] = {}  # noqa: RUF012  # never written
+    edges = moves = python = ""
+    neutral = None
+    rules = ()
+
+    def __init__(self, name: str, text: str, decides: bool = False, raises: bool = False) -> None:
+        self.name = name
+        self.text = text
+        self.decides = decides
+        self.raises = raises
+
+    def compute(self, *args: Any) -> Any:
+        """Never called: an operation of Python's is emitted as text."""
+        raise TypeError(f"{self.name} is computed by generated code only")
+
+    def __repr__(self) -> str:
+        return f"<scalar {self.name}>"
+
+
+class Block:
+    """Nodes in order, and the values that leave the block.
+
+    saves     what each run of the block puts on stacks, for its backward run
+    restored  in the backward block: the same values, there again
+    """
+
+    __slots__ = ("nodes", "restored", "results", "saves")
+
+    def __init__(self, nodes: list[Any], results: Sequence[Any] = ()) -> None:
+        self.nodes = nodes
+        self.results = list(results)
+        self.saves: list[Value] = []
+        self.restored: list[Value] = []
+
+
+class Branch:
+    """``if test: then else: orelse``."""
+
+    __slots__ = ("orelse", "outs", "test", "then")
+
+    def __init__(self, test: Any, then: Block, orelse: Block, outs: Sequence[Any]) -> None:
+        self.test = test
+        self.then = then
+        self.orelse = orelse
+        self.outs = list(outs)
+
+    def blocks(self) -> list[Block]:
+        """The blocks inside."""
+        return [self.then, self.orelse]
+
+
+class Loop:
+    """``for index in range(*bounds)``, or ``while`` the result of ``test``.
+
+    stop     a value of the body: whether the loop ends after this turn; False where it never does
+    backward the loop whose turns this one goes through from the last to the first; its index and
+             the values that it saved are then there again
+    """
+
+    __slots__ = (
+        "backward", "body", "bounds", "carried", "index", "initial", "outs", "stop", "test",
+        "turns",
+    )  # fmt: skip
+
+    def __init__(
+        self, bounds: tuple | None, index: Value | None, test: Block | None, carried: list[Value],
+        initial: list[Any], body: Block, outs: list[Value], stop: Any = False,
+        backward: Loop | None = None, turns: bool = False,
+    ) -> None:  # fmt: skip
+        self.bounds = bounds
+        self.index = index
+        self.test = test
+        self.carried = carried
+        self.initial = initial
+        self.body = body
+        self.outs = outs
+        self.stop = stop
+        self.backward = backward
+        self.turns = turns
+        """Whether it has to turn at least once: else the engine runs."""
+
+    def blocks(self) -> list[Block]:
+        """The blocks inside."""
+        return [self.body] if self.test is None else [self.test, self.body]
+
+
+class Step:
+    """A token of the step budget, taken where the program enters a function."""
+
+    __slots__ = ()
+
+
+class Check:
+    """A test that has to hold; where it does not, the program runs eagerly."""
+
+    __slots__ = ("test",)
+
+    def __init__(self, test: Any) -> None:
+        self.test = test
+
+
+class Structured:
+    """A program with control flow: parameters, a block, results."""
+
+    __slots__ = ("block", "inputs", "names")
+
+    def __init__(self, inputs: Sequence[Value], block: Block, names: Sequence[str] = ()) -> None:
+        self.inputs = list(inputs)
+        self.block = block
+        self.names = list(names)
+
+    def __str__(self) -> str:
+        names = named(self)
+        given = ", ".join(f"{names[v]}: {type_of(v)}" for v in self.inputs)
+        lines = [f"program({given})"]
+        _write(self.block, names, "  ", lines)
+        lines.append(f"  return {_several(self.block.results, names)}")
+        return "\n".join(lines)
+
+
+def walk(block: Block) -> Iterator[Any]:
+    """Every node of a block and of the blocks inside, in the order in which they run."""
+    stack: list[Any] = list(reversed(block.nodes))
+    while stack:
+        node = stack.pop()
+        yield node
+        if node.__class__ is Branch or node.__class__ is Loop:
+            for inner in reversed(node.blocks()):
+                stack += reversed(inner.nodes)
+
+
+def operands(node: Any) -> list[Any]:
+    """What a node itself reads, and the results of the blocks inside it."""
+    if node.__class__ is Instruction:
+        return list(node.args)
+    if node.__class__ is Check:
+        return [node.test]
+    if node.__class__ is Branch:
+        return [node.test, *node.then.results, *node.orelse.results]
+    if node.__class__ is Loop:
+        tested = [] if node.test is None else node.test.results
+        bounds = node.bounds or ()
+        return [*bounds, *node.initial, *tested, *node.body.results, node.stop]
+    return []
+
+
+def made(node: Any) -> list[Value]:
+    """The values that a node defines, those that are there in its blocks included."""
+    if node.__class__ is Instruction:
+        return [node.out]
+    if node.__class__ is Branch:
+        return node.outs
+    if node.__class__ is Loop:
+        return [*node.carried, *node.outs, *([node.index] if node.index is not None else [])]
+    return []
+
+
+def named(program: Structured) -> dict[Value, str]:
+    """A name for every value: x for inputs, p for what a loop carries, i for its index, else v."""
+    found = {v: f"x{i}" for i, v in enumerate(program.inputs)}
+    count = 0
+    for node in walk(program.block):
+        carried = set(node.carried) if node.__class__ is Loop else ()
+        for v in made(node):
+            letter = "p" if v in carried else "v"
+            if node.__class__ is Loop and v is node.index:
+                letter = "i"
+            found[v] = f"{letter}{count}"
+            count += 1
+        if node.__class__ in (Branch, Loop):
+            for v in [v for block in node.blocks() for v in block.restored]:
+                found[v] = f"r{count}"
+                count += 1
+    return found
+
+
+def _several(values: Sequence[Any], names: dict[Value, str]) -> str:
+    return ", ".join("unset" if v is None else shown(v, names) for v in values)
+
+
+def _write(block: Block, names: dict[Value, str], pad: str, lines: list[str]) -> None:
+    """The nodes of a block as lines; a stack of iterators goes through the blocks inside."""
+    work: list[Any] = [(iter(block.nodes), pad, "")]
+    while work:
+        nodes, pad, last = work[-1]
+        node = next(nodes, None)
+        if node is None:
+            work.pop()
+            if last:
+                lines.append(last)
+            continue
+        if node.__class__ is Instruction:
+            words = [node.op.name, *(shown(a, names) for a in node.args)]
+            words += [f"{n}={shown(p, names)}" for n, p in node.params.items()]
+            lines.append(f"{pad}{names[node.out]}: {type_of(node.out)} = {' '.join(words)}")
+        elif node.__class__ is Branch:
+            outs = ", ".join(names[v] for v in node.outs)
+            lines.append(f"{pad}{f'{outs} = ' if outs else ''}if {shown(node.test, names)}")
+            inner = pad + "  "
+            work.append(
+                (_begin(node.orelse, names, inner), inner, _yields(node.orelse, names, inner))
+            )
+            work.append((iter((_Line(f"{pad}else"),)), pad, ""))
+            work.append((_begin(node.then, names, inner), inner, _yields(node.then, names, inner)))
+        elif node.__class__ is Check:
+            lines.append(f"{pad}check {shown(node.test, names)}")
+        elif node.__class__ is _Line:
+            lines.append(node.text)
+        elif node.__class__ is Loop:
+            work += reversed(_loop(node, names, pad, lines))
+
+
+def _begin(block: Block, names: dict[Value, str], pad: str) -> Any:
+    """The lines of a block: what it puts on its stacks or takes off them stands first."""
+    lines = []
+    if block.saves:
+        lines.append(_Line(f"{pad}save {_several(block.saves, names)}"))
+    if block.restored:
+        lines.append(_Line(f"{pad}restore {_several(block.restored, names)}"))
+    return iter([*lines, *block.nodes])
+
+
+class _Line:
+    """A line of its own."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _yields(block: Block, names: dict[Value, str], pad: str) -> str:
+    return f"{pad}yield {_several(block.results, names)}" if block.results else ""
+
+
+def _loop(node: Loop, names: dict[Value, str], pad: str, lines: list[str]) -> list[Any]:
+    outs = ", ".join(names[v] for v in node.outs)
+    head = f"{pad}{f'{outs} = ' if outs else ''}"
+    if node.backward is not None:
+        head += "backward"
+    elif node.bounds is not None:
+        head += "for"
+    else:
+        head += "while"
+    if node.index is not None:
+        head += f" {names[node.index]}"
+    if node.bounds is not None:
+        head += f" in range({_several(node.bounds, names)})"
+    state = ", ".join(
+        f"{names[v]} = {'unset' if a is None else shown(a, names)}"
+        for v, a in zip(node.carried, node.initial, strict=True)
+    )
+    lines.append(f"{head}{f' with {state}' if state else ''}")
+    inner = pad + "  "
+    last = _yields(node.body, names, inner)
+    if node.stop is not False:
+        last += f"\n{inner}break if {shown(node.stop, names)}"
+    found: list[Any] = []
+    if node.test is not None:
+        found.append((iter(node.test.nodes), inner,
+                      f"{inner}test {shown(node.test.results[0], names)}"))  # fmt: skip
+    found.append((_begin(node.body, names, inner), inner, last.lstrip("\n")))
+    return found

@@ -1,0 +1,538 @@
+"""Derivatives of programs with control flow: reverse and forward mode over blocks.
+
+Reverse mode walks a block backwards, as ``derive.pull_back`` walks a tape. What a branch reads from
+outside has a cotangent in both of its sides. A loop turns the other way round: the cotangents of
+what it carries are carried from the last turn to the first, and so are the sums of what arrives at
+values from outside.
+
+What the backward turn of a loop reads of the forward one is saved by it, a stack for each value
+(``Block.saves``), and there again under another name (``Block.restored``). What a few cheap
+operations make of saved values is computed again instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.record.cotangents import fit
+from gradcli.jit import derive, scalars
+from gradcli.jit.control import Block, Branch, Loop, Scalar, Structured, made, operands, walk
+from gradcli.jit.emit import is_arithmetic
+from gradcli.jit.ir import Instruction, Value
+from gradcli.jit.trace import Trace
+from gradcli.ops.operator import is_number
+
+
+def active_values(program: Structured) -> set[Value]:
+    """The values that have a derivative by the inputs."""
+    active = {v for v in program.inputs if v.dtype.differentiable}
+    while True:
+        before = len(active)
+        for node in walk(program.block):
+            if node.__class__ is Instruction:
+                if node.op is scalars.PICK:
+                    if node.args[0] in active:
+                        active.add(node.out)
+                elif node.recorded and node.op.recorded and node.out.dtype.differentiable:
+                    rules = node.op.rules
+                    for i, a in enumerate(node.args):
+                        rule = rules[0 if node.op.variadic else i]
+                        if a.__class__ is Value and a in active and rule is not None:
+                            active.add(node.out)
+                            break
+            elif node.__class__ is Branch:
+                for out, *ways in zip(node.outs, node.then.results, node.orelse.results,
+                                      strict=True):  # fmt: skip
+                    _joined(out, ways, active)
+            elif node.__class__ is Loop:
+                for p, out, *ways in zip(node.carried, node.outs, node.initial, node.body.results,
+                                         strict=True):  # fmt: skip
+                    _joined(p, ways, active)
+                    _joined(out, ways, active)
+        if len(active) == before:
+            return active
+
+
+def _joined(out: Value, ways: list, active: set[Value]) -> None:
+    if out.dtype.differentiable and any(w.__class__ is Value and w in active for w in ways):
+        active.add(out)
+
+
+def homes(block: Block) -> dict[Value, Block]:
+    """The block that each value is defined in; what a loop carries belongs to its body."""
+    found: dict[Value, Block] = {}
+    stack = [block]
+    while stack:
+        inner = stack.pop()
+        for node in inner.nodes:
+            if node.__class__ is Loop:
+                for v in node.carried:
+                    found[v] = node.body
+                if node.index is not None:
+                    found[node.index] = node.body
+                for v in node.outs:
+                    found[v] = inner
+                stack += node.blocks()
+            else:
+                for v in made(node):
+                    found[v] = inner
+                if node.__class__ is Branch:
+                    stack += node.blocks()
+    return found
+
+
+def zero_of(value: Value, trace: Trace) -> Any:
+    """The zero cotangent of a value."""
+    if not value.shape and value.dtype is dtypes.float64:
+        return 0.0
+    return trace.constant(np.zeros(value.shape, value.dtype.numpy)[()])
+
+
+def like(value: Value) -> Value:
+    """A new value of the same type."""
+    example = np.ones(value.shape, value.dtype.numpy)[()]
+    return Value(value.trace, value.shape, value.dtype, example=example)
+
+
+class _Scope:
+    """The cotangents that have arrived in one block that is walked backwards."""
+
+    __slots__ = ("block", "buffers", "local", "loop", "parent", "sums")
+
+    def __init__(self, block: Block, parent: _Scope | None, loop: bool = False) -> None:
+        self.block = block
+        self.parent = parent
+        self.loop = loop
+        self.local: dict[Value, Any] = {}
+        self.sums: dict[Value, Value] = {}
+        self.buffers: dict[Value, Value] = {}
+
+
+class Reverse:
+    """The gradient of a program's result by its inputs."""
+
+    def __init__(self, program: Structured, trace: Trace) -> None:
+        self.program = program
+        self.trace = trace
+        self.active = active_values(program)
+        self.home = homes(program.block)
+        self.pairs: dict[Block, Block] = {}
+
+    def gradient(self) -> Structured:
+        """The program that gives the result and its gradients."""
+        program, trace = self.program, self.trace
+        (y,) = program.block.results
+        trace.tape = []
+        top = _Scope(program.block, None)
+        if y.__class__ is Value and y in self.active:
+            self.arrive(top, y, trace.constant(np.ones((), y.dtype.numpy)[()]))
+            self.block(top)
+        grads = [self.taken(top, v) for v in program.inputs]
+        grads = [zero_of(v, trace) if g is None else g
+                 for v, g in zip(program.inputs, grads, strict=True)]  # fmt: skip
+        nodes = [*program.block.nodes, *_sources(top), *trace.tape]
+        return Structured(program.inputs, Block(nodes, [y, *grads]), program.names)
+
+    # -- cotangents --------------------------------------------------------------------------------
+
+    def owns(self, scope: _Scope, v: Value) -> bool:
+        return scope.parent is None or self.home.get(v) is scope.block
+
+    def arrived(self, scope: Any, v: Value) -> Any:
+        """What has arrived at a value so far, seen from a scope; None for nothing."""
+        if v in scope.local:
+            return scope.local[v]
+        if self.owns(scope, v):
+            return None
+        if scope.loop:
+            carried = like(v)
+            scope.sums[v] = scope.local[v] = carried
+            return carried
+        assert scope.parent is not None  # it would own the value
+        return self.arrived(scope.parent, v)
+
+    def arrive(self, scope: _Scope, v: Value, g: Any) -> None:
+        """Add a cotangent to what has arrived at a value."""
+        have = self.arrived(scope, v)
+        scope.local[v] = g if have is None else self.sum(have, g)
+
+    def sum(self, a: Any, b: Any) -> Any:
+        if is_number(a) and a == 0.0:
+            return b
+        if is_number(a) and is_number(b):
+            return a + b
+        return a + b
+
+    # -- the walk ----------------------------------------------------------------------------------
+
+    def block(self, scope: _Scope) -> None:
+        """Walk the nodes of a scope's block backwards."""
+        for node in reversed(scope.block.nodes):
+            kind = node.__class__
+            if kind is Instruction:
+                if node.out in self.active:
+                    g = self.taken(scope, node.out)
+                    if g is not None:
+                        self.instruction(scope, node, g)
+            elif kind is Branch:
+                self.branch(scope, node)
+            elif kind is Loop:
+                self.loop(scope, node)
+
+    def instruction(self, scope: _Scope, ins: Instruction, g: Any) -> None:
+        if is_number(g):
+            g = self.trace.constant(np.asarray(g, ins.out.dtype.numpy)[()])
+        if ins.op is scalars.PICK:
+            self.picked(scope, ins, g)
+            return
+        for i, a in enumerate(ins.args):
+            if a.__class__ is not Value or a not in self.active:
+                continue
+            r = derive._cotangent(ins, i, g)
+            if r is None:
+                continue
+            if is_number(r):
+                r = self.trace.constant(np.asarray(r, a.dtype.numpy)[()])
+            if r.shape != a.shape:
+                r = fit(r, a.shape)
+            if r.dtype is not a.dtype:
+                r = derive._cast(r, a.dtype)
+            self.arrive(scope, a, r)
+
+    def picked(self, scope: _Scope, ins: Instruction, g: Value) -> None:
+        """The cotangent of one entry: added to a buffer for all of them."""
+        vector, index = ins.args
+        owner = scope
+        while not self.owns(owner, vector) and owner.parent is not None:
+            owner = owner.parent
+        buffer = owner.buffers.get(vector)
+        if buffer is None:
+            buffer = owner.buffers[vector] = self._computed(scalars.BUFFER, (vector,), vector)
+            self.trace.tape.pop()
+        self._computed(scalars.ADD_AT, (buffer, index, g), g)
+
+    def _computed(self, op: Scalar, args: tuple, of: Value) -> Value:
+        out = like(of)
+        out.source = Instruction(op, args, {}, out, True)
+        self.trace.tape.append(out.source)
+        return out
+
+    def taken(self, scope: _Scope, v: Value) -> Any:
+        """All that has arrived at a value of a scope's own; None for nothing."""
+        g = scope.local.pop(v, None)
+        if v in scope.buffers:
+            found = self._computed(scalars.FROM_BUFFER, (scope.buffers[v],), v)
+            g = found if g is None else self.sum(g, found)
+        return g
+
+    def inside(self, block: Block, parent: _Scope, loop: bool) -> tuple[_Scope, list]:
+        """Begin a block of the backward program."""
+        outer = self.trace.tape
+        self.trace.tape = []
+        return _Scope(block, parent, loop), outer
+
+    def ended(self, scope: _Scope, outer: list) -> Block:
+        """End it."""
+        done = Block([*_sources(scope), *self.trace.tape])
+        self.trace.tape = outer
+        self.pairs[scope.block] = done
+        return done
+
+    def branch(self, scope: _Scope, node: Branch) -> None:
+        given = [self.taken(scope, out) for out in node.outs]
+        if all(g is None for g in given):
+            return
+        sides = []
+        for block in node.blocks():
+            inner, outer = self.inside(block, scope, False)
+            for g, result in zip(given, block.results, strict=True):
+                if g is not None and result.__class__ is Value and result in self.active:
+                    self.arrive(inner, result, g)
+            self.block(inner)
+            sides.append((inner, self.ended(inner, outer)))
+        reached = {v: None for inner, _ in sides for v in inner.local if not self.owns(inner, v)}
+        outs = []
+        for v in reached:
+            base = self.arrived(scope, v)
+            for inner, block in sides:
+                block.results.append(inner.local.get(v, zero_of(v, self.trace)
+                                                     if base is None else base))  # fmt: skip
+            out = like(v)
+            outs.append(out)
+            scope.local[v] = out
+        self.trace.tape.append(Branch(node.test, sides[0][1], sides[1][1], outs))
+
+    def loop(self, scope: _Scope, node: Loop) -> None:
+        given = {i: g for i, out in enumerate(node.outs)
+                 if (g := self.taken(scope, out)) is not None}  # fmt: skip
+        chosen = self.useful(node, set(given))
+        if not chosen:
+            return
+        inner, outer = self.inside(node.body, scope, True)
+        carried = []
+        for i in chosen:
+            v = node.carried[i]
+            g = like(v)
+            carried.append(g)
+        for i, g in zip(chosen, carried, strict=True):
+            result = node.body.results[i]
+            if result.__class__ is Value and result in self.active:
+                self.arrive(inner, result, g)
+        self.block(inner)
+        ends = {node.carried[i]: self.taken(inner, node.carried[i]) for i in chosen}
+        results, initial, outs = [], [], []
+        for i in chosen:
+            v = node.carried[i]
+            g = ends[v]
+            results.append(zero_of(v, self.trace) if g is None else g)
+            start = given.get(i)
+            initial.append(zero_of(v, self.trace) if start is None else start)
+            outs.append(like(v))
+        sums = list(inner.sums)
+        for v in sums:
+            base = self.arrived(scope, v)
+            carried.append(inner.sums[v])
+            results.append(inner.local[v])
+            initial.append(zero_of(v, self.trace) if base is None else base)
+            outs.append(like(v))
+        body = self.ended(inner, outer)
+        body.results = results
+        back = Loop(node.bounds, node.index, None, carried, initial, body, outs, backward=node)
+        self.trace.tape.append(back)
+        for v, out in zip(sums, outs[len(chosen) :], strict=True):
+            scope.local[v] = out
+        for i, out in zip(chosen, outs, strict=False):
+            start = node.initial[i]
+            if start.__class__ is Value and start in self.active:
+                self.arrive(scope, start, out)
+
+    def useful(self, node: Loop, chosen: set[int]) -> list[int]:
+        """Which of the carried values reach those that a cotangent arrives at."""
+        places = {v: i for i, v in enumerate(node.carried)}
+        while True:
+            needed = {v for i in chosen if (v := node.body.results[i]).__class__ is Value}
+            for inner in reversed(node.body.nodes):
+                nodes = [inner]
+                if inner.__class__ in (Branch, Loop):
+                    nodes += [m for b in inner.blocks() for m in walk(b)]
+                if any(v in needed for m in nodes for v in made(m)):
+                    needed.update(v for m in nodes for v in operands(m) if v.__class__ is Value)
+            more = {places[v] for v in needed if v in places and v in self.active}
+            if more <= chosen:
+                return sorted(i for i in chosen if node.carried[i] in self.active)
+            chosen |= more
+
+
+def _sources(scope: _Scope) -> list[Any]:
+    return [buffer.source for buffer in scope.buffers.values()]
+
+
+# ---- Forward mode --------------------------------------------------------------------------------
+
+
+class Forward:
+    """A program with the tangents of its values: of its result in the directions given."""
+
+    def __init__(self, program: Structured, trace: Trace) -> None:
+        self.program = program
+        self.trace = trace
+        self.active = active_values(program)
+
+    def along(self, tangents: list[dict[Value, Any]]) -> Structured:
+        """The program that gives the result, and its tangent for each of several directions."""
+        found = [dict(t) for t in tangents]
+        (y,) = self.program.block.results
+        nodes = self.nodes(self.program.block.nodes, found)
+        ends = [f.get(y, 0.0) if y.__class__ is Value else 0.0 for f in found]
+        return Structured(self.program.inputs, Block(nodes, [y, *ends]), self.program.names)
+
+    def nodes(self, nodes: list, found: list[dict[Value, Any]]) -> list:
+        """Nodes with the operations on tangents after each of them."""
+        outer, self.trace.tape = self.trace.tape, []
+        for node in nodes:
+            kind = node.__class__
+            if kind is Branch:
+                self.branch(node, found)
+            elif kind is Loop:
+                self.loop(node, found)
+            else:
+                self.trace.tape.append(node)
+                if kind is Instruction and node.out in self.active:
+                    for tangents in found:
+                        self.instruction(node, tangents)
+        done, self.trace.tape = self.trace.tape, outer
+        return done
+
+    def instruction(self, ins: Instruction, tangents: dict[Value, Any]) -> None:
+        if ins.op is scalars.PICK:
+            t = tangents.get(ins.args[0])
+            if t is not None:
+                out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
+                out.source = Instruction(scalars.PICK, (t, ins.args[1]), {}, out, True)
+                self.trace.tape.append(out.source)
+                tangents[ins.out] = out
+            return
+        pushed = derive.push([ins], {
+            a: tangents[a] for a in ins.inputs() if a in tangents and tangents[a] is not None
+        }).get(ins.out)  # fmt: skip
+        if pushed is not None:
+            tangents[ins.out] = pushed
+
+    def _twins(self, outs: list[Value]) -> list[int]:
+        return [i for i, v in enumerate(outs) if v in self.active]
+
+    def _tangent(self, value: Any, of: Value, tangents: dict[Value, Any]) -> Any:
+        if value is None:
+            return None
+        t = tangents.get(value) if value.__class__ is Value else None
+        return zero_of(of, self.trace) if t is None else t
+
+    def branch(self, node: Branch, found: list[dict[Value, Any]]) -> None:
+        chosen = self._twins(node.outs)
+        sides = []
+        for block in node.blocks():
+            inner = [dict(t) for t in found]
+            nodes = self.nodes(block.nodes, inner)
+            results = list(block.results)
+            for tangents in inner:
+                results += [self._tangent(block.results[i], node.outs[i], tangents)
+                            for i in chosen]  # fmt: skip
+            sides.append(Block(nodes, results))
+        outs = list(node.outs)
+        for tangents in found:
+            for i in chosen:
+                out = like(node.outs[i])
+                tangents[node.outs[i]] = out
+                outs.append(out)
+        self.trace.tape.append(Branch(node.test, sides[0], sides[1], outs))
+
+    def loop(self, node: Loop, found: list[dict[Value, Any]]) -> None:
+        chosen = self._twins(node.carried)
+        carried, initial = list(node.carried), list(node.initial)
+        outs = list(node.outs)
+        inner = [dict(t) for t in found]
+        for within, tangents in zip(inner, found, strict=True):
+            for i in chosen:
+                t = like(node.carried[i])
+                within[node.carried[i]] = t
+                carried.append(t)
+                initial.append(self._tangent(node.initial[i], t, tangents))
+                out = like(node.outs[i])
+                tangents[node.outs[i]] = out
+                outs.append(out)
+        nodes = self.nodes(node.body.nodes, inner)
+        results = list(node.body.results)
+        for within in inner:
+            results += [self._tangent(node.body.results[i], node.carried[i], within)
+                        for i in chosen]  # fmt: skip
+        self.trace.tape.append(Loop(node.bounds, node.index, node.test, carried, initial,
+            Block(nodes, results), outs, node.stop, turns=node.turns))  # fmt: skip
+
+
+# ---- What the backward turns read ----------------------------------------------------------------
+
+
+def save(program: Structured, pairs: dict[Block, Block], trace: Trace) -> None:
+    """Find what blocks inside loops have to save, and let the backward ones read that instead."""
+    home = homes(program.block)
+    there = {b for node in walk(program.block) if node.__class__ in (Branch, Loop)
+             for b in node.blocks()}  # fmt: skip
+    backward = there & set(pairs.values())
+    looped = in_loops(program.block)
+    indices = {
+        n.index: n for n in walk(program.block) if n.__class__ is Loop and n.index is not None
+    }
+    needed: dict[Block, dict[Value, None]] = {}
+
+    def need(v: Any) -> None:
+        if v.__class__ is Value and v in home and home[v] in looped and home[v] not in backward:
+            needed.setdefault(home[v], {})[v] = None
+
+    for block in backward:
+        for node in block.nodes:
+            for v in _own(node):
+                need(v)
+        for v in block.results:
+            need(v)
+    again: dict[Value, Instruction] = {}
+    sources = {n.out: n for n in walk(program.block) if n.__class__ is Instruction}
+    order = {v: i for i, node in enumerate(walk(program.block)) for v in made(node)}
+    values = sorted((v for s in needed.values() for v in s), key=order.__getitem__, reverse=True)
+    # From the last to the first: what is computed again asks for its operands instead.
+    for v in values:
+        ins = sources.get(v)
+        if ins is None or ins.op.__class__ is Scalar or not is_arithmetic(ins.op) or v.shape:
+            continue
+        inputs = [a for a in ins.inputs() if a.const is None]
+        if all(
+            a not in home or home[a] not in looped or a in needed.get(home[a], ())
+            or a in indices for a in inputs
+        ):  # fmt: skip
+            again[v] = ins
+            for a in inputs:
+                need(a)
+    instead: dict[Value, Any] = {}
+    for block, wanted in needed.items():
+        back = pairs[block]
+        kept = [v for v in wanted if v not in again and v not in indices]
+        block.saves = kept
+        back.restored = [like(v) for v in kept]
+        instead.update(zip(kept, back.restored, strict=True))
+    for block, wanted in needed.items():
+        first = sorted((v for v in wanted if v in again), key=order.__getitem__)
+        nodes: list[Any] = []
+        for v in first:
+            ins = again[v]
+            out = like(v)
+            out.source = Instruction(ins.op, ins.args, ins.params, out, ins.recorded)
+            instead[v] = out
+            nodes.append(out.source)
+        pairs[block].nodes[:0] = nodes
+    for block in backward:
+        _replace(block, instead)
+
+
+def in_loops(block: Block) -> set[Block]:
+    """The blocks that may run more than once."""
+    found: set[Block] = set()
+    stack = [(block, False)]
+    while stack:
+        inner, looped = stack.pop()
+        if looped:
+            found.add(inner)
+        for node in inner.nodes:
+            if node.__class__ is Loop:
+                stack += [(b, True) for b in node.blocks()]
+            elif node.__class__ is Branch:
+                stack += [(b, looped) for b in node.blocks()]
+    return found
+
+
+def _own(node: Any) -> list[Any]:
+    """What a node reads outside the blocks in it."""
+    if node.__class__ is Branch:
+        return [node.test]
+    if node.__class__ is Loop:
+        return [*(node.bounds or ()), *node.initial]
+    return operands(node)
+
+
+def _replace(block: Block, instead: dict[Value, Any]) -> None:
+    """Let the nodes of a block itself read other values."""
+
+    def now(v: Any) -> Any:
+        return instead.get(v, v) if v.__class__ is Value else v
+
+    for node in block.nodes:
+        if node.__class__ is Instruction:
+            node.args = tuple([now(a) for a in node.args])
+        elif node.__class__ is Branch:
+            node.test = now(node.test)
+        elif node.__class__ is Loop:
+            if node.bounds is not None:
+                node.bounds = tuple([now(b) for b in node.bounds])
+            node.initial = [now(v) for v in node.initial]
+    block.results = [now(v) for v in block.results]

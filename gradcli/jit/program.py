@@ -1,0 +1,157 @@
+"""Programs with control flow as generated code: lowered once, then run on numbers.
+
+A run is pure. Whatever goes wrong in it, or gives a result that is not finite, is thrown away, and
+the caller runs the program eagerly for the exact result or error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.grad_mode import current, mode
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.jit import eager, loops
+from gradcli.jit.control import Loop, Structured, walk
+from gradcli.jit.emit_control import build
+from gradcli.jit.ir import NotTraceable
+from gradcli.jit.lower import lower
+from gradcli.jit.optimize import optimize
+from gradcli.language.limits.step_budget import tokens
+from gradcli.language.runtime.run import Limits, Program
+from gradcli.ops.errors import LimitFault
+from gradcli.ops.memory_budget import no_collection, set_budget
+
+FEW = 1
+"""Inputs, single numbers, up to which loops are differentiated forwards: nothing is saved."""
+
+
+class Generated:
+    """The value and the gradient of a program by some of its variables.
+
+    Raises NotTraceable where the program has to run eagerly. ``forward`` says which mode is taken;
+    None leaves it to the number of inputs. ``eagerly`` is the program as a
+    function of tensors, where something else than ``Program.run`` runs it. ``checkpoint`` is how
+    many states the loops keep instead of all that is read backwards; 0 stands for ``sqrt``.
+    """
+
+    def __init__(
+        self, program: Program, given: Mapping[str, Any], by: Sequence[str],
+        of: str | None = None, limits: Limits | None = None, forward: bool | None = None,
+        eagerly: Callable[..., Any] | None = None, checkpoint: int | None = None,
+    ) -> None:  # fmt: skip
+        self.limits = limits or Limits()
+
+        def run(*values: Any) -> Any:
+            bound = dict(zip(by, values, strict=True))
+            outcome = program.run({**given, **bound}, limits=self.limits)
+            return outcome.value if of is None else outcome.variables[of]
+
+        self.eagerly = eagerly or run
+        self.by = list(by)
+        self.formula = program.formula
+        for name in by:
+            if given[name].dtype is not dtypes.float64:
+                raise NotTraceable("variables that are not float64")
+        if not by or dtypes.get_default_dtype() is not dtypes.float64:
+            raise NotTraceable("another default dtype than float64")
+        before = mode.mixes
+        mode.mixes = program.formula
+        try:
+            with no_collection(), np.errstate(all="ignore"):
+                self._make(program, given, of, forward, checkpoint)
+        except RecursionError:
+            raise NotTraceable("a program that nests that deep") from None
+        finally:
+            mode.mixes = before
+
+    def _make(
+        self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,
+        checkpoint: int | None,
+    ) -> None:  # fmt: skip
+        plain = lower(program.checked, given, self.by, of, self.limits.depth)
+        trace = plain.inputs[0].trace
+        (y,) = plain.block.results
+        if getattr(y, "shape", ()) or getattr(y, "dtype", dtypes.float64) is not dtypes.float64:
+            raise NotTraceable("a result that is not a single real number")
+        scalar = all(not v.shape for v in plain.inputs)
+        self.loops = any(n.__class__ is Loop for n in walk(plain.block))
+        if forward is None:
+            forward = scalar and len(plain.inputs) <= FEW and self.loops
+        self.forward = forward
+        # Nothing is simplified before it is differentiated: detached values look like the others.
+        pairs: dict = {}
+        if forward:
+            ones = [{v: trace.constant(np.float64(1.0))} for v in plain.inputs]
+            self.program: Structured = loops.Forward(plain, trace).along(ones)
+            optimize(self.program)
+        else:
+            reverse = loops.Reverse(plain, trace)
+            self.program = reverse.gradient()
+            pairs = reverse.pairs
+            optimize(self.program)
+            loops.save(self.program, pairs, trace)
+        self._call, self.text = build(self.program, pairs, checkpoint)
+        for ins in trace.noted:
+            ins.out.example = None
+
+    def ir(self, *_inputs: Any, of: str = "gradient") -> str:
+        """The program, a line for each operation."""
+        return str(self.program)
+
+    def code(self, *_inputs: Any, of: str = "gradient") -> str:
+        """The text of the generated function."""
+        return self.text
+
+    def value_and_grad(self, *inputs: Any) -> tuple:
+        """The value and a tuple of gradients, eagerly where generated code gives none."""
+        found = self.run(*inputs)
+        if found is None:
+            tensors = any(isinstance(x, Tensor) for x in inputs)
+            arrays = [x.array if isinstance(x, Tensor) else x for x in inputs]
+            return eager.gradient(self.eagerly, arrays, tensors)
+        if any(isinstance(x, Tensor) for x in inputs):
+            value, *grads = (wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1]))
+            return value, tuple(grads)
+        return found
+
+    def run(self, *inputs: Any) -> tuple[Any, tuple] | None:
+        """The value and a tuple of gradients; None where the program has to run eagerly.
+
+        Raises LimitFault for the limits of time and memory.
+        """
+        state = current()
+        if state.inspect or state.saving:
+            return None
+        args = []
+        for x in inputs:
+            array = x.array if isinstance(x, Tensor) else np.asarray(x)
+            args.append(float(array) if not array.shape else array)
+        budget = tokens(self.limits.steps, self.limits.memory)
+        set_budget(self.limits.memory, budget.__next__)
+        try:
+            with np.errstate(all="ignore"):
+                found = self._call(*args, budget)
+        except LimitFault as fault:
+            if fault.code != "E0601":
+                raise
+            return None  # the engine says in which turns the steps went
+        except Exception:
+            return None
+        finally:
+            set_budget(None)
+        results = []
+        for v in found:
+            if v.__class__ is int:  # a whole number that a tensor was multiplied by
+                v = float(v)
+            if v.__class__ is float:
+                if not math.isfinite(v):
+                    return None
+            elif v.__class__ is not np.ndarray or not np.all(np.isfinite(v)):
+                return None
+            results.append(v)
+        return results[0], tuple(results[1:])

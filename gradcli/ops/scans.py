@@ -1,0 +1,260 @@
+"""Scans: running sums, products and extremes along a dimension, and the linear recurrence.
+
+A running product and a running logsumexp are differentiated by one sweep back along the dimension,
+in memory of the size of the input. With s[j-1] the result before entry j,
+
+    cumprod        s[j] = x[j] s[j-1]            ds[k]/dx[j] = s[j-1] x[j+1] ... x[k]
+    logcumsumexp   s[j] = log(e^s[j-1] + e^x[j]) ds[k]/dx[j] = e^(x[j]-s[j]) e^(s[j]-s[j+1]) ...
+
+and what each row sums over k is h[j] = g[j] + a[j+1] h[j+1]: a ``recurrence``, run backwards.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.comparison import isinf, ones_like, zeros_like
+from gradcli.ops.cupy_compat import on_host
+from gradcli.ops.declaration import cures
+from gradcli.ops.declaration.batching import Batch
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.exponential import exp
+from gradcli.ops.indexing import getitem
+from gradcli.ops.joining import cat
+from gradcli.ops.kinds import constant, general, linear
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import Operator, is_complex
+from gradcli.ops.piecewise import where
+from gradcli.ops.shape import flip
+
+_FEW = 16
+"""Lanes up to which Python's own numbers are faster than a NumPy call for each step."""
+_PIECE = 1 << 14
+"""Steps for which Python numbers are made at a time."""
+
+
+def _cumsum(x: Any, dim: int) -> Any:
+    axis = normal_dim(dim, np.ndim(x))
+    if not np.ndim(x):
+        return x.copy()
+    out = np.cumsum(x, axis=axis)
+    if not isinstance(out, np.ndarray):
+        return out + 0
+    out += 0  # PyTorch begins with 0, which a first entry of -0.0 does not change
+    return out
+
+
+cumsum: Operator = linear(
+    "cumsum",
+    lambda x, dim: _cumsum(x, dim),
+    lambda g, dim: flip(cumsum(flip(g, dim), dim), dim) if len(g.shape) else g,
+    params={"dim": 0},
+    dtypes="keep",
+    doc="Running sums along a dimension.",
+    example="sum(cumsum(x, 0)) --x 1,2,3",
+    numpy="np.cumsum({0}, {dim})",
+    latex=r"\operatorname{cumsum}",
+    cures=cures.TOO_LARGE,
+)
+
+
+# ---- The linear recurrence -----------------------------------------------------------------------
+
+
+def _steps(x: Any, axis: int) -> list[tuple[Any, ...]]:
+    """The index of each step along an axis."""
+    before = (slice(None),) * axis
+    return [(*before, j) for j in range(x.shape[axis])]
+
+
+def _recurrence(a: Any, b: Any, dim: int) -> Any:
+    if not np.ndim(b):
+        return b + 0 * a
+    axis = normal_dim(dim, b.ndim)
+    dtype = np.result_type(a.dtype, b.dtype)
+    charge_shape(b.shape, dtype.itemsize)
+    out = np.empty_like(b, dtype=dtype)
+    length = b.shape[axis]
+    if b.size and b.size // length <= _FEW < length:
+        for lane in np.ndindex(*b.shape[:axis], *b.shape[axis + 1 :]):
+            row = (*lane[:axis], slice(None), *lane[axis:])
+            out[row] = _of_numbers(a[row], b[row], out[row])
+        return out
+    places = _steps(b, axis)
+    for j, place in enumerate(places):
+        out[place] = b[place] + a[place] * out[places[j - 1]] if j else b[place]
+    return out
+
+
+def _of_numbers(a: Any, b: Any, out: Any) -> Any:
+    """One lane of the recurrence, in Python's floats, which are faster there."""
+    last = 0.0
+    for start in range(0, len(b), _PIECE):
+        piece = slice(start, start + _PIECE)
+        pairs = zip(a[piece].tolist(), b[piece].tolist(), strict=True)
+        if not start:
+            _, last = next(pairs)
+            out[0] = last
+            piece = slice(1, _PIECE)
+        found = list(accumulate(pairs, lambda s, ab: ab[1] + ab[0] * s, initial=last))
+        last = found[-1]
+        out[piece] = found[1:]
+    return out
+
+
+def _before(s: Any, dim: int, first: Any) -> Any:
+    """The entries one step earlier, with ``first`` of the first one ahead of them."""
+    start = (slice(None),) * normal_dim(dim, len(s.shape))
+    head = getitem(s, (*start, slice(0, 1)))
+    return cat(first(head), getitem(s, (*start, slice(None, -1))), dim=dim)
+
+
+def _swept_back(a: Any, g: Any, dim: int) -> Any:
+    """h[j] = g[j] + a[j+1] h[j+1], the transpose of the recurrence by b."""
+    return flip(recurrence(_before(flip(a, dim), dim, zeros_like), flip(g, dim), dim), dim)
+
+
+def both_along(op: Operator, batch: Batch, params: dict[str, Any]) -> Any:
+    """Operators of two values of one shape, along one of their dimensions."""
+    rank = batch.ranks[0]
+    return op(batch.full(0), batch.full(1), dim=normal_dim(params["dim"], rank) + 1)
+
+
+recurrence: Operator = general(
+    "recurrence",
+    lambda a, b, dim: on_host(_recurrence)(a, b, dim),
+    lambda g, a, out, dim: _before(out, dim, zeros_like) * _swept_back(a, g, dim),
+    lambda g, a, dim: _swept_back(a, g, dim),
+    jvp=lambda ta, tb, a, out, dim: recurrence(a, tb + ta * _before(out, dim, zeros_like), dim),
+    inputs=("a", "b"),
+    params={"dim": 0},
+    dtypes="promote",
+    doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
+    example="sum(recurrence(a, b)) --a 1,2,3 --b 1,1,1",
+    batching=both_along,
+    public=False,
+)
+
+
+# ---- Running products, and sums of exponentials --------------------------------------------------
+
+
+def _accumulated(join: Any, x: Any, axis: int) -> Any:
+    """The entries so far, joined by a function of two."""
+    if isinstance(join, np.ufunc):
+        return join.accumulate(x, axis)
+    out = x.copy()
+    for before, place in pairwise(_steps(x, axis)):
+        out[place] = join(out[before], x[place])
+    return out
+
+
+def _lined(scan: Any) -> Any:
+    """What ``scan`` computes, of a 0-d array too: that is a line of one entry."""
+    scan = on_host(scan)
+
+    def compute(x: Any, dim: int) -> Any:
+        axis = normal_dim(dim, np.ndim(x))
+        return scan(x, axis) if np.ndim(x) else scan(np.reshape(x, (1,)), 0).reshape(())
+
+    return compute
+
+
+cumprod = general(
+    "cumprod",
+    _lined(np.cumprod),
+    lambda g, x, out, dim: _product_vjp(g, x, out, dim),
+    jvp=lambda tx, x, out, dim: (
+        recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
+    ),
+    params={"dim": 0},
+    dtypes="keep",
+    doc="Running products along a dimension.",
+    edges="exact where entries are 0",
+    example="sum(cumprod(x, 0)) --x 2,3,4",
+    numpy="np.cumprod({0}, {dim})",
+)
+
+
+def _product_vjp(g: Any, x: Any, out: Any, dim: int) -> Any:
+    return _before(out, dim, ones_like) * _swept_back(x, g, dim) if len(g.shape) else g
+
+
+def _logcumsumexp(x: Any, axis: int) -> Any:
+    out = _accumulated(_logaddexp if is_complex(x) else np.logaddexp, x, axis)
+    out += 0  # a first entry of -0.0 is added to nothing, as in PyTorch
+    return out
+
+
+def _logaddexp(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)), of complex numbers too."""
+    larger = a.real >= b.real
+    top, low = np.where(larger, a, b), np.where(larger, b, a)
+    gone = np.isneginf(top.real) | np.isposinf(top.real)
+    return np.where(gone, top, top + np.log1p(np.exp(np.where(gone, 0.0, low - top))))
+
+
+def _share(out: Any, dim: int) -> Any:
+    """exp(out[j-1] - out[j]): how much of each result was there one step before.
+
+    An infinite result stays the same, so all of it was. The first entry is not read.
+    """
+    before = _before(out, dim, lambda head: head)
+    return exp(where((before == out) & isinf(out), 0.0, before - out))
+
+
+logcumsumexp = general(
+    "logcumsumexp",
+    _lined(_logcumsumexp),
+    lambda g, x, out, dim: (
+        exp(x - out) * _swept_back(_share(out, dim), g, dim) if len(g.shape) else g * exp(x - out)
+    ),
+    jvp=lambda tx, x, out, dim: (
+        recurrence(_share(out, dim), tx * exp(x - out), dim)
+        if len(out.shape)
+        else tx * exp(x - out)
+    ),
+    params={"dim": 0},
+    doc="The logarithm of running sums of exponentials along a dimension, without overflow.",
+    example="sum(logcumsumexp(x, 0)) --x 1,2,3",
+    numpy="np.logaddexp.accumulate({0}, {dim})",
+    refuses={"bool int": "logcumsumexp_out_cpu"},
+)
+
+
+# ---- Running extremes ----------------------------------------------------------------------------
+
+
+def _extreme_places(find: Any) -> Any:
+    def places(x: Any, axis: int) -> Any:
+        best = _accumulated(find, x, axis)
+        hits = np.logical_or(x == best, x != x)  # a NaN is the extreme until another one comes
+        steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
+        return _accumulated(np.maximum, np.where(hits, steps, 0), axis)
+
+    return lambda x, dim: _lined(places)(x, dim)
+
+
+argcummax = constant(
+    "argcummax",
+    _extreme_places(np.maximum),
+    inputs=("x",),
+    params={"dim": 0},
+    dtypes="keep",
+    doc="Where the largest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummax_cpu"},
+    public=False,
+)
+argcummin = constant(
+    "argcummin",
+    _extreme_places(np.minimum),
+    inputs=("x",),
+    params={"dim": 0},
+    dtypes="keep",
+    doc="Where the smallest entry so far along a dimension stands; the last of equals.",
+    refuses={"complex": "cummin_cpu"},
+    public=False,
+)

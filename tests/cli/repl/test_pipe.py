@@ -1,0 +1,72 @@
+"""``gradcli repl`` on a pipe: the process, its streams and its exit code."""
+
+
+def test_a_session_on_a_pipe(process):
+    lines = (
+        "x = 3\nx^2 + 1\ngrad x^2*y\ny = 2\ngrad x^2*y\n"
+        "def f(x):\n    return x*2\nf(4)\nx = x + 1\nx\n"
+    )
+    done = process("repl", stdin=lines)
+    assert done.out == "10\nvalue  18\nd/dx   12\nd/dy   9\n8\n4\n"
+    assert "E0202" in done.err and "set it first, y = 2.5" in done.err and done.code == 1
+
+
+def test_an_open_bracket_asks_for_more_and_quit_ends(process):
+    done = process("repl", stdin="y = [1,\n2]\ny\n:quit\n99\n")
+    assert (done.out, done.err, done.code) == ("[1, 2]\n", "", 0)
+
+
+def test_strings_go_on_over_empty_lines(process):
+    lines = 'def f(x):\n    """One.\n\n    Two.\n    """\n    return x\n\nf(3)\n'
+    assert process("repl", stdin=lines).out == "3\n"
+    done = process("repl", stdin='a = """b\n\nc = 3\n\nc\n')
+    assert done.out == "3\n" and "E0119" in done.err and done.code == 1
+
+
+def test_flag_variables_and_what_is_left_at_the_end(process):
+    done = process("repl", "--a", "1,2", stdin=":vars\na*2\nif True:\n    a.sum()")
+    assert done.out == "a  float64[2]  [1, 2]\ntensor([2., 4.])\ntensor(3.)\n" and done.code == 0
+
+
+def test_questions_and_comments(process):
+    done = process("repl", stdin="x = 1  # why?\nx\n?\n:\nx?\n'a?'\n:undo 2\nx\n")
+    assert done.out.startswith("1\n") and done.out.count(":hess EXPR") == 2
+    assert "an int" in done.out and "E0202" in done.err
+
+
+def test_a_block_whose_head_is_wrong_is_one_error(process):
+    lines = "for i in range(3)):\n    x = i\n\n    y = i\nz = 1\nz\n"
+    done = process("repl", stdin=lines)
+    assert done.out == "1\n" and done.err.count("error[") == 1
+
+
+def test_prints_are_inert(process):
+    done = process("repl", stdin="print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n")
+    assert done.out == "\\x1b[2J\n'\\x1b'\na\tb\n"
+
+
+def test_imports_go_on(process):
+    lines = (
+        "import torch\nx = torch.tensor([1., 2.])\nx.sum().dtype == torch.float32\n"
+        "from torch import sum as s\ns(x)\n"
+        "F = torch.nn.functional\nF.relu(-x)\ngrad sum(F.relu(x)*2)\nimport math as x\n"
+        "x.floor(2.5)\nx = 3\nx\ntorch = 5\ntorch\n:reset\nF\n"
+    )
+    done = process("repl", stdin=lines)
+    assert done.out == ("True\ntensor(3.)\ntensor([0., 0.])\nvalue  6\nd/dx   [2, 2]\n2\n3\n5\n")
+    assert done.err.count("error") == 1 and "E0202" in done.err
+
+
+def test_settings_come_from_the_file_and_options_count_more(process, tmp_path):
+    folder = tmp_path / "gradcli"
+    folder.mkdir()
+    (folder / "config.toml").write_text('precision = 8\ndtype = "float32"\nprecison = 3\n')
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    lines = ":set precision\ntensor(1/3)\n(tensor(1.)).dtype == float32\n"
+    done = process("repl", stdin=lines, **env)
+    assert "precision  8" in done.out and "0.33333334" in done.out and "True" in done.out
+    assert "there is no setting precison" in done.err and done.code == 0
+    assert "precision  3" in process("repl", "--precision", "3", stdin=lines, **env).out
+    assert "precision  auto" in process("repl", "--no-config", stdin=lines, **env).out
+    wrong = process("repl", "--precision", "ful", stdin="1\n", **env)
+    assert wrong.code == 2 and "--precision ful" in wrong.err

@@ -1,0 +1,179 @@
+"""A session: a statement changes everything or nothing."""
+
+import numpy as np
+import pytest
+
+from gradcli.cli.repl.rollback import Snapshot
+from gradcli.cli.repl.session import Session
+from gradcli.engine import dtypes, printing
+from gradcli.language.runtime.run import Limits
+from gradcli.ops.errors import Fault
+
+
+@pytest.fixture
+def session():
+    """A session that prints nowhere; defaults are put back."""
+    before, shown = dtypes.get_default_dtype(), printing.get_printoptions()
+    dtypes.set_default_dtype(dtypes.float64)
+    yield Session()
+    dtypes.set_default_dtype(before)
+    printing.set_printoptions(**shown)
+
+
+def run(session, *texts):
+    """The value of the last statement of the last text."""
+    return [value for text in texts for value in session.feed(text)][-1]
+
+
+def fails(session, text, code):
+    """The text raises a fault of this code."""
+    with pytest.raises(Fault) as caught:
+        run(session, text)
+    assert caught.value.code == code
+
+
+SETUP = """\
+import torch
+x = torch.tensor([1., 2., 3.], requires_grad=True)
+y = (x**2).sum()
+h = x*2
+h.retain_grad()
+v = torch.zeros(4)
+part = v[1:3]
+box = [v, [1, 2]]
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.Adam([x], lr=0.1)
+g = torch.Generator()
+k = 2
+def f(a):
+    return a*k
+
+"""
+SEEN = (
+    "x.tolist()", "x.grad", "h.grad is None", "v.tolist()", "part.tolist()", "box[1]",
+    "net.weight.tolist()", "net.training", "x.requires_grad", "k", "f(3)", "g.initial_seed()",
+    "x.is_leaf", "v.shape",
+)  # fmt: skip
+CHANGES = (
+    "v.mul_(0).add_(5)", "part += 7", "v[2] = 9", "part[0] = 3", "box.append(4)", "box[1][0] = 8",
+    "box[1].pop()", "y.backward()", "h.sum().backward()", "x.grad = torch.ones(3)",
+    "y.backward(retain_graph=True); opt.step()", "opt.zero_grad()", "net.eval()",
+    "net.weight.requires_grad_(False)", "torch.nn.init.zeros_(net.weight)", "k = 5", "k += 1",
+    "x = 3", "v = v + 1", "g.manual_seed(3)", "torch.sin(v, out=v)", "v.data = torch.ones(2)",
+    "x.requires_grad_(False)", "for i in range(4): v[i] = i", "x.register_hook(lambda g: g*100)",
+    "v.view(2, 2).t().fill_(6)", "k = 7; f(1); v.fill_(k)", "h.sum().backward(); x.grad.mul_(3)",
+    "torch.set_default_dtype(torch.float64)", "v.requires_grad_(); v2 = v*2",
+    "torch.manual_seed(5); v.uniform_()",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_statement_that_fails_changes_nothing(session, change):
+    """The same statement, then an error on the same line; and what it would do, still works."""
+    run(session, SETUP)
+
+    def seen():
+        return [str(run(session, text)) for text in SEEN] + [str(dtypes.get_default_dtype())]
+
+    before, lines = seen(), [line.text for line in session.lines]
+    names = set(session.variables)
+    fails(session, f"{change}; v.view(77)", "E0306")
+    session.lines[:] = [line for line in session.lines if line.text in lines]
+    assert seen() == before and set(session.variables) == names
+    run(session, "y.backward(); h.sum().backward()")  # no graph was lost
+    assert run(session, "x.grad.tolist()") == [4.0, 6.0, 8.0]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_undo_takes_a_statement_back(session, change):
+    run(session, SETUP)
+    before = [str(run(session, text)) for text in SEEN[:-3]]
+    run(session, change)
+    assert session.undo().text == change
+    assert [str(run(session, text)) for text in SEEN[:-3]] == before
+
+
+def test_an_interrupt_undoes_the_writes_of_a_loop(session):
+    run(session, "v = zeros(3); n = 0")
+    turns = 0
+
+    def interrupt(_text):
+        nonlocal turns
+        turns += 1
+        if turns == 5:
+            raise KeyboardInterrupt
+
+    session.write = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        run(session, "while True: v.add_(1); n += 1; print(n)")
+    assert run(session, "n") == 0 and run(session, "v.tolist()") == [0, 0, 0]
+
+
+def test_statements_on_lines_of_their_own_stand(session):
+    fails(session, "a = 1\nb = 2; b.foo\nc = 3", "E0204")
+    assert set(session.variables) == {"a"}
+
+
+def test_functions_see_variables_as_they_are_now(session):
+    run(session, "k = 2\ndef f(x):\n    return k*x\n")
+    assert run(session, "f(3)") == 6
+    assert run(session, "k = 5", "f(3)") == 15
+    assert run(session, "k = 7; f(3)") == 21
+    assert run(session, "total = 0", "for k in range(4): total += f(1)", "total") == 6
+    assert run(session, "def f(x):\n    return k - x\n", "k = 10", "f(1)") == 9
+    inner = "def make(k):\n    def inner(x):\n        return k*x\n    return inner\n"
+    assert run(session, inner, "g = make(3)", "k = 100", "g(2)") == 6
+    assert run(session, "fs = [lambda x: x + k]", "k = 1", "fs[0](1)") == 2
+
+
+def test_functions_may_be_defined_before_what_they_call(session):
+    run(session, "def even(n):\n    return True if n == 0 else odd(n - 1)\n")
+    fails(session, "even(3)", "E0203")
+    run(session, "def odd(n):\n    return False if n == 0 else even(n - 1)\n")
+    assert run(session, "even(10)") is True and "odd" in session.variables
+    fails(session, "1 + nothing", "E0202")
+
+
+def test_a_constant_may_become_a_variable(session):
+    run(session, "def f(x):\n    return e*x\n")
+    assert run(session, "f(1)") == pytest.approx(np.e)
+    assert run(session, "e = 2", "f(1)") == 2
+
+
+def test_the_last_two_values(session):
+    assert run(session, "3", "4", "_ * 10 + __") == 43
+    assert run(session, "_ - __") == 39
+    fails(session, "__.foo", "E0204")
+
+
+def test_limits_start_afresh_and_reach_functions_of_functions(session):
+    session.limits = Limits(steps=500)
+    run(session, "def f(n):\n    s = 0\n    for i in range(n):\n        s += 1\n    return s\n",
+        "def g(n):\n    return f(n)\n")  # fmt: skip
+    for _ in range(5):
+        assert run(session, "g(300)") == 300
+        assert run(session, "[g][0](300)") == 300
+    fails(session, "g(600)", "E0601")
+    session.limits = Limits(memory=1 << 20)
+    fails(session, "ones(1000, 1000)", "E0602")
+
+
+def test_reset_and_back(session):
+    run(session, "a = 1", "b = a + 1")
+    session.reset()
+    assert not session.variables and not session.lines
+    session.undo()
+    assert session.variables["b"] == 2 and len(session.lines) == 2
+
+
+def test_undo_goes_past_what_only_looked(session):
+    run(session, "a = [1]", "a.append(2)", "a", "a[0]", "_ + 1")
+    assert session.undo().text == "a.append(2)" and session.variables["a"] == [1]
+    assert session.undo().text == "a = [1]" and session.undo() is None
+    assert not session.variables and not session.undoable
+
+
+def test_a_snapshot_copies_no_entries(session):
+    run(session, "v = zeros(1000, 1000)", "w = v[0]")
+    taken = Snapshot(session.variables)
+    assert taken.log.nbytes == 0 and len(taken) < 20

@@ -1,0 +1,111 @@
+"""``gradcli check --against``: hand-derived gradients, right ones and those with usual mistakes."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+RIGHT = [
+    'check "sum(2*x^2)" --x 1,2,3 --against "4*x"',
+    'check "x^2*y" --x 2 --y 3 --against x="2*x*y" --against y="x^2"',
+    'check "sum(x)" --x 1,2 --against 1',
+    'check "sum(relu(x))" --x -1,0,2 --against "where(x > 0, 1.0, 0.0)"',
+    'check "sum(abs(x))" --x -1,0,2 --against "where(x < 0, -1.0, 1.0)"',  # any slope at a kink
+    'check "sum(x^3)" --x 0.1,1,2 --dtype float32 --against "3*x^2"',
+    'check "x^n" --x 2 --n 3 --wrt x --against "3*x^2"',
+    'check "max(x, 0)" --x 1 --against 1',
+]
+
+
+@pytest.mark.parametrize("line", RIGHT)
+def test_what_is_right_agrees(cli, line):
+    done = cli(*shlex.split(line))
+    assert done.code == 0 and "agrees" in done.out and "disagrees" not in done.out, done.out
+
+
+MISTAKES = [
+    ("factor", '"mean((x-y)^2)" --x 1,2,3 --y 3,5,9 --wrt x', "2*(x-y)", "3 times too large"),
+    ("factor", '"sum(log(x)/log(2))" --x 1,2,3', "1/x", "1/log(2) is missing"),
+    ("factor", '"sum(x^2)" --x 1,2,3', "x", "2 is missing"),
+    ("sign", '"sum(x*exp(-x))" --x 1,2,3', "exp(-x) + x*exp(-x)", "exp(-x) - x*exp(-x)"),
+    ("sign", '"(y - w*x)^2" --y 1 --w 2 --x 3 --wrt w', "2*(y-w*x)*x", "minus the gradient"),
+    ("transpose", '"sum((W @ x)*y)" --W 1,2;3,4 --x 1,-1 --y 2,5 --wrt W', "outer(x,y)", "transp"),
+    ("transpose", '"logdet(X)" --X 3,1;0.5,2', "inv(X)", "transposed"),
+    ("chain factor", '"sum(sin(x^2))" --x 1,2,3', "cos(x^2)", "the derivative of x^2"),
+    ("chain factor", '"sum(sigmoid(W @ x))" --W 1,2;3,4;5,6 --x 0.1,-0.2 --wrt x',
+     "sigmoid(W@x)*(1 - sigmoid(W@x))", "the derivative of W @ x"),
+    ("chain factor", '"tanh(w*x+b)^2" --w 0.5 --x 2 --b 0.1 --wrt w', "2*tanh(w*x+b)*x",
+     "tanh(w*x+b)"),
+    ("term", '"sum(x*sin(x))" --x 1,2,3', "x*cos(x)", "is taken as a constant"),
+    ("term", '"sum((A@x-b)^2) + l*sum(x^2)" --A 1,2;3,4 --x 1,2 --b 1,1 --l 0.3 --wrt x',
+     "2*A.T@(A@x-b)", "l*sum(x^2)"),
+    ("term", '"x*y*z" --x 1 --y 2 --z 3 --wrt x', "y*z + x", "a term too many: x"),
+    ("sum", '"sum((X*w + b)^2)" --X 1,2;3,4;5,6 --w 1,2 --b 0.5,0.7 --wrt b',
+     "2*(X*w+b)", "axis 0"),
+    ("sum", '"a*sum(x)" --a 2 --x 1,2,3 --wrt a', "x", "axis 0"),
+    ("axis", '"sum(softmax(X, dim=0)*Y)" --X 1,2;3,5 --Y 1,0;2,1 --wrt X',
+     "softmax(X,dim=1)*(Y - sum(softmax(X,dim=1)*Y, dim=1, keepdim=True))", "axis 1 in softmax"),
+    ("power", '"sum(x^4)" --x 1,2,3', "4*x^2", "4*x^3 agrees"),
+    ("power", '"sqrt(sum(x^2))" --x 1,2,3', "x/sum(x^2)", "sum(x^2)^0.5"),
+    ("exchanged", '"sum(x^2*y)" --x 1,2,3 --y 4,5,6 --wrt x', "x^2", "by y"),
+    ("exchanged", '"dot(x,y)" --x 1,2,3 --y 4,5,6 --wrt x', "x", "y agrees"),
+    ("index", '"dot(x, roll(y,1))" --x 1,2,3,4 --y 4,5,6,9 --wrt x', "y", "after it"),
+    ("index", '"dot(x, roll(y,1))" --x 1,2,3,4 --y 4,5,6,9 --wrt y', "roll(x,1)", "roll(x,-1)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "args", "formula", "said"), MISTAKES)
+def test_usual_mistakes_are_named(cli, kind, args, formula, said):
+    line = ["check", *shlex.split(args), "--against", formula]
+    done = cli(*line)
+    assert done.code == 1 and "looks like" in done.out and said in done.out, done.out
+    (record,) = cli(*line, "--json").json["against"].values()
+    assert record["agrees"] is False and record["kind"] == kind
+
+
+def test_the_places_are_told(cli):
+    line = ["check", "sum(x^2)", "--x", "1,2,3,4", "--against", "cat([2*x[:2], x[2:]])"]
+    done = cli(*line)
+    assert "disagrees at 2 of 4 entries; entry 2: given 3, it is 6" in done.out
+    line = ["check", "sum(X^2)", "--X", "1,2;3,4", "--against", "X*X + X", "--json"]
+    record = cli(*line).json["against"]["X"]
+    assert record["first"] == [0, 1] or record["first"] == [0, 0]
+    assert record["worst"] == [1, 1] and record["given"]["data"] == [[2, 6], [12, 20]]
+
+
+def test_a_formula_that_is_right_at_one_point_only(cli):
+    done = cli("check", "x^3", "--x", "2", "--against", "6*x")
+    assert done.code == 1 and "by chance" in done.out
+    assert cli("check", "sum(max(x, 1))", "--x", "2,3", "--against", "1").code == 0
+
+
+@pytest.mark.parametrize("kind", ["npy", "csv", "json", "record", "grad"])
+def test_gradients_from_files(cli, tmp_path, kind):
+    right = np.array([4.0, 8.0])
+    if kind == "npy":
+        np.save(tmp_path / "g.npy", right)
+    elif kind == "record":
+        (tmp_path / "g.json").write_text(cli("grad", "2*dot(x,x)", "--x", "1,2", "--json").out)
+    else:
+        texts = {"csv": "4,8\n", "json": json.dumps({"x": [4, 8]}), "grad": "4*x\n"}
+        (tmp_path / f"g.{kind}").write_text(texts[kind])
+    file = str(tmp_path / ("g.json" if kind == "record" else f"g.{kind}"))
+    done = cli("check", "2*dot(x,x)", "--x", "1,2", "--against-file", file)
+    assert done.code == 0 and "--against for x: agrees" in done.out
+    done = cli("check", "dot(x,x)", "--x", "1,2", "--against-file", file)
+    assert done.code == 1 and "it is 2 times too large" in done.out
+
+
+@pytest.mark.parametrize(("args", "code", "said"), [
+    (["--against", "z=2*x"], "E0910", "no gradient by z"),
+    (["--against", "2*q"], "E0202", "q"),
+    (["--against", "2*(x"], "E0105", "never closed"),
+    (["--against", "2*x", "--against", "x=3"], "E0909", "twice"),
+    (["--against-file", "no.npy"], "E0904", "no.npy"),
+])  # fmt: skip
+def test_what_cannot_be_held_against(cli, args, code, said):
+    done = cli("check", "x^2", "--x", "3", *args)
+    assert done.code == 2 and code in done.err and said in done.err
+    done = cli("check", "x*y", "--x", "3", "--y", "1", "--against", "2")
+    assert done.code == 2 and '--against x="..."' in done.err

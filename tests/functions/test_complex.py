@@ -1,0 +1,69 @@
+"""Functions of complex numbers: values by their definition, derivatives by differences."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import gradcli as g
+
+F = g.nn.functional
+
+
+def entries(*shape, seed=0):
+    draw = np.random.default_rng(seed)
+    return g.tensor(draw.normal(size=shape) + 1j * draw.normal(size=shape), requires_grad=True)
+
+
+FUNCTIONS = {
+    "lerp near": (lambda x, y: g.lerp(x, y, 0.1j), [(3,), (3,)]),
+    "lerp far": (lambda x, y: g.lerp(x, y, 1.2 + 0.3j), [(3,), (3,)]),
+    "add": (lambda x, y: g.add(x, y, alpha=1 + 2j), [(3,), (3,)]),
+    "sub": (lambda x, y: g.sub(x, y, alpha=1 + 2j), [(3,), (3,)]),
+    "addcmul": (lambda x, y, z: g.addcmul(x, y, z, value=1 + 1j), [(3,), (3,), (3,)]),
+    "addcdiv": (lambda x, y, z: g.addcdiv(x, y, z, value=1 + 1j), [(3,), (3,), (3,)]),
+    "softsign": (F.softsign, [(4,)]),
+    "float_power": (g.float_power, [(3,), (3,)]),
+    "logsumexp": (lambda x: g.logsumexp(9 * x, 0), [(4,)]),
+    "lu": (lambda x: g.linalg.lu(x)[2], [(2, 4, 4)]),
+    "cholesky": (lambda x: g.linalg.cholesky(x @ x.mH), [(2, 3, 3)]),
+    "cumprod": (lambda x: x.cumprod(0), [(4,)]),
+    "std": (lambda x: x.std(), [(4,)]),
+    "norm": (lambda x: g.linalg.vector_norm(x, 3), [(4,)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivative_is_that_of_differences(name):
+    function, shapes = FUNCTIONS[name]
+    inputs = tuple(entries(*shape, seed=i) for i, shape in enumerate(shapes))
+    assert g.autograd.gradcheck(function, inputs)
+
+
+def test_float_power_keeps_the_imaginary_part():
+    x, y = entries(5, seed=1), entries(5, seed=2)
+    np.testing.assert_allclose(
+        g.float_power(x, y).detach().numpy(), x.detach().numpy() ** y.detach().numpy()
+    )
+
+
+def test_logsumexp_gives_the_principal_value():
+    x = 9 * entries(3, 50)
+    out = g.logsumexp(x, 0).detach().numpy()
+    np.testing.assert_allclose(out, np.log(np.exp(x.detach().numpy()).sum(0)), rtol=1e-12)
+    assert np.all(np.abs(out.imag) <= np.pi)
+
+
+def test_lu_exchanges_rows_as_lapack_does():
+    for seed in range(20):
+        x = entries(6, 5, seed=seed)
+        both, pivots = g.linalg.lu_factor(x)
+        expected, places, _ = scipy.linalg.lapack.zgetrf(x.detach().numpy())
+        np.testing.assert_array_equal(pivots.numpy(), places + 1)
+        np.testing.assert_allclose(both.detach().numpy(), expected, rtol=1e-10)
+
+
+def test_cholesky_of_a_hermitian_matrix():
+    x = entries(2, 3, 3)
+    matrix = x @ x.mH + g.eye(3)
+    low = g.linalg.cholesky(matrix)
+    np.testing.assert_allclose((low @ low.mH).detach(), matrix.detach(), rtol=1e-12)

@@ -1,0 +1,295 @@
+"""Programs with loops and branches: generated code against the engine, and what stays there."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.jit.ir import NotTraceable
+from gradcli.jit.program import Generated
+from gradcli.language.runtime.run import Limits, prepare
+from gradcli.ops.errors import Fault, LimitFault
+from tests.jit.programs import Writer
+
+
+@pytest.fixture(autouse=True)
+def in_float64():
+    before = gradcli.get_default_dtype()
+    gradcli.set_default_dtype(gradcli.float64)
+    yield
+    gradcli.set_default_dtype(before)
+
+
+def leaves_of(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: gradcli.tensor(v, requires_grad=not isinstance(v, int)) for name, v in values.items()
+    }
+
+
+def both(text: str, forward: bool | None = None, **values: Any) -> tuple:
+    """The program, what generated code gives, and what the engine gives."""
+    program = prepare(text, "file")
+    leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
+    by = [name for name, leaf in leaves.items() if leaf.requires_grad]
+    made = Generated(program, leaves, by, forward=forward)
+    found = made.run(*(leaves[name] for name in by))
+    value = program.run(leaves).value
+    grads = gradcli.autograd.grad(
+        value, [leaves[n] for n in by], allow_unused=True, materialize_grads=True
+    )
+    return made, found, (value.item(), [g.numpy() for g in grads])
+
+
+def same(found: Any, want: Any, tolerance: float = 1e-13) -> None:
+    got = [found[0], *found[1]]
+    want = [want[0], *want[1]]
+    scale = max(1.0, *(float(np.max(np.abs(w))) for w in want))
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale)
+
+
+EULER = "y = y0\nfor i in range(steps):\n    y = y - 1.5 / steps * k * y\ny\n"
+PROGRAMS = {
+    "euler": EULER,
+    "while": "a = y0\nwhile a > 0.1:\n    a = a * k\na + k",
+    "doubling": "b = k * 2\nwhile abs(b) < 1000:\n    b = b * 2\nb if b > 0 else 100 * b",
+    "break": "s = 0.0\nfor i in range(100):\n    s = s + k * i\n    if s > 20:\n"
+    "        break\ns * y0",
+    "continue": "s = 0\nfor i in range(9):\n    if i % 3 == 0:\n        continue\n"
+    "    s = s + k**i\ns",
+    "no turn": "s = y0\nfor i in range(5, 2):\n    s = s * k\ns",
+    "nested": "s = y0\nfor i in range(4):\n    for j in range(i):\n"
+    "        s = s + sin(s * k) * j\ns",
+    "nested while": "s = y0\nfor i in range(3):\n    u = s\n    while u > 0.3:\n        u = u * k\n"
+    "    s = s + u\ns",
+    "two loops deep": "s = y0\nfor i in range(70):\n    for j in range(90):\n"
+    "        s = s - 0.001 * s * k\ns",
+    "swap": "a = k\nb = y0\nfor i in range(5):\n    a, b = b, sin(a)\na - b",
+    "previous": "p = k\ny = y0\nfor i in range(5):\n    q = y\n    y = sin(y) * p\n"
+    "    p = q\ny + p",
+    "set in the loop": "for i in range(3):\n    z = k * i + y0\nz * z",
+    "return": "def f(u):\n    for j in range(9):\n        if u > 10:\n            return u * 2\n"
+    "        u = u * u + k\n    return u\nf(y0)",
+    "newton": "def g(x):\n    return x**3 - k * x - 5\nx = y0\nfor i in range(20):\n"
+    "    d = g(x) / (3 * x**2 - k)\n    x = x - d\n    if abs(d) < 1e-12:\n        break\nx",
+    "functions": "f = lambda u, v=2: u * v + k\nh = lambda u: f(f(u), v=y0)\n"
+    "h(k) if k > 0 else h(y0)",
+    "chain of elif": "s = 0.0\nfor i in range(8):\n    if i == 0:\n        s += k\n"
+    "    elif i < 3:\n"
+    "        s += y0 * i\n    elif i < 5 and s > 1:\n        s *= k\n    else:\n"
+    "        s = s + 0.5 * i\ns",
+    "lists": "p = [k, y0]\nfor i in range(6):\n    p = [p[1], p[0] + 0.1 * sin(p[1])]\np[0] * p[1]",
+    "list of turns": "p = []\nfor i in range(6):\n    p.append(k * i)\nsum(p) + y0",
+    "comprehension": "sum([sin(k * i) for i in range(5) if i != 2]) + y0",
+    "time": "t = 0.0\ny = y0\nwhile t < 1:\n    y = y + 0.1 * (sin(t) - k * y)\n    t += 0.1\ny",
+    "in place": "s = y0 * 1\nfor i in range(5):\n    s += k * i\n    s -= 0.5\ns * s",
+    "no_grad": "s = y0\nfor i in range(3):\n    with no_grad():\n        c = s * k\n"
+    "    s = s + c * k\ns",
+    "detach": "s = y0\nfor i in range(3):\n    s = s * s.detach() * k\ns",
+    "item": "s = y0\nfor i in range(4):\n    s = s * k + s.item()\ns",
+    "assert": "s = y0\nfor i in range(4):\n    s = s + k\n    assert s > 0\ns",
+    "vector": "s = 0\nfor i in range(3):\n"
+    "    s = s + 100 * (w[i + 1] - w[i]**2)**2 + (1 - w[i])**2\n"
+    "s + k * 0 + y0 * 0",
+    "one entry twice": "s = k * y0\nfor i in range(3):\n    s = s + (w[i] + w[i]) * w[2]\ns",
+    "array": "v = w\nfor i in range(4):\n    v = v - 0.1 * sin(v) * k\n(v * v).sum() + y0",
+    "matrix": "v = w[0:2]\nA = tensor([[0.5, 0.1], [-0.2, 0.7]])\nfor i in range(4):\n"
+    "    v = tanh(A @ v + k)\nv.sum() * y0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_agree(name):
+    _, found, want = both(
+        PROGRAMS[name], k=0.7, y0=2.0, steps=100, w=np.array([0.3, -0.2, 0.9, 0.4])
+    )
+    same(found, want)
+
+
+@pytest.mark.parametrize("name", ["euler", "while", "break", "nested while", "newton", "swap"])
+def test_forward_mode_agrees(name):
+    made, found, want = both(PROGRAMS[name], True, k=0.7, y0=2.0, steps=100)
+    assert made.forward and "reversed" not in made.text
+    same(found, want)
+
+
+def compared(seeds: range, forward: bool | None) -> int:
+    """How many random programs ran as generated code; each has to agree."""
+    ran = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        text = Writer(seed).text()
+        values = {"x": rng.uniform(-1, 1), "y": rng.uniform(-1, 1), "w": rng.uniform(-1, 1, 4)}
+        try:
+            _, found, want = both(text, forward, **values)
+        except NotTraceable:
+            continue
+        except RuntimeError:  # no variable decides anything
+            continue
+        if found is not None:
+            ran += 1
+            same(found, want)
+    return ran
+
+
+def test_random_programs_agree():
+    """The number of the branches taken is part of the result: another branch is another value."""
+    assert compared(range(150), None) > 100
+    assert compared(range(150, 200), False) > 30
+
+
+@pytest.mark.long
+def test_twenty_thousand_random_programs_agree():
+    assert compared(range(20_000), None) > 14_000
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("for i in range(3):\n    print(k)\nk", "a call of print"),
+        ("s = k\nfor i in range(300):\n    s = s + randn(1)[0]\ns", "randn"),
+        ("y = k * 2\ny.retain_grad()\ny", "retain_grad"),
+        ("y = k * 2\ny.register_hook(lambda g: g)\ny", "register_hook"),
+        ("y = k * k\ny.backward()\ny * 2", "backward"),
+        ("y = k * k\ny.grad_fn.name()\ny", "grad_fn"),
+        ("def f(n):\n    return k if n == 0 else k * f(n - 1)\nf(3)", "recursion"),
+        ("y = k * 1\nz = y\nz += 1\ny * z", "something else may have"),
+        ("y = exp(k)\ny *= 2\ny", "a rule has saved"),
+        ("y = k * 1\nfor i in range(3):\n    y += y * y\ny", "a rule has saved"),
+        ("k += 1\nk", "something else may have"),
+        ("y = [k]\nfor i in range(300):\n    y.append(k)\ny[0]", "written to in a loop"),
+        ("int(k) * 2", "whole number"),
+        ("p = 1\nif k > 5:\n    p = [k]\np", "depends on nothing|one thing or another"),
+    ],
+)
+def test_what_stays_on_the_engine(text, why):
+    program = prepare(text, "file")
+    with pytest.raises(NotTraceable, match=why):
+        Generated(program, leaves_of({"k": 1.5}), ["k"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s = k\nfor i in range(3):\n    s = s / (i - 1)\ns",  # 1/0 is inf for tensors
+        "t = 2.0\nfor i in range(3):\n    t = t / (i - 1)\nk * t",  # and an error for numbers
+        "s = k\nfor i in range(5):\n    s = log(s - 1)\ns",
+        "s = k\nfor i in range(600):\n    s = exp(s)\ns",
+        "n = 1\nfor i in range(90):\n    n = n * 2\nk * n",
+        "for i in range(int(k) - 9):\n    z = k * i\nz",
+        "if k > 99:\n    z = k\nz * z",
+        "w[int(k) + 7] * k",
+        "s = k\nwhile s > 0:\n    s = s + 1\ns",
+        "t = -2.0\nfor i in range(2):\n    t = t ** 0.5\nk * 1.0",
+        "s = k\nfor i in range(9):\n    s = s + 1\n    assert s < 4, s\ns",
+    ],
+)
+def test_what_goes_wrong_is_left_to_the_engine(text):
+    program = prepare(text, "file")
+    leaves = leaves_of({"k": 1.5, **({"w": np.ones(3)} if "w[" in text else {})})
+    made = Generated(program, leaves, ["k"], limits=Limits(steps=2000))
+    try:
+        assert made.run(leaves["k"]) is None
+    except Fault as fault:
+        pytest.fail(f"{fault} came from generated code")
+
+
+def test_limits_hold():
+    program = prepare("s = k\nwhile s > 0:\n    s = s + 1\ns", "file")
+    made = Generated(program, leaves_of({"k": 1.0}), ["k"], limits=Limits(steps=5000))
+    assert made.run(1.0) is None
+    with pytest.raises(LimitFault, match="5,000 steps"):
+        program.run(leaves_of({"k": 1.0}), limits=Limits(steps=5000))
+    calls = prepare("f = lambda u: u * k\ns = k\nfor i in range(900):\n    s = f(s) / k\ns", "file")
+    leaves = leaves_of({"k": 1.0})
+    assert Generated(calls, leaves, ["k"], limits=Limits(steps=1800)).run(1.0) is not None
+    assert Generated(calls, leaves, ["k"], limits=Limits(steps=1700)).run(1.0) is None
+
+
+def test_a_decision_never_goes_the_other_way():
+    """The tests of the program stand where NumPy's digit and math's may differ."""
+    text = "c = 0\nfor i in range(40):\n    if exp(tanh(x + i * 0.01)) > w[i]:\n"
+    text += "        c = c + 1\nx * c"
+    points = np.linspace(0.1, 2.0, 25)
+    program = prepare(text, "file")
+    for x in points:
+        w = np.exp(np.tanh(x + np.arange(40) * 0.01))
+        leaves = leaves_of({"x": float(x), "w": w})
+        found = Generated(program, leaves, ["x", "w"]).run(float(x), w)
+        assert found[0] == program.run(leaves).value.item()
+
+
+def test_the_program_and_its_text():
+    program = prepare(EULER, "file")
+    made = Generated(program, leaves_of({"y0": 2.0, "k": 0.7, "steps": 9}), ["y0", "k"])
+    shown = made.ir().splitlines()
+    assert shown[0] == "program(x0: float64, x1: float64)"
+    assert any(line.lstrip().startswith("save p") for line in shown)
+    assert any("backward i" in line for line in shown)
+    assert "for i" in made.code() and "reversed(s0)" in made.code()
+
+
+def test_saved_values_take_eight_bytes():
+    program = prepare(EULER, "file")
+    leaves = leaves_of({"y0": 2.0, "k": 0.7, "steps": 9})
+    made = Generated(program, leaves, ["y0", "k"])
+    stacks = [line for line in made.text.splitlines() if "append" in line]
+    assert len(stacks) == 1 and 'array("d")' in made.text
+    assert made._call(2.0, 0.7, repeat(True))[0] == program.run(leaves).value.item()
+
+
+@pytest.mark.parametrize("checkpoint", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    "name", ["euler", "break", "nested while", "two loops deep", "newton", "functions", "array"]
+)
+def test_checkpoints_give_the_same(name, checkpoint):
+    text = PROGRAMS[name]
+    values = {"k": 0.7, "y0": 2.0, "steps": 900, "w": np.array([0.3, -0.2, 0.9, 0.4])}
+    program = prepare(text, "file")
+    leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
+    by = [n for n, leaf in leaves.items() if leaf.requires_grad]
+    limits = Limits(steps=7000)
+    plain = Generated(program, leaves, by, forward=False, limits=limits)
+    kept = Generated(program, leaves, by, forward=False, limits=limits, checkpoint=checkpoint)
+    want, found = (made.run(*(leaves[n] for n in by)) for made in (plain, kept))
+    assert want is not None and found is not None
+    same(found, want, 0.0)
+
+
+def test_random_programs_agree_with_checkpoints():
+    for seed in range(40):
+        text = Writer(seed).text() + "for i0 in range(70):\n    a = sin(a + b) * x\n"
+        text += "    if a > 0.1:\n        b = b + 0.1 * a\na + b * total\n"
+        program = prepare(text, "file")
+        leaves = leaves_of({"x": 0.3, "y": -0.4, "w": np.array([0.3, -0.2, 0.9, 0.4])})
+        by = [n for n in leaves if program.takes(n)]
+        try:
+            made = [Generated(program, leaves, by, forward=False, checkpoint=c)
+                    for c in (None, 0, 3)]  # fmt: skip
+        except NotTraceable:
+            continue
+        want, *found = (m.run(*(leaves[n] for n in by)) for m in made)
+        for one in found:
+            assert (one is None) == (want is None)
+            if want is not None:
+                same(one, want, 0.0)
+
+
+def test_checkpoints_bound_the_memory():
+    import tracemalloc
+
+    program = prepare(EULER, "file")
+    leaves = leaves_of({"y0": 2.0, "k": 0.7, "steps": 20_000})
+    peaks = []
+    for checkpoint in (None, 0, 10):
+        made = Generated(program, leaves, ["y0", "k"], checkpoint=checkpoint)
+        tracemalloc.start()
+        made.run(leaves["y0"], leaves["k"])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert 160_000 < peaks[0] < 40 * 20_000
+    assert peaks[1] < 40_000 and peaks[2] < 10_000
