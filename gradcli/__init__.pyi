@@ -8,6 +8,7 @@ from gradcli import cuda as cuda
 from gradcli import fft as fft
 from gradcli import func as func
 from gradcli import linalg as linalg
+from gradcli import masked as masked
 from gradcli import nn as nn
 from gradcli import optim as optim
 from gradcli import special as special

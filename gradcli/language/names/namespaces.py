@@ -222,7 +222,7 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
     "nn.utils": _modules("utils"), "nn": _modules("nn"),
     "utils.checkpoint": _transforms("checkpoints"), "linalg": _public("linalg"),
-    "special": _public("special"), "fft": _public("fft"),
+    "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
