@@ -25,6 +25,7 @@ from gradcli.language.names.exceptions import (
     unknown,
 )
 from gradcli.language.type_names import a_value
+from gradcli.ops.declaration.infix import METHODS
 from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault
 
 MOST_BASES = 100
@@ -464,12 +465,9 @@ def _operator(name: str) -> Callable:
     return apply
 
 
-_BINARY = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "lshift",
-    "rshift",
-)  # fmt: skip
 for _name in (
-    *(f"__{front}{one}__" for one in _BINARY for front in ("", "r", "i")),
+    *(f"__{front}{one}__" for one in (*METHODS.values(), "lshift", "rshift")
+      for front in ("", "r", "i")),
     "__lt__", "__le__", "__gt__", "__ge__",
 ):  # fmt: skip
     setattr(Instance, _name, _operator(_name))

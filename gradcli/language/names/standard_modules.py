@@ -212,7 +212,7 @@ def _of_the_run() -> Random:
     if source is None:
         source = Random(0)
         _source.set(source)
-        settings.undone("random", lambda: _source.set(None))
+        settings.undone("random", lambda: _source.set(None))  # type: ignore[arg-type]
     return source
 
 
