@@ -464,12 +464,12 @@ def _operator(name: str) -> Callable:
     return apply
 
 
-_BINARY = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "lshift",
-    "rshift",
+_WITH_ANOTHER = (
+    "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__",
+    "__matmul__", "__and__", "__or__", "__lshift__", "__rshift__",
 )  # fmt: skip
 for _name in (
-    *(f"__{front}{one}__" for one in _BINARY for front in ("", "r", "i")),
+    *(f"__{front}{one[2:]}" for one in _WITH_ANOTHER for front in ("", "r", "i")),
     "__lt__", "__le__", "__gt__", "__ge__",
 ):  # fmt: skip
     setattr(Instance, _name, _operator(_name))
@@ -508,3 +508,23 @@ class Entered:
             return False
         error = error_of(fault)
         return bool(leave(self.instance, error.kind, error, None))
+
+
+class TypeName:
+    """The type of a value that a program cannot make by its type: it has a name, and no more."""
+
+    __slots__ = ("__name__", "kind", "shown")
+    __gradcli_type__ = True
+
+    def __init__(self, kind: type, name: str, shown: str = "") -> None:
+        self.kind = kind
+        self.__name__ = name
+        self.shown = shown or name
+
+    def __gradcli_get__(self, name: str) -> Any:
+        if name == "__name__":
+            return self.__name__
+        raise unknown("type", name)
+
+    def __repr__(self) -> str:
+        return f"<class '{self.shown}'>"
