@@ -1,5 +1,7 @@
 """``gradcli repl`` on a pipe: the process, its streams and its exit code."""
 
+from tests.cli.conftest import ROOT
+
 
 def test_a_session_on_a_pipe(process):
     lines = (
@@ -33,6 +35,17 @@ def test_a_function_that_reads_what_is_not_there_yet_says_so(process):
     done = process("repl", stdin=lines)
     assert done.out == "1.0\n"
     assert "`sni` is not defined yet; did you mean `sin`?\n" in done.err and "E0203" in done.err
+
+
+def test_programs_run_as_sessions(process):
+    """But for the values that a session echoes."""
+    for name in ("custom_relu", "newton", "logistic", "rnn"):
+        path = ROOT / "examples" / f"{name}.grad"
+        done = process("repl", "--no-config", stdin=path.read_text())
+        assert done.code == 0 and not done.err, (path, done.err)
+        shown = path.with_suffix(".out").read_text().splitlines()
+        echoed = [line for line in done.out.splitlines() if line not in shown]
+        assert len(echoed) <= 3, (path, echoed)
 
 
 def test_questions_and_comments(process):
