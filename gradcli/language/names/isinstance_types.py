@@ -21,6 +21,7 @@ KINDS: dict[Any, type] = {
     argument_checks.with_checks(factories.tensor): Tensor,
     argument_checks.with_checks(Tensor): Tensor,
     namespaces.size: Size,
+    Node: Node,
 }  # fmt: skip
 KIND_NAMES = {
     Tensor: "gradcli.Tensor", Size: "gradcli.Size", Set: "set", dtypes.DType: "gradcli.dtype",
@@ -35,7 +36,8 @@ def shown_as(function: Any, kind: type) -> None:
 
 
 for _function, _kind in KINDS.items():
-    shown_as(_function, _kind)
+    if _function is not _kind:
+        shown_as(_function, _kind)
 
 
 class TypeName:

@@ -216,6 +216,21 @@ def _of_the_run() -> Random:
     return source
 
 
+def random_state() -> Any:
+    """Where the generator of the run is; None where nothing was drawn. For a session's undo."""
+    source = _source.get()
+    return None if source is None else source.getstate()
+
+
+def restore_random(state: Any) -> None:
+    """Go back to a ``random_state``."""
+    source = _source.get()
+    if state is None:
+        _source.set(None)
+    elif source is not None:
+        source.setstate(state)
+
+
 def _seeded(number: Any = None) -> None:
     if not isinstance(number, int | float | str | None):
         raise TypeFault("E0303", "a seed is a whole number", help="random.seed(0)")
