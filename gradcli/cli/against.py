@@ -407,10 +407,12 @@ def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
                     yield statement.start, child, terms
 
 
-def _takes_axis(name: str) -> bool:
-    """Whether the last whole number in a call of a function may be an axis without a name."""
+def _ends_in_axis(name: str, count: int) -> bool:
+    """Whether the last of so many arguments of a function is an axis without a name."""
     op = OPERATORS.get({"max": "amax", "min": "amin", "sort": "argsort"}.get(name, name))
-    return op is not None and not {"dim", "dims"}.isdisjoint(op.params)
+    return op is not None and list(op.params)[count - op.arity - 1 : count - op.arity] in (
+        ["dim"], ["dims"],
+    )  # fmt: skip
 
 
 def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
@@ -422,7 +424,8 @@ def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
         func = node.func
         called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
         numbers = [k.value for k in node.keywords if k.name in ("dim", "axis")]
-        numbers += [a for a in node.args[-1:] if _takes_axis(called) and isinstance(a, n.Number)]
+        if _ends_in_axis(called, len(node.args)):
+            numbers.append(node.args[-1])
         for number in numbers:
             if not isinstance(number, n.Number):
                 continue
