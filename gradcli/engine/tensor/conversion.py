@@ -110,6 +110,14 @@ class Conversions:
         """As complex128."""
         return self.to(dtypes.complex128)
 
+    def to_sparse(self, *args: Any, **options: Any) -> Any:
+        """This tensor: every tensor has strides here, and a layout changes no entry."""
+        return self
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+        """This tensor, which is dense."""
+        return self if dtype is None else self.to(dtype)
+
     def conj(self) -> Any:
         """The complex conjugate; a real tensor unchanged."""
         return OPERATORS["conj"](self) if self.dtype.is_complex else self
