@@ -48,6 +48,7 @@ _LIBM = frozenset((
 ))  # fmt: skip
 """Functions of ``math`` that are the C library's own."""
 _TYPES = {"d": "double", "i": "i64", "b": "i1"}
+# LLVM's own words, which are those of operators, too.
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _COMPARED = {
     ast.Lt: ("olt", "slt"), ast.LtE: ("ole", "sle"), ast.Gt: ("ogt", "sgt"),
