@@ -268,6 +268,11 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
 """What fills each namespace inside torch, called when a program first asks for one of its names."""
 
 
+def package(name: str) -> dict[str, Any]:
+    """The names of a package inside torch: ``linalg``, ``nn.functional``."""
+    return _TORCH[name]()
+
+
 def torch(names: dict[str, Any]) -> Namespace:
     """``import torch``."""
     return Namespace(_torch_table(names), dict(_TORCH))
