@@ -128,18 +128,18 @@ def _difference(
     head = "Tensor-likes" if left.ndim else "Scalars"
     how = "equal" if exact else "close"
     if not left.ndim:
-        until = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
+        bounds = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
         return (
             f"{head} are not {how}!\n\nExpected {y.item()} but got {x.item()}.\n"
-            f"Absolute difference: {apart.item()}{until[0]}\n"
-            f"Relative difference: {ratio.item()}{until[1]}"
+            f"Absolute difference: {apart.item()}{bounds[0]}\n"
+            f"Relative difference: {ratio.item()}{bounds[1]}"
         )
     count, size = int((~close).sum()), close.size
     lines = [f"Mismatched elements: {count} / {size} ({count / size:.1%})"]
     for name, gap, most in (("absolute", apart, atol), ("relative", ratio, rtol)):
         where = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
-        until = "" if exact else f" (up to {most} allowed)"
-        lines.append(f"Greatest {name} difference: {gap[where]} at index {where}{until}")
+        limit = "" if exact else f" (up to {most} allowed)"
+        lines.append(f"Greatest {name} difference: {gap[where]} at index {where}{limit}")
     return f"{head} are not {how}!\n\n" + "\n".join(lines)
 
 

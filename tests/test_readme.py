@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pathlib
 import shlex
 
@@ -41,3 +42,20 @@ def test_shown_output_is_printed(command, output, capsys):
     dtypes.set_default_dtype(before)
     captured = capsys.readouterr()
     assert not difference((captured.out + captured.err).strip(), output)
+
+
+def test_the_session_runs(capsys, monkeypatch, tmp_path):
+    """The inputs after ``> `` show the lines below them, among others."""
+    block = (ROOT / "README.md").read_text().partition("the same, live.")[2].partition("## ")[0]
+    lines = [line[4:] for line in block.splitlines() if line.startswith("    ")]
+    typed = "".join(f"{line[2:]}\n" for line in lines if line.startswith("> "))
+    wanted = [line for line in lines if not line.startswith("> ")]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    before = dtypes.get_default_dtype()
+    run(["repl", "--no-config"])
+    dtypes.set_default_dtype(before)
+    captured = capsys.readouterr()
+    assert len(wanted) > 4
+    for line in wanted:
+        assert line in captured.out + captured.err, line

@@ -16,9 +16,16 @@ from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.engine import dtypes, wrap
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import RuntimeFault, ValueFault
 
 Runner = Annotated[
     str, typer.Option("--runner", metavar="NAME", help="auto (default), eager or generated.")
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint", metavar="HOW", help="Memory of long loops: sqrt, or revolve:K states."
+    ),
 ]
 RUNNERS = ("auto", "eager", "generated")
 WARM = 50
@@ -34,22 +41,39 @@ def checked(runner: str) -> str:
     return runner
 
 
+def states(checkpoint: str | None) -> int | None:
+    """How many states ``--checkpoint`` keeps; 0 stands for sqrt. Raises ValueFault (E0907)."""
+    if checkpoint is None or checkpoint == "sqrt":
+        return None if checkpoint is None else 0
+    name, _, count = checkpoint.partition(":")
+    if name != "revolve" or not (count.isascii() and count.isdigit()) or not 0 < int(count) < 1e6:
+        raise ValueFault(
+            "E0907", f"--checkpoint {checkpoint}: sqrt, or revolve:K with K of 1 or more",
+            help="--checkpoint revolve:50 keeps 50 states of a loop",
+        )  # fmt: skip
+    return int(count)
+
+
 class Switch(BaseException):
     """Ends a long run on the engine, where the same program is there as generated code."""
 
 
-def with_gradient(job: Job, run_by: str, plain: bool) -> tuple[Any, Any, list | None]:
+def with_gradient(
+    job: Job, run_by: str, plain: bool, checkpoint: int | None = None
+) -> tuple[Any, Any, list | None]:
     """The value, what the run left, and the gradients where generated code has given them.
 
     A run on the engine that takes thousands of steps is given up for generated code where that can
     do the same. ``plain``: whether nothing is asked for but the value and its gradient.
     """
+    if checkpoint is not None:
+        return _with_checkpoints(job, run_by, plain, checkpoint)
     if not plain or run_by == "eager" or not job.wanted or job.fixed or not has_loops(job):
         return *job.run(), None
     made: list[Any] = []
 
     def long() -> None:
-        made.append(of_program(job, job.wanted))
+        made.append(_or_none(of_program, job, job.wanted))
         if made[0] is not None:
             raise Switch
 
@@ -59,14 +83,41 @@ def with_gradient(job: Job, run_by: str, plain: bool) -> tuple[Any, Any, list | 
         except Switch:
             pass
     else:
-        made.append(of_program(job, job.wanted))
-    found = None
-    if made[0] is not None:
-        found = made[0].run(*(job.leaves[name] for name in job.wanted))
+        made.append(_or_none(of_program, job, job.wanted))
+    found = None if made[0] is None else _run(job, made[0])
+    return (*job.run(), None) if found is None else found
+
+
+def _run(job: Job, made: Any) -> tuple[Any, Any, list] | None:
+    """What generated code gives, as tensors."""
+    found = made.run(*(job.leaves[name] for name in job.wanted))
     if found is None:
-        return *job.run(), None
+        return None
     tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
     return tensors[0], None, tensors[1:]
+
+
+def _with_checkpoints(
+    job: Job, run_by: str, plain: bool, checkpoint: int
+) -> tuple[Any, Any, list | None]:
+    """The same with ``--checkpoint``."""
+    why = "the engine keeps every value"
+    if plain and run_by != "eager" and job.wanted and not job.fixed:
+        from gradcli.jit.ir import NotTraceable
+
+        try:
+            made = of_program(job, job.wanted, checkpoint)
+        except NotTraceable as reason:
+            why = f"it has {reason}"
+        else:
+            found = _run(job, made)
+            if found is not None:
+                return found
+            why = "it has results that only the engine gives"
+    raise RuntimeFault(
+        "E0404", f"--checkpoint: the program does not run as generated code: {why}",
+        help="leave out --checkpoint, and --retain, --show, --cotangent and --doctor with it",
+    )  # fmt: skip
 
 
 def has_loops(job: Job) -> bool:
@@ -77,16 +128,23 @@ def has_loops(job: Job) -> bool:
     return any(isinstance(node, n.For | n.While) for node in n.walk(job.program.checked.module))
 
 
-def of_program(job: Job, names: Sequence[str]) -> Any:
-    """A program with loops as generated code; None where it has to run on the engine."""
-    from gradcli.jit.ir import NotTraceable
+def of_program(job: Job, names: Sequence[str], checkpoint: int | None = None) -> Any:
+    """A program with loops as generated code. Raises NotTraceable where it has to run eagerly."""
     from gradcli.jit.program import Generated
 
     def function(*values: Any) -> Any:
         return job.result(dict(zip(names, values, strict=True)))
 
+    return Generated(
+        job.program, job.leaves, names, job.of, job.bounds, eagerly=function, checkpoint=checkpoint
+    )
+
+
+def _or_none(make: Callable[..., Any], *args: Any) -> Any:
+    from gradcli.jit.ir import NotTraceable
+
     try:
-        return Generated(job.program, job.leaves, names, job.of, job.bounds, eagerly=function)
+        return make(*args)
     except NotTraceable:
         return None
 
@@ -99,7 +157,7 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
     if any(word in job.program.source.text for word in ("print", "hook")):
         return None
     if of == "gradient" and not job.fixed and has_loops(job):
-        found = of_program(job, names)
+        found = _or_none(of_program, job, names)
         if found is not None:
             return found
     from gradcli.jit import compile

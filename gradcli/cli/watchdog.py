@@ -70,9 +70,9 @@ def start(seconds: float, memory: int = 0) -> None:
         _thread.start_new_thread(_guard, (_interrupts(),))
 
 
-def keep_process() -> None:
+def keep_process(keep: bool = True) -> None:
     """From now on no computation ends the process: a session goes on."""
-    _watch.lasting = True
+    _watch.lasting = keep
 
 
 def stop() -> None:

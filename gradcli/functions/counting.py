@@ -19,12 +19,9 @@ from gradcli.ops.operator import OPERATORS as O
 
 @by_element
 def unique(
-    input: Any,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The distinct entries in order; also where each came to stand, and how often each occurs.
 
     With ``dim``, the distinct slices along that dimension.

@@ -97,6 +97,21 @@ def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
     return axis, x.shape[axis]
 
 
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
+    """Pieces of the given sizes along a dimension."""
+    return split(input, tuple(split_sizes), dim)
+
+
+def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
+    """``split``; here its pieces are views too."""
+    return split(input, split_size, dim)
+
+
+def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
+    """``chunk``; here its pieces are views too."""
+    return chunk(input, chunks, dim)
+
+
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
     axis, n = _axis("unbind", input, dim)
@@ -200,6 +215,11 @@ def unsqueeze(input: Any, dim: int) -> Any:
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
     return O["transpose"](input, dim0, dim1)
+
+
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two dimensions exchanged, by NumPy's names."""
+    return O["transpose"](input, axis0, axis1)
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
@@ -427,9 +447,10 @@ def allclose(
 
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
-    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split, chunk,
-    unbind, tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave,
-    fliplr, flipud, rot90, nonzero, is_same_size, equal, allclose, t, transpose, unsqueeze,
+    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
+    split_with_sizes, chunk, unsafe_split, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
+    expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, is_same_size,
+    equal, allclose, t, transpose, swapaxes, unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (
@@ -437,13 +458,11 @@ ALONE = (
     cartesian_prod, combinations, block_diag,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
-ALIASES = {
-    "moveaxis": movedim, "argwhere": nonzero, "swapaxes": transpose, "swapdims": transpose,
-}  # fmt: skip
+ALIASES = {"moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose}
 """Further names."""
 WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,
 )  # fmt: skip
 """Those of which a form writes in place: ``x.clamp_(0, 1)``."""
-TURNED = (t, transpose, unsqueeze)
+TURNED = (t, transpose, swapaxes, unsqueeze)
 """Those of which a form gives the tensor itself another shape: ``x.t_()``."""

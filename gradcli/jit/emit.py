@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,10 @@ _POWERS = {
     2: "{0} * {0}", 3: "{0} * {0} * {0}", 0.5: "sqrt({0})", -1: "1.0 / {0}",
     -2: "1.0 / ({0} * {0})",
 }  # fmt: skip
+
+_CALLED = re.compile(r"\b(sqrt|fabs|exp|log1p)\(")
+_SAME = frozenset(("sqrt", "fabs"))
+"""Functions of math with NumPy's own last digit."""
 
 
 def math_function(op: Operator) -> Callable[..., float] | None:
@@ -224,12 +229,12 @@ class Emitter:
         if sign is not None:
             return f"{words[0]} {sign} {words[1]}"
         if op.python:
-            text = op.python
-            if "sqrt" in text:
-                self.scope["sqrt"] = math.sqrt
-            if "fabs" in text:
-                self.scope["fabs"] = math.fabs
-            return text.format(*words)
+            called = _CALLED.findall(op.python)
+            if not _SAME.issuperset(called) and ins.out in self.exact:
+                return None
+            for name in called:
+                self.scope[name] = getattr(math, name)
+            return op.python.format(*words)
         if op.name == "pow":
             y = ins.args[1]
             if y.__class__ in (int, float) and y in _POWERS:

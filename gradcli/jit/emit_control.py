@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.jit import scalars
+from gradcli.jit.checkpoint import FIRST, keep, segments
 from gradcli.jit.control import (
     Block,
     Branch,
@@ -51,11 +52,17 @@ def packed(stack: list) -> Any:
 class ControlEmitter(Emitter):
     """The text of one structured program."""
 
-    def __init__(self, program: Structured, pairs: dict[Block, Block]) -> None:
+    def __init__(
+        self, program: Structured, pairs: dict[Block, Block], checkpoint: int | None = None
+    ) -> None:
         self.program: Any = program
         self.names = named(program)
         self.forward = {back: block for block, back in pairs.items()}
+        self.checkpoint = checkpoint  # states to keep; 0 as many as for sqrt; None saves all
+        self.saving = True  # whether blocks save what backward ones read
+        self.again = False  # whether turns are run again, which takes no steps
         self.scope: dict[str, Any] = {
+            "keep": keep, "segments": segments, "forever": repeat(True),
             "f64": np.float64, "np": np, "compress": compress, "array": array, "packed": packed,
             **scalars.HELPERS,
         }  # fmt: skip
@@ -75,6 +82,7 @@ class ControlEmitter(Emitter):
         self._plan_stacks()
         self.folds = self._foldable()
         self._share_names()
+        self.kept = self._checkpointed()
         self.lists = {
             ins.args[0] for ins in walk(program.block)
             if ins.__class__ is Instruction and ins.op in (scalars.PICK, scalars.BUFFER)
@@ -188,6 +196,14 @@ class ControlEmitter(Emitter):
                     number += 1
             if loop is not None:
                 self.inner.setdefault(loop, []).extend(name for name, _ in mine)
+
+    def _checkpointed(self) -> dict[Loop, str]:
+        """The loops that keep their state now and then, each with its number."""
+        if self.checkpoint is None:
+            return {}
+        own = [n for n in self.program.block.nodes if n.__class__ is Loop]
+        backward = {n.backward for n in own if n.backward is not None}
+        return {n: str(i) for i, n in enumerate(own) if n in backward and self.inner.get(n)}
 
     def _single(self, ins: Instruction) -> bool:
         """Whether every operand stands once in the text of an instruction."""
@@ -338,8 +354,9 @@ class ControlEmitter(Emitter):
 
     def block(self, block: Block) -> None:
         """The nodes of a block."""
-        pushes = {v: name for name, v in self.stacks.get(block, ()) if v.__class__ is Value}
-        inner = {name: stack for stack, name in self.stacks.get(block, ()) if name.__class__ is str}
+        stacks = self.stacks.get(block, ()) if self.saving else ()
+        pushes = {v: name for name, v in stacks if v.__class__ is Value}
+        inner = {name: stack for stack, name in stacks if name.__class__ is str}
         for node in block.nodes:
             kind = node.__class__
             if kind is Instruction:
@@ -364,7 +381,8 @@ class ControlEmitter(Emitter):
                         word = name if whole else f"packed({name})"
                         self.say(f"{inner[name]}_({word})")
             elif kind is Step:
-                self.say("tick()")
+                if not self.again:
+                    self.say("tick()")
             elif kind is Check:
                 self.say(f"if not {self.operand(node.test)}: raise Discard")
 
@@ -473,44 +491,116 @@ class ControlEmitter(Emitter):
             word = "None" if v is None else self.operand(v)
             if word != self.names[p]:
                 self.say(f"{self.names[p]} = {word}")
-        if node.backward is not None:
-            self.say(self.head_of_backward(node))
-            self.pad += 1
-            first = len(self.lines)
+        if node in self.kept:
+            self.saving = False
+            self.forward_turns(node, self.opening(node))
+            self.saving = True
+        elif node.backward in self.kept:
+            self.segments(node)
+        elif node.backward is not None:
+            self.backward_turns(node, self.head_of_backward(node))
         else:
-            outer = self.pad == 1
-            for name in self.inner.get(node, ()):
-                self.say(f"{name} = {self.fresh(name, outer)}")
-                self.say(f"{name}_ = {name}.append")
-            count = self.counts.get(node)
-            if count:
-                self.say(f"{count} = 0")
-            self.say(self.opening(node))
-            self.pad += 1
-            first = len(self.lines)
-            if node.test is not None:
-                self.block(node.test)
-                (test,) = node.test.results
-                if test is not True:
-                    self.say(f"if not {self.operand(test)}: break")
-            if count:
-                self.say(f"{count} += 1")
-            for name, v in self.stacks.get(node.body, ()):
-                if v.__class__ is Value and any(v is p for p in (*node.carried, node.index)):
-                    self.say(f"{name}_({self.names[v]})")
-        for p in node.carried:
-            self.listed(p)
-        self.block(node.body)
-        self.yields(node.body, node.carried)
-        if node.stop is not False:
-            self.say(f"if {self.operand(node.stop)}: break")
-        if len(self.lines) == first:
-            self.say("pass")
-        self.pad -= 1
+            self.new_stacks(node, self.pad == 1)
+            self.forward_turns(node, self.opening(node))
         if node.turns and node.backward is None:
             self.say(f"if not {self.counts[node]}: raise Discard")
         for out in node.outs:
             self.listed(out)
+
+    def new_stacks(self, node: Loop, outer: bool) -> None:
+        """Empty stacks for one run of a loop."""
+        for name in self.inner.get(node, ()) if self.saving else ():
+            self.say(f"{name} = {self.fresh(name, outer)}")
+            self.say(f"{name}_ = {name}.append")
+
+    def forward_turns(self, node: Loop, opening: str, again: bool = False) -> None:
+        """The turns of a forward loop; ``again`` from a checkpoint, where all of them are known."""
+        count = None if again else self.counts.get(node)
+        kept = None if again else self.kept.get(node)
+        if count:
+            self.say(f"{count} = 0")
+        if kept:
+            self.say(f"kc_{kept}, km_{kept}, kd_{kept} = [], 0, {FIRST}")
+        self.say(opening)
+        self.pad += 1
+        first = len(self.lines)
+        if node.test is not None and not again:
+            self.block(node.test)
+            (test,) = node.test.results
+            if test is not True:
+                self.say(f"if not {self.operand(test)}: break")
+        if kept:
+            words = (
+                f"kc_{kept}, km_{kept}, kd_{kept}, {self.state(node)}, {self.checkpoint or None}"
+            )
+            self.say(f"if not km_{kept} % kd_{kept}: kd_{kept} = keep({words})")
+            self.say(f"km_{kept} += 1")
+        if count:
+            self.say(f"{count} += 1")
+        for name, v in self.stacks.get(node.body, ()) if self.saving else ():
+            if v.__class__ is Value and any(v is p for p in (*node.carried, node.index)):
+                self.say(f"{name}_({self.names[v]})")
+        for p in node.carried:
+            self.listed(p)
+        self.block(node.body)
+        self.yields(node.body, node.carried)
+        if node.stop is not False and not again:
+            self.say(f"if {self.operand(node.stop)}: break")
+        if len(self.lines) == first:
+            self.say("pass")
+        self.pad -= 1
+
+    def backward_turns(self, node: Loop, opening: str) -> None:
+        """The turns of a backward loop."""
+        self.say(opening)
+        self.pad += 1
+        first = len(self.lines)
+        for p in node.carried:
+            self.listed(p)
+        self.block(node.body)
+        self.yields(node.body, node.carried)
+        if len(self.lines) == first:
+            self.say("pass")
+        self.pad -= 1
+
+    def state(self, node: Loop) -> str:
+        """What a loop carries, as a tuple."""
+        return f"({''.join(f'{self.names[p]}, ' for p in node.carried)})"
+
+    def segments(self, node: Loop) -> None:
+        """The backward loop of one that kept its state now and then."""
+        source: Any = node.backward
+        number = self.kept[source]
+        state = self.state(source)
+        self.say(f"kend_{number} = {state}")
+        part = f"{self.range(source)}[kf_{number}:ke_{number}]" if source.bounds is not None else (
+            f"range(kf_{number}, ke_{number})")  # fmt: skip
+        index = self.names[source.index] if source.index is not None else "_"
+        advance = "None"
+        if self.checkpoint:
+            advance = f"advance_{number}"
+            self.say(f"def {advance}(kf_{number}, ke_{number}, state):")
+            self.pad += 1
+            if source.carried:
+                self.say(f"{state} = state")
+            self.saving, self.again = False, True
+            self.forward_turns(source, f"for {index} in {part}:", True)
+            self.saving, self.again = True, False
+            self.say(f"return {state}")
+            self.pad -= 1
+        words = f"kc_{number}, km_{number}, kd_{number}, {advance}, {self.checkpoint}"
+        self.say(f"for kf_{number}, ke_{number}, state in segments({words}):")
+        self.pad += 1
+        if source.carried:
+            self.say(f"{state} = state")
+        self.new_stacks(source, True)
+        self.again = True
+        self.forward_turns(source, f"for {index} in {part}:", True)
+        self.again = False
+        self.backward_turns(node, self.head_of_backward(node, part))
+        self.pad -= 1
+        if source.carried:
+            self.say(f"{state} = kend_{number}")
 
     def fresh(self, name: str, outer: bool) -> str:
         """A new stack: an array for the floats of a loop that stands in no other."""
@@ -527,12 +617,14 @@ class ControlEmitter(Emitter):
     def opening(self, node: Any) -> str:
         """The first line of a forward loop."""
         if node.bounds is None:
-            return "for _ in budget:"
+            return f"for _ in {'forever' if self.again else 'budget'}:"
         index = self.names[node.index]
+        if self.again:
+            return f"for {index} in {self.range(node)}:"
         return f"for {index} in compress({self.range(node)}, budget):"
 
-    def head_of_backward(self, node: Loop) -> str:
-        """The first line of a backward loop."""
+    def head_of_backward(self, node: Loop, segment: str = "") -> str:
+        """The first line of a backward loop; ``segment``: the turns it goes back over."""
         source: Any = node.backward
         values = dict(zip(source.body.saves, node.body.restored, strict=True))
         names, over = [], []
@@ -542,23 +634,31 @@ class ControlEmitter(Emitter):
         index = node.index
         inside = [node.body.results, *(operands(n) for n in walk(node.body))]
         if index is not None and any(v is index for part in inside for v in part):
-            part = self.range(node)
-            if source.stop is not False:
+            part = segment or self.range(node)
+            if source.stop is not False and not segment:
                 turns = self.counts.get(source) or f"len({over[0][9:-1]})"
                 part += f"[:{turns}]"
             names.append(self.names[index])
             over.append(f"reversed({part})")
         if not over:
             count = self.counts.get(source)
+            if segment:
+                return f"for _ in {segment}:"
             return f"for _ in range({count}):" if count else f"for _ in {self.range(node)}:"
         if len(over) == 1:
             return f"for {names[0]} in {over[0]}:"
         return f"for {', '.join(names)} in zip({', '.join(over)}):"
 
 
-def build(program: Structured, pairs: dict[Block, Block]) -> tuple[Callable[..., tuple], str]:
-    """The function that a structured program is, and its text."""
-    emitter = ControlEmitter(program, pairs)
+def build(
+    program: Structured, pairs: dict[Block, Block], checkpoint: int | None = None
+) -> tuple[Callable[..., tuple], str]:
+    """The function that a structured program is, and its text.
+
+    ``checkpoint``: how many states a loop keeps instead of all that its backward turns read; 0 as
+    many as for ``sqrt``, None to save all.
+    """
+    emitter = ControlEmitter(program, pairs, checkpoint)
     text = emitter.text()
     exec(compile(text, "<gradcli.program>", "exec"), emitter.scope)
     return emitter.scope["program"], text

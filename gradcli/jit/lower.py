@@ -130,10 +130,10 @@ def _pure() -> frozenset[str]:
 
 
 @functools.cache
-def _allowed(module: str) -> frozenset[int]:
-    """The ids of the functions of a module that do nothing but compute; "" for bare names."""
+def _allowed(module: str) -> dict[int, Any]:
+    """The functions of a module that do nothing but compute, by id; "" for bare names."""
     table = {**names.CALLED, **names.NAMES} if not module else names.namespace(module) or {}
-    return frozenset(id(f) for name, f in table.items() if name.rpartition(".")[2] in _pure())
+    return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
 
 
 class _Notes(Trace):
@@ -237,7 +237,9 @@ class _Lowerer:
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
-        self.pure = frozenset().union(_allowed(""), *map(_allowed, modules))
+        self.pure = dict(_allowed(""))
+        for module in modules:
+            self.pure.update(_allowed(module))
 
     # -- the driver ----------------------------------------------------------------------------
 

@@ -182,7 +182,6 @@ floor_divide = step(
     domain="y != 0",
     example="x // y --x 7 --y 2",
     infix="//",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     numpy="np.floor_divide",
     refuses={"bool complex": "div_floor_cpu"},
     breaks="multiples",
@@ -225,6 +224,19 @@ fmod = elementwise(
         "name": lambda node: "FmodBackward0" if node.only == 0 else "FmodBackward1",
         "edges": tensors_alone,
     },
+)
+
+
+nextafter = elementwise(
+    "nextafter",
+    np.nextafter,
+    lambda t: t,
+    lambda t: 0.0 * t,
+    dtypes="inexact",
+    doc="The number next to x, towards y.",
+    example="nextafter(x, y) --x 1 --y 2",
+    numpy="np.nextafter",
+    refuses={"bool int complex": "nextafter_cpu"},
 )
 
 
@@ -384,7 +396,6 @@ floor = step(
     np.floor,
     doc="The largest whole number not above x.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lfloor {x} \right\rfloor",
     refuses={
         "bool": "floor_vml_cpu",
@@ -397,7 +408,6 @@ ceil = step(
     np.ceil,
     doc="The smallest whole number not below x.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     latex=r"\left\lceil {x} \right\rceil",
     refuses={
         "bool": "ceil_vml_cpu",
@@ -410,7 +420,6 @@ round = step(
     np.round,
     doc="The nearest whole number, ties to even.",
     dtypes="keep",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"bool complex": "round_vml_cpu"},
     breaks="half",
 )
@@ -420,7 +429,6 @@ trunc: Operator = step(
     doc="x without its fraction.",
     dtypes="keep",
     aliases=("fix",),
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": (UnwrittenFault, "trunc is not supported for complex inputs")},
     breaks="whole",
 )

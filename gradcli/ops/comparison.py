@@ -226,7 +226,6 @@ sign = step(
     edges="slope 0 at 0 too",
     parity="odd",
     values={0: 0},
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={
         "complex": (
             UnwrittenFault,
@@ -246,7 +245,6 @@ heaviside = step(
     grad_name="NotImplemented",
     doc="0 below 0, y at 0, 1 above.",
     edges="slope 0 everywhere; PyTorch has none",
-    kink="where {op} of {0} jumps: derivative taken as 0",
     refuses={"complex": "heaviside is not yet implemented for complex tensors."},
     breaks="0",
 )

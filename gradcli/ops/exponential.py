@@ -122,6 +122,7 @@ sigmoid = elementwise(
     return np.exp(-np.logaddexp(-x, 0.0))""",
     pytorch="torch.sigmoid",
     latex=r"\sigma",
+    python="1.0 / (1.0 + exp(-{0}))",
 )
 logsigmoid = elementwise(
     "logsigmoid",
@@ -132,6 +133,7 @@ logsigmoid = elementwise(
     numpy="(-np.logaddexp(-({0}), 0.0))",
     pytorch="torch.nn.functional.logsigmoid",
     latex=r"\log\sigma",
+    python="({0} if {0} < 0.0 else 0.0) - log1p(exp(-fabs({0})))",
     refuses={"bool int complex": "log_sigmoid_cpu"},
 )
 softplus = elementwise(
@@ -143,6 +145,7 @@ softplus = elementwise(
     numpy="np.logaddexp({0}, 0.0)",
     pytorch="torch.logaddexp({0}, torch.zeros_like({0}))",
     refuses={"bool int complex": "softplus_cpu"},
+    python="({0} if {0} > 0.0 else 0.0) + log1p(exp(-fabs({0})))",
 )
 logit = elementwise(
     "logit",

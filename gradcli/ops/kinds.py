@@ -52,6 +52,7 @@ def step(name: str, compute: Callable[..., Any], **info: Any) -> Operator:
 
     Its derivative is zero too, but the zeros arrive: ``x.floor().sum().backward()`` is no error.
     """
+    info.setdefault("kink", "where {op} of {0} jumps: derivative taken as 0")
     rules = (lambda g: OPERATORS["zeros_like"](g),) * len(info.get("inputs", "x"))
     return Operator("constant", name, compute, rules, **info)
 

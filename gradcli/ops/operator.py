@@ -68,7 +68,8 @@ class Operator:
                     one a multiple of the other ("multiples"), or as a "condition" has it
         cures       why it gives no finite number, and what to do; of a gradient ``slope_cures``:
                     see ``cures``
-        python      the call on Python floats; a single number for a reduction or a shape
+        python      the call on Python floats, sqrt, fabs, exp and log1p being math's; a single
+                    number for a reduction or a shape
         numpy, pytorch, jax
                     the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
                     arguments, a bare name, or the source of a small function; "" where it has none

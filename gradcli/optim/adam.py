@@ -29,17 +29,10 @@ class Adam(Optimizer):
     switches = ("foreach", "capturable", "differentiable", "fused", "decoupled_weight_decay")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *,
+        maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         switches.setdefault("decoupled_weight_decay", self.decoupled)
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
@@ -80,17 +73,10 @@ class AdamW(Adam):
     decoupled = True
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+        maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(
             params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, **switches
         )

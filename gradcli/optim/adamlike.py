@@ -39,16 +39,9 @@ class Adamax(Optimizer):
     switches = ("foreach", "differentiable", "capturable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 2e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "maximize": maximize,
@@ -75,18 +68,10 @@ class NAdam(Optimizer):
     switches = ("foreach", "capturable", "differentiable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 2e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum_decay: float = 4e-3,
-        decoupled_weight_decay: bool = False,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 2e-3, betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
@@ -121,17 +106,10 @@ class RAdam(Optimizer):
     switches = ("foreach", "capturable", "differentiable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        betas: Betas = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        decoupled_weight_decay: bool = False,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-3, betas: Betas = (0.9, 0.999),
+        eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
+        maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,

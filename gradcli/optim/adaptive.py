@@ -29,17 +29,10 @@ class Adagrad(Optimizer):
     switches = ("foreach", "differentiable", "fused")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-2,
-        lr_decay: float = 0,
-        weight_decay: float = 0,
-        initial_accumulator_value: float = 0,
-        eps: float = 1e-10,
-        *,
-        maximize: bool = False,
+        self, params: Iterable[Any], lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
+        initial_accumulator_value: float = 0, eps: float = 1e-10, *, maximize: bool = False,
         **switches: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
@@ -68,16 +61,9 @@ class Adadelta(Optimizer):
     switches = ("capturable", "foreach", "differentiable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1.0,
-        rho: float = 0.9,
-        eps: float = 1e-6,
-        weight_decay: float = 0,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1.0, rho: float = 0.9, eps: float = 1e-6,
+        weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         if not 0.0 <= rho <= 1.0:
             raise ValueFault("E0304", f"rho must be between 0 and 1, got {rho}")
         super().__init__(params, {
@@ -110,15 +96,9 @@ class Rprop(Optimizer):
     switches = ("foreach", "differentiable", "capturable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-2,
-        etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50),
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50), *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueFault("E0304", f"etas must be below and above 1, got {tuple(etas)}")
         super().__init__(params, {

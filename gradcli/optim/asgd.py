@@ -38,17 +38,9 @@ class ASGD(Optimizer):
     switches = ("foreach", "differentiable", "capturable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-2,
-        lambd: float = 1e-4,
-        alpha: float = 0.75,
-        t0: float = 1e6,
-        weight_decay: float = 0,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
+        t0: float = 1e6, weight_decay: float = 0, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
             "maximize": maximize,

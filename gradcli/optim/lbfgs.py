@@ -44,16 +44,10 @@ class LBFGS(Optimizer):
     stepped = False
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
+        self, params: Iterable[Any], lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
         line_search_fn: str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "max_iter": max_iter,
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,

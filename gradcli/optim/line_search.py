@@ -26,14 +26,9 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    at: Callable[[Any], tuple[float, np.ndarray]],
-    t: Any,
-    direction: np.ndarray,
-    f: float,
-    g: np.ndarray,
-    slope: Any,
-    allowed: int,
-) -> tuple[float, np.ndarray, Any, int]:
+    at: Callable[[Any], tuple[float, np.ndarray]], t: Any, direction: np.ndarray, f: float,
+    g: np.ndarray, slope: Any, allowed: int,
+) -> tuple[float, np.ndarray, Any, int]:  # fmt: skip
     """``(value, gradient, step length, evaluations)`` of a good step along ``direction``.
 
     ``at(t)`` gives value and gradient at a step length; ``f``, ``g`` and ``slope`` are those at 0;

@@ -58,15 +58,10 @@ class Minimum:
 
 
 def minimize(
-    function: Callable[[], Any],
-    params: Sequence[Any],
-    method: str = "lbfgs",
-    *,
-    lr: float | None = None,
-    steps: int | None = None,
-    tolerance: float = 1e-8,
+    function: Callable[[], Any], params: Sequence[Any], method: str = "lbfgs", *,
+    lr: float | None = None, steps: int | None = None, tolerance: float = 1e-8,
     each: Callable[[int, float, float], Any] | None = None,
-) -> Minimum:
+) -> Minimum:  # fmt: skip
     """Move ``params``, leaves that need a gradient, to where ``function()``, a scalar, is smallest.
 
     ``method`` is an optimizer's name in small letters, ``lr`` its learning rate (its own default

@@ -26,18 +26,10 @@ class RMSprop(Optimizer):
     switches = ("capturable", "foreach", "differentiable")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
+        weight_decay: float = 0, momentum: float = 0, centered: bool = False, *,
+        maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
             "weight_decay": weight_decay, "maximize": maximize,

@@ -34,17 +34,9 @@ class SGD(Optimizer):
     switches = ("foreach", "differentiable", "fused")
 
     def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-        **switches: Any,
-    ) -> None:
+        self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
+        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False, **switches: Any,
+    ) -> None:  # fmt: skip
         super().__init__(params, {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
             "nesterov": nesterov, "maximize": maximize,

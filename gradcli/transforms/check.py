@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli import engine
-from gradcli.engine.creation.factories import as_tensor
-from gradcli.engine.grad_mode import enable_grad, no_grad
+from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
@@ -28,19 +27,6 @@ class GradcheckFault(RuntimeFault):
 
 GradcheckFault.__name__ = GradcheckFault.__qualname__ = "GradcheckError"  # PyTorch's name of it
 GradcheckFault.__module__ = "gradcli.autograd.gradcheck"
-
-
-def numeric_jacobian(
-    function: Callable, inputs: Sequence[Any], which: int, eps: float
-) -> np.ndarray:
-    """Central differences of every result entry by every entry of input ``which``."""
-    arrays = [np.array(as_tensor(t).array) for t in inputs]
-
-    def values() -> list[np.ndarray]:
-        return [np.array(as_tensor(function(*map(as_tensor, arrays))).array)]
-
-    with no_grad():
-        return _differences(values, arrays[which], eps)[0]
 
 
 class Slope(NamedTuple):

@@ -18,7 +18,7 @@ from gradcli.engine.grad_mode import enable_grad
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
-from gradcli.transforms.func import grad, jacfwd
+from gradcli.transforms.func import grad, jacfwd, unit_directions
 from gradcli.transforms.func import vjp as func_vjp
 from gradcli.transforms.functional_checks import (
     as_tuple,
@@ -32,6 +32,7 @@ from gradcli.transforms.functional_checks import (
     strict_graph,
 )
 from gradcli.transforms.tracer import as_value
+from gradcli.transforms.tree import flatten, unflatten
 from gradcli.transforms.vmap import over_rows
 
 
@@ -104,13 +105,7 @@ def jvp(
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jvp")
         leaves = _leaves(given, create_graph)
-        if v is None:
-            along = one_number(
-                leaves,
-                "the input to the user-provided function is a single Tensor with a single element",
-            )
-        else:
-            along = direction(v, leaves, several, "jvp")
+        along = _along(v, leaves, several, "jvp")
         many, outputs = _called(func, leaves, "jvp", strict)
         weights = [OPERATORS["zeros_like"](o.detach()).requires_grad_() for o in outputs]
         back = filled(_by(outputs, leaves, weights, True), leaves, strict, "The output")
@@ -185,11 +180,11 @@ def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -
     ends = np.cumsum(sizes)
     found: Sequence[Any] = []
     if total:
-        basis = []
-        for out, size, end in zip(outputs, sizes, ends, strict=True):
-            rows = np.eye(total, size, size - int(end), out.dtype.numpy)
-            basis.append(engine.wrap(rows.reshape(total, *out.shape), out.dtype))
-        found = over_rows(lambda *weights: func_vjp(func, *points)[1](*weights), basis)
+        basis = unit_directions(outputs, ends, total)
+        form = flatten(results)[1]
+        found = over_rows(
+            lambda *weights: func_vjp(func, *points)[1](unflatten(list(weights), form)), basis
+        )
     table = []
     for out, size, end in zip(outputs, sizes, ends, strict=True):
         cut = slice(int(end) - size, int(end))

@@ -56,6 +56,27 @@ def test_unknown_command(cli):
     assert 'gradcli eval "x+1"' in cli("x+1").err
 
 
+@pytest.mark.parametrize(("call", "ways"), [
+    (["sum(x^2*sin(x))", "--x", "1,2"], "Richardson differences, complex step, closed form"),
+    (["sum(abs(x))", "--x", "1,2"], "forward mode, Richardson differences, closed form"),
+    (["sum(x^3)", "--x", "0.1,2", "--dtype", "float32"], "forward mode, Richardson differences"),
+    (["x @ A @ y", "--x", "1,2", "--A", "1,2;3,4", "--y", "2,1"], "closed form"),
+])  # fmt: skip
+def test_check_goes_further_ways(cli, call, ways):
+    assert ways in cli("check", *call).out
+    also = cli("check", *call, "--json").json["checked"]["also"]
+    enough = 1e-3 if "float32" in call else 1e-10
+    assert len(also) > 1 and max(also.values()) < enough
+
+
+def test_a_wrong_forward_mode_is_told(cli, monkeypatch):
+    from gradcli.cli import agreements
+
+    monkeypatch.setattr(agreements, "_forward", lambda *args: 7.0)
+    done = cli("check", "x^2", "--x", "3")
+    assert done.code == 1 and "E0410" in done.err and "forward mode gives 7" in done.err
+
+
 def test_topics(cli):
     for topic in ("language", "values", "limits", "pytorch", "formulas"):
         done = cli("help", topic)

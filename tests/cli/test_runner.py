@@ -86,3 +86,72 @@ def test_the_program_is_shown(cli):
         "  return v1, v3",
     ]
     assert "return v0" in cli("graph", "x*2", "--x", "0,1,2", "--format", "ir").out
+
+
+EULER = "y = y0\nfor i in range(steps):\n    y = y - 1.5 / steps * k * y\ny"
+VALUES = ("--k", "0.7", "--y0", "2", "--steps")
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """The programs that were made of texts with loops."""
+    import gradcli.jit.program as module
+
+    found = []
+
+    class Noted(module.Generated):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            found.append(self)
+
+    monkeypatch.setattr(module, "Generated", Noted)
+    return found
+
+
+def test_long_loops_become_generated_code(cli, programs):
+    command = ("grad", "-e", EULER, *VALUES)
+    assert cli(*command, "int:500").code == 0 and not programs
+    long = cli(*command, "int:5000")
+    assert len(programs) == 1
+    assert results(long) == results(cli(*command, "int:5000", "--runner", "eager"))
+    assert results(cli(*command, "int:5000", "--checkpoint", "sqrt")) == results(long)
+    assert results(cli(*command, "int:5000", "--checkpoint", "revolve:9")) == results(long)
+    assert len(programs) == 3
+    assert "d/dk" in cli(*command, "int:5000", "--retain", "y").out and len(programs) == 3
+
+
+def test_what_a_loop_does_besides_is_done_once(cli, programs):
+    text = "for i in range(5000):\n    if i % 1000 == 0:\n        print(i)\n    x = x * 0.9999\nx"
+    said = cli("grad", "-e", text.replace("x = x", "y = x"), "--x", "2")
+    assert said.err.count("\n") == 5 and not programs
+
+
+def test_errors_in_loops_are_the_engines(cli, programs):
+    text = "y = x\nfor i in range(5000):\n    y = y + 1 / (4000 - i)\ny"
+    eager, generated = (
+        results(cli("grad", "-e", text, "--x", "2", "--runner", name))
+        for name in ("eager", "generated")
+    )
+    assert eager[0] and eager == generated and len(programs) == 1
+    short = ("--max-steps", "3000")
+    eager, generated = (
+        results(
+            cli("grad", "-e", "y = x\nwhile y > 0:\n    y = y + 1\ny", "--x", "2", *short, *more)
+        )
+        for more in (("--runner", "eager"), ())
+    )
+    assert eager[0] == 3 and eager == generated and len(programs) == 2
+
+
+def test_loops_are_minimized_and_plotted_as_generated_code(cli, programs):
+    text = "s = 0\nfor i in range(60):\n    s = s + (x - i / 60)**2\ns"
+    done = [cli("minimize", "-e", text, "--x", "3", "--runner", name)
+            for name in ("eager", "generated")]  # fmt: skip
+    assert results(done[0]) == results(done[1]) and len(programs) == 1
+    assert "for i" in cli("graph", "-e", text, "--x", "3", "--format", "ir").out
+
+
+def test_checkpoints_need_generated_code(cli):
+    command = ("grad", "-e", "print(x)\nx*x", "--x", "2", "--checkpoint")
+    assert "a call of print" in cli(*command, "sqrt").err
+    assert "E0907" in cli(*command, "revolve").err

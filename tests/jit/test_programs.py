@@ -240,3 +240,56 @@ def test_saved_values_take_eight_bytes():
     stacks = [line for line in made.text.splitlines() if "append" in line]
     assert len(stacks) == 1 and 'array("d")' in made.text
     assert made._call(2.0, 0.7, repeat(True))[0] == program.run(leaves).value.item()
+
+
+@pytest.mark.parametrize("checkpoint", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    "name", ["euler", "break", "nested while", "two loops deep", "newton", "functions", "array"]
+)
+def test_checkpoints_give_the_same(name, checkpoint):
+    text = PROGRAMS[name]
+    values = {"k": 0.7, "y0": 2.0, "steps": 900, "w": np.array([0.3, -0.2, 0.9, 0.4])}
+    program = prepare(text, "file")
+    leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
+    by = [n for n, leaf in leaves.items() if leaf.requires_grad]
+    limits = Limits(steps=7000)
+    plain = Generated(program, leaves, by, forward=False, limits=limits)
+    kept = Generated(program, leaves, by, forward=False, limits=limits, checkpoint=checkpoint)
+    want, found = (made.run(*(leaves[n] for n in by)) for made in (plain, kept))
+    assert want is not None and found is not None
+    same(found, want, 0.0)
+
+
+def test_random_programs_agree_with_checkpoints():
+    for seed in range(40):
+        text = Writer(seed).text() + "for i0 in range(70):\n    a = sin(a + b) * x\n"
+        text += "    if a > 0.1:\n        b = b + 0.1 * a\na + b * total\n"
+        program = prepare(text, "file")
+        leaves = leaves_of({"x": 0.3, "y": -0.4, "w": np.array([0.3, -0.2, 0.9, 0.4])})
+        by = [n for n in leaves if program.takes(n)]
+        try:
+            made = [Generated(program, leaves, by, forward=False, checkpoint=c)
+                    for c in (None, 0, 3)]  # fmt: skip
+        except NotTraceable:
+            continue
+        want, *found = (m.run(*(leaves[n] for n in by)) for m in made)
+        for one in found:
+            assert (one is None) == (want is None)
+            if want is not None:
+                same(one, want, 0.0)
+
+
+def test_checkpoints_bound_the_memory():
+    import tracemalloc
+
+    program = prepare(EULER, "file")
+    leaves = leaves_of({"y0": 2.0, "k": 0.7, "steps": 20_000})
+    peaks = []
+    for checkpoint in (None, 0, 10):
+        made = Generated(program, leaves, ["y0", "k"], checkpoint=checkpoint)
+        tracemalloc.start()
+        made.run(leaves["y0"], leaves["k"])
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert 160_000 < peaks[0] < 40 * 20_000
+    assert peaks[1] < 40_000 and peaks[2] < 10_000

@@ -32,3 +32,22 @@ def tables() -> list[str]:
 def test_few_tables_are_keyed_by_operators():
     found = tables()
     assert len(found) <= MOST, "\n".join(found)
+
+
+def names_tested(folder: str) -> list[str]:
+    """Comparisons with an operator's name: ``op.name == "where"``, ``op.name in ("add",)``."""
+    found = []
+    for path in sorted((PACKAGE / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.Compare) or not ast.unparse(node.left).endswith("op.name"):
+                continue
+            texts = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
+            if texts & OPERATORS.keys():
+                found.append(f"{path.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def test_no_operator_is_known_by_name_below_the_language():
+    assert names_tested("jit"), "the search finds those that generated code is written for"
+    assert not [line for folder in ("engine", "functions", "transforms", "nn", "optim")
+                for line in names_tested(folder)]  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from gradcli.cli import inputs, options, output, runner
+from gradcli.cli.agreements import agreements
 from gradcli.cli.commands.grad import gradients
 from gradcli.cli.job import Job
 from gradcli.display.values import show_value
@@ -67,8 +68,9 @@ def check(
                 notes.append(_verdict(name, place, float(rules[place]), seen))
                 sides = sorted((seen.left, seen.right))
                 kinks.setdefault(name, {})[place] = (sides[0], sides[1])
+    also = {} if notes or not compared else agreements(job, found)
     record: dict[str, Any] = {
-        "checked": {"compared": compared, "max_rel_error": worst, "notes": notes}
+        "checked": {"compared": compared, "max_rel_error": worst, "notes": notes, "also": also}
     }
     findings = []
     if given is not None:
@@ -84,6 +86,8 @@ def check(
         said = f"agrees with central differences: worst relative difference {worst:.1e}"
         if not compared:
             said = "nothing was compared" + ("" if notes else ": there is no entry to move")
+        if also:
+            said += f"\nalso: {', '.join(also)}"
         lines = [*notes, said]
         for finding in findings:
             lines += lines_of(finding, lambda v: show_value(v, job.digits))

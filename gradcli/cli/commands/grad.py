@@ -47,10 +47,13 @@ def grad(
     nan: options.Nan = "warn",
     doctor: Doctor = False,
     run_by: runner.Runner = "auto",
+    checkpoint: runner.Checkpoint = None,
 ) -> None:
     """Example: gradcli grad "2*dot(x,x)" --x 0,1,2,3"""
     asked = cotangent is not None or retain is not None or show is not None or doctor
-    value, outcome, ready = runner.with_gradient(job, runner.checked(run_by), not asked)
+    value, outcome, ready = runner.with_gradient(
+        job, runner.checked(run_by), not asked, runner.states(checkpoint)
+    )
     parts: list[tuple[str, str, Any, str]]
     if ready is not None:
         parts = [("value", "value", value, "")]

@@ -30,6 +30,7 @@ class Command(NamedTuple):
 def run(shell: Shell, line: str) -> bool:
     """Do what a line with a colon says; False to leave. Raises Fault."""
     name, _, rest = line[1:].strip().partition(" ")
+    name = name or "help"
     if name not in ALL:
         raise unknown(name)
     return ALL[name].work(shell, rest.strip()) is not False
@@ -101,11 +102,14 @@ def _reset(shell: Shell, rest: str) -> None:
 
 
 def _undo(shell: Shell, rest: str) -> None:
-    lines = shell.session.lines
-    last = lines[-1].text.partition("\n")[0] if lines else ""
-    if not shell.session.undo():
-        raise ValueFault("E0907", "there is nothing to undo")
-    shell.write(f"undone: {_cut(last, 60)}\n" if last and len(lines) else "undone\n")
+    if rest and not (rest.isdecimal() and int(rest)):
+        raise ValueFault("E0907", f":undo {rest}: a number of statements", help=":undo 2")
+    for _ in range(int(rest or 1)):
+        if not shell.session.undoable:
+            raise ValueFault("E0907", "there is nothing to undo")
+        undone = shell.session.undo()
+        what = "the reset" if undone is None else _cut(undone.text.partition("\n")[0], 60)
+        shell.write(f"undone: {what}\n")
 
 
 def _time(shell: Shell, rest: str) -> None:
@@ -179,7 +183,7 @@ def _evaluate(command: str) -> Callable[[Shell, str], None]:
         if not rest and command in evaluation.ON_EXPRESSIONS:
             raise ValueFault("E0907", "there is nothing to compute", help=f":{command} x**2")
         if evaluation.evaluate(shell.session, command, rest, shell.digits):
-            shell.failed = True
+            shell.failed += 1
 
     return work
 

@@ -13,7 +13,7 @@ from gradcli.display.values import show_value
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.names.attributes import CALL, READ
-from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS
@@ -43,6 +43,11 @@ def describe(session: Session, name: str) -> str:
     found = NAMES.get(last) or CALLED.get(last) or (CALL[Tensor].get(last) if dot else None)
     if found is not None:
         return _rows([(signature(last, found), ""), *_doc(found)])
+    modules = session.program.checked.modules if session.program is not None else {}
+    first, _, path = holder.partition(".")
+    table = namespace(".".join(filter(None, (modules.get(first, ""), path)))) if dot else None
+    if table is not None and last in table:
+        return _rows([(signature(last, table[last]), ""), *_doc(table[last])])
     near = closest(name, [*session.variables, *NAMES, *CALLED, *by_name])
     raise ValueFault(
         "E0907", f"nothing is called {name} here",

@@ -33,14 +33,23 @@ class Interrupts:
         self.pressed = False  # during this computation
         self.reading = False  # Ctrl-C then ends the session
         self.pipe: tuple[int, int] | None = None
+        self.before: Any = signal.SIG_DFL
 
     def watch(self) -> None:
         """Take over SIGINT; in the main thread only."""
-        signal.signal(signal.SIGINT, self.handle)
+        self.before = signal.signal(signal.SIGINT, self.handle)
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         self.pipe = reading, writing
         threading.Thread(target=self._listen, daemon=True).start()
+
+    def release(self) -> None:
+        """Give SIGINT back; the thread ends."""
+        if self.pipe is not None:
+            signal.signal(signal.SIGINT, self.before)
+            signal.set_wakeup_fd(-1)
+            os.close(self.pipe[1])
+            self.pipe = None
 
     def allowed(self) -> _Allowed:
         """Ctrl-C raises KeyboardInterrupt inside this block, once."""
@@ -58,10 +67,12 @@ class Interrupts:
         assert self.pipe is not None
         reading = self.pipe[0]
         while True:
-            if not _heard(reading, None):
-                continue
+            heard = _heard(reading, None)
+            if heard is None:
+                os.close(reading)
+                return
             first = self.computing
-            if not first:
+            if not heard or not first:
                 continue
             again = _heard(reading, SAID_AFTER)
             if not again and self.computing == first:
@@ -102,7 +113,10 @@ class _Allowed:
         self.interrupts.computing = self.outer
 
 
-def _heard(reading: int, seconds: float | None) -> bool:
-    """Whether Ctrl-C came within ``seconds``; None waits for it."""
+def _heard(reading: int, seconds: float | None) -> bool | None:
+    """Whether Ctrl-C came within ``seconds``, None of which wait for it; None at the end."""
     ready, _, _ = select.select([reading], [], [], seconds)
-    return bool(ready) and signal.SIGINT in os.read(reading, 512)
+    if not ready:
+        return False
+    found = os.read(reading, 512)
+    return signal.SIGINT in found if found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradcli.cli.repl.shell import Shell
-from gradcli.cli.repl.splitting import begins_anew, unfinished, without_prompts
+from gradcli.cli.repl.splitting import begins_anew, is_command, unfinished, without_prompts
 
 
 def read_lines(shell: Shell, lines: Iterable[str]) -> None:
@@ -22,8 +22,12 @@ def read_lines(shell: Shell, lines: Iterable[str]) -> None:
 def _read(shell: Shell, lines: Iterable[str]) -> str:
     """Take what is complete; gives what was still unfinished at the end."""
     pending = why = ""
+    wrong = False  # the head of a block was: its lines say nothing by themselves
     for raw in lines:
         line = raw.rstrip("\r\n")
+        if wrong and (not line.strip() or line[0] in " \t"):
+            continue
+        wrong = False
         if not pending:
             if not line.strip():
                 continue
@@ -38,15 +42,12 @@ def _read(shell: Shell, lines: Iterable[str]) -> str:
             continue
         why = "" if is_command(pending) else unfinished(without_prompts(pending))
         if not why:
+            failed = shell.failed
             if not shell.take(pending):
                 return ""
+            wrong = shell.failed > failed and line.rstrip().endswith(":")
             pending = ""
     if pending and why != "string":
         shell.take(pending)
         return ""
     return pending
-
-
-def is_command(text: str) -> bool:
-    """Whether a text is no statement, but a command or a question."""
-    return text.lstrip()[:1] in (":", "?") or text.rstrip().endswith("?")

@@ -23,11 +23,15 @@ def program(session: Session) -> str:
     """
     texts = _named(session.lines)
     written = [_in_file(text, line.mode) for text, line in zip(texts, session.lines, strict=True)]
+    imports = any(re.search(r"^import torch$", text, re.MULTILINE) for text in written)
+    head = ""
+    if session.dtype in ("float32", "float16") or (session.dtype and imports):
+        head = f"import torch\ntorch.set_default_dtype(torch.{session.dtype})\n"
     if isinstance(session.seed, int) and any(_RANDOM.search(text) for text in written):
-        prefix = "torch." if written[0].startswith("import torch\n") else ""
-        seeding = f"{prefix}manual_seed({session.seed})\n"
-        written.insert(1 if prefix else 0, seeding)
-    return "".join(written)
+        if imports and not head:
+            head = "import torch\n"  # first: the seed is one of torch's numbers then
+        head += f"{'torch.' if head else ''}manual_seed({session.seed})\n"
+    return head + "".join(written)
 
 
 def _in_file(text: str, mode: str) -> str:

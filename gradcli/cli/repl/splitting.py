@@ -14,6 +14,7 @@ from gradcli.ops.errors import Fault
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
 _MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
 _OUT = re.compile(r"[ \t]*Out\[\d+\]:")
+_QUESTION = re.compile(r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?")
 _JOINED = ("else", "elif", "except", "finally")
 """What goes on with the block before it, at the same indentation."""
 
@@ -41,6 +42,21 @@ def without_prompts(text: str) -> str:
         else:
             inside = False  # what a statement printed
     return "\n".join(kept)
+
+
+def question(text: str) -> str | None:
+    """The name that ``?name`` or ``name?`` asks about; None where a text asks nothing.
+
+    >>> question("sin?"), question("? x.sum"), question("x = 1  # why?")
+    ('sin', 'x.sum', None)
+    """
+    found = _QUESTION.fullmatch(text.strip())
+    return None if found is None else found[1] or found[2] or ""
+
+
+def is_command(text: str) -> bool:
+    """Whether a text is no statement, but a command or a question."""
+    return text.lstrip()[:1] == ":" or question(text) is not None
 
 
 def is_complete(text: str) -> bool:

@@ -41,10 +41,26 @@ def start(
     """Run a session to its end; gives the exit code: 1 where a statement on a pipe failed."""
     interrupts = Interrupts()
     interrupts.watch()
+    try:
+        return _talk(settings, folder, rng, given, interrupts)
+    finally:
+        interrupts.release()
+        watchdog = sys.modules.get("gradcli.cli.watchdog")
+        if watchdog is not None:
+            watchdog.keep_process(False)
+
+
+def _talk(
+    settings: Settings, folder: str | None, rng: int | None, given: Sequence[tuple[str, str]],
+    interrupts: Interrupts,
+) -> int:  # fmt: skip
+    """The session itself."""
 
     def make() -> Shell:
-        from gradcli.cli.repl.shell import Shell  # loads the engine
+        from gradcli.cli import watchdog  # it and the shell load the engine
+        from gradcli.cli.repl.shell import Shell
 
+        watchdog.keep_process()
         shell = Shell(settings, interrupts)
         interrupts.leave = lambda: _leave(shell, folder)
         return shell

@@ -148,8 +148,7 @@ def _keys(loader: Loader) -> KeyBindings:
     @keys.add("enter", filter=editing & ~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
         """Run what is complete; else a new line, indented like the one before."""
-        from gradcli.cli.repl.reading import is_command
-        from gradcli.cli.repl.splitting import is_complete, without_prompts
+        from gradcli.cli.repl.splitting import is_command, is_complete, without_prompts
 
         buffer = event.current_buffer
         text = buffer.text

@@ -171,15 +171,9 @@ def finish(array: Any, dtype: DType, requires_grad: bool, device: Any = None) ->
 
 
 def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of shape ``size`` with one value everywhere."""
     shape = sizes_of((size,) if isinstance(size, int) else (tuple(size),))
     refuse_derivative("full", fill_value=fill_value)
@@ -211,15 +205,9 @@ zeros = _filled(0)
 
 
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """The identity matrix, or its n by m part."""
     shape = sizes_of((n, n if m is None else m), "eye")
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
@@ -228,16 +216,9 @@ def eye(
 
 
 def arange(
-    start: Any,
-    end: Any = None,
-    step: Any = 1,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``start, start + step, ...`` up to but without ``end``; one argument counts from 0."""
     if end is None:
         start, end = 0, start
@@ -268,16 +249,9 @@ def arange(
 
 
 def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``steps`` evenly spaced numbers from ``start`` to ``end``, both included."""
     refuse_derivative("linspace", start=start, end=end)
     (count,) = sizes_of((steps,), "linspace")
@@ -289,17 +263,9 @@ def linspace(
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, layout: Any = None, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """``steps`` numbers from ``base**start`` to ``base**end``, evenly spaced in their logarithm."""
     powers = linspace(start, end, steps, dtype="float64").array
     target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
@@ -310,13 +276,9 @@ def like(make: Any) -> Any:
     """The form of a creator that takes a tensor for the shape and the dtype: ``ones_like``."""
 
     def create(
-        input: Tensor,
-        *value: Any,
-        dtype: Any = None,
-        requires_grad: bool = False,
-        device: Any = None,
-        **named: Any,
-    ) -> Any:
+        input: Tensor, *value: Any, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None, **named: Any,
+    ) -> Any:  # fmt: skip
         if not isinstance(input, Tensor):
             if getattr(input, "__gradcli_rank__", 0) > 1:
                 named["device"] = device

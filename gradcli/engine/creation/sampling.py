@@ -54,15 +54,9 @@ def drawn(
 
 def _drawing(draw: str) -> Any:
     def create(
-        *sizes: Any,
-        size: Any = None,
-        dtype: Any = None,
-        requires_grad: bool = False,
-        device: Any = None,
-        generator: Any = None,
-        layout: Any = None,
-        pin_memory: bool = False,
-    ) -> Tensor:
+        *sizes: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False,
+        device: Any = None, generator: Any = None, layout: Any = None, pin_memory: bool = False,
+    ) -> Tensor:  # fmt: skip
         target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
         return drawn(
             draw, shape_of(sizes, size, create.__name__), target, generator,
@@ -81,14 +75,9 @@ randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
 
 
 def normal(
-    mean: Any = 0.0,
-    std: Any = 1.0,
-    size: Any = None,
-    *,
-    requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-) -> Tensor:
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, requires_grad: bool = False,
+    device: Any = None, generator: Any = None,
+) -> Tensor:  # fmt: skip
     """Random numbers, normal with the mean and the standard deviation given."""
     if size is None:
         given = mean if isinstance(mean, Tensor) else std
@@ -104,15 +93,9 @@ def normal(
 
 
 def randint(
-    low: int,
-    high: Any = None,
-    size: Any = None,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-    device: Any = None,
-    generator: Any = None,
-) -> Tensor:
+    low: int, high: Any = None, size: Any = None, *, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None, generator: Any = None,
+) -> Tensor:  # fmt: skip
     """Random whole numbers from ``low`` (0 if left out) up to but without ``high``."""
     if size is None:
         low, high, size = 0, low, high

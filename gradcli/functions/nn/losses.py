@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradcli.engine.dtypes import bool_
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -46,13 +47,9 @@ def chosen(size_average: Any, reduce: Any, reduction: str) -> str:
 
 
 def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The squares of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
     warn_of_sizes(input, target)
@@ -67,13 +64,9 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     weight: Any = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The sizes of the differences; with ``weight``, their weighted mean."""
     reduction = chosen(size_average, reduce, reduction)
     warn_of_sizes(input, target)
@@ -102,13 +95,9 @@ def huber_loss(
 
 
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Any:  # fmt: skip
     """The Huber loss over ``beta``."""
     reduction = chosen(size_average, reduce, reduction)
     if beta < 0:
@@ -124,16 +113,13 @@ def smooth_l1_loss(
 
 
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
 
-    Raises RuntimeFault (E0304) for what is no probability.
+    The slope is (p - y) / (p (1 - p)), with 1e-12 for a smaller denominator, as in PyTorch. Raises
+    RuntimeFault (E0304) for what is no probability.
     """
     reduction = chosen(size_average, reduce, reduction)
     check_probabilities(input, target)
@@ -146,19 +132,34 @@ def binary_cross_entropy(
     yes = arithmetic.clamp(_O["log"](input), min=-100.0)
     no = arithmetic.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes
+    ends = _ends(input)
+    if ends is not None:
+        gap, still = input - target.detach(), loss.detach()
+        by_input = ((gap * gap).detach() - gap * gap) / (2 * _LEAST)
+        by_target = still - ((target - 1.0) * no.detach() - target * yes.detach())
+        loss = _O["where"](ends, still - by_input - by_target, loss)  # a -0.0 less 0 is one
     loss = loss if weight is None else loss * weight
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
 
 
+_LEAST = 9.999999960041972e-13
+"""The least p (1 - p) that the slope of the cross entropy divides by: 1e-12 as a float32."""
+
+
+def _ends(p: Any) -> Any:
+    """Where probabilities are next to 0 or 1; None for nowhere, and for symbols."""
+    if p.__class__ is Tensor:
+        ends = p.array * (1 - p.array) < _LEAST
+        return wrap(ends, bool_) if ends.any() else None
+    if getattr(p, "batch", None) is None:
+        return None
+    return _O["lt"](p * (1.0 - p), _LEAST)
+
+
 def binary_cross_entropy_with_logits(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Any:
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
+    reduction: str = "mean", pos_weight: Any = None,
+) -> Any:  # fmt: skip
     """The cross entropy of sigmoid(x) and 0 or 1, without overflow."""
     reduction = chosen(size_average, reduce, reduction)
     if tuple(input.shape) != tuple(target.shape):
@@ -183,13 +184,9 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """The divergence of ``target`` from ``exp(input)``; ``"batchmean"`` divides by N."""
     reduction = chosen(size_average, reduce, reduction)
     loss = (_O["exp"](target) * (target - input)) if log_target else (
@@ -211,15 +208,9 @@ def soft_margin_loss(
 
 
 def poisson_nll_loss(
-    input: Any,
-    target: Any,
-    log_input: bool = True,
-    full: bool = False,
-    size_average: Any = None,
-    eps: float = 1e-8,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input: Any, target: Any, log_input: bool = True, full: bool = False, size_average: Any = None,
+    eps: float = 1e-8, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """The negative log-likelihood of counts; ``input`` is the logarithm of the rate."""
     reduction = chosen(size_average, reduce, reduction)
     if log_input:
@@ -250,13 +241,9 @@ def gaussian_nll_loss(
 
 
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean",
-) -> Any:
+) -> Any:  # fmt: skip
     """The mean over classes of the cross entropy of each class alone."""
     reduction = chosen(size_average, reduce, reduction)
     loss = -(target * _O["logsigmoid"](input) + (1.0 - target) * _O["logsigmoid"](-input))

@@ -22,7 +22,14 @@ from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import overloads, reshaping
-from gradcli.language.names import argument_checks, builtins, context_managers, functions, settings
+from gradcli.language.names import (
+    argument_checks,
+    builtins,
+    context_managers,
+    exceptions,
+    functions,
+    settings,
+)
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.operator import OPERATORS
@@ -173,6 +180,17 @@ def _autograd() -> dict[str, Any]:
             **_transforms("autograd")(), **context_managers.anomaly()}  # fmt: skip
 
 
+def _function() -> dict[str, Any]:
+    from gradcli.engine.custom_function.function import Function
+    from gradcli.language.names.custom_function import once
+
+    return {"Function": Function, "once_differentiable": once}
+
+
+def _linalg() -> dict[str, Any]:
+    return {**_public("linalg")(), "LinAlgError": exceptions.LINALG}
+
+
 def _graph() -> dict[str, Any]:
     return {
         **context_managers.saving(),
@@ -220,9 +238,10 @@ def _schedulers() -> dict[str, Any]:
 
 _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
-    "nn.utils": _modules("utils"), "nn": _modules("nn"),
-    "utils.checkpoint": _transforms("checkpoints"), "linalg": _public("linalg"),
-    "special": _public("special"), "fft": _public("fft"),
+    "nn.utils": _modules("utils"), "nn": _modules("nn"), "utils.data": _modules("data"),
+    "utils.checkpoint": _transforms("checkpoints"), "linalg": _linalg,
+    "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
+    "autograd.function": _function,
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
@@ -332,3 +351,20 @@ def _counting(function: Callable) -> Callable:
     call.__name__ = name
     call.__module__ = __name__
     return call
+
+
+STANDARD = (
+    "collections", "copy", "functools", "itertools", "random", "time", "typing", "warnings",
+)  # fmt: skip
+"""Python's modules of which programs have a few names."""
+
+
+def standard(name: str) -> Callable[[dict[str, Any]], Namespace]:
+    """What fills the namespace of one of Python's modules, loaded when a program imports it."""
+
+    def make(_names: dict[str, Any]) -> Namespace:
+        from gradcli.language.names import standard_modules
+
+        return Namespace(getattr(standard_modules, name)(), {})
+
+    return make

@@ -21,7 +21,7 @@ from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.names import settings
+from gradcli.language.names import identity, settings, showing
 from gradcli.language.runtime import text
 from gradcli.language.runtime.scope import adopted, nowhere, scope_of
 from gradcli.language.syntax import nodes as n
@@ -156,6 +156,8 @@ class Program:
         arguments = [adopted(values[name], scope) for name in inputs]
         before = running_steps.get(), mode.grad, mode.inference, mode.mixes
         mode.mixes = self.formula
+        spelling = showing.spelled_torch.set(self.checked.says_torch)
+        numbers = identity.begin()
         again = _Again(values, limits, keep) if twice and self._passes else None
         running_steps.set(scope["h_budget"])
         set_budget(limits.memory, scope["h_tick"])
@@ -173,6 +175,8 @@ class Program:
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)
+            showing.spelled_torch.reset(spelling)
+            identity.end(numbers)
             settings.put_back(keep=lasting)
             steps, mode.grad, mode.inference, mode.mixes = before
             running_steps.set(steps)

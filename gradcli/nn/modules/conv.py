@@ -145,10 +145,11 @@ class _Transposed(_Convolution):
                 f"ConvTranspose{self.rank}D: for {input.ndim}D input, output_size must have "
                 f"{self.rank} or {input.ndim} elements (got {len(output_size)})",
             )
+        padding: Any = self.padding
         least = [
             (n - 1) * step - 2 * pad + spread * (kernel - 1) + 1
             for n, step, pad, spread, kernel in zip(
-                input.shape[-self.rank :], self.stride, self.padding, self.dilation,
+                input.shape[-self.rank :], self.stride, padding, self.dilation,
                 self.kernel_size, strict=True,
             )
         ]  # fmt: skip
@@ -157,7 +158,7 @@ class _Transposed(_Convolution):
             raise ValueFault(
                 "E0301",
                 f"requested an output size of {size}, but valid sizes range from {least} to "
-                f"{most} (for an input of {input.shape[-self.rank :]})",
+                f"{most} (for an input of {input.shape[2:]})",
             )
         return tuple(n - low for n, low in zip(size, least, strict=True))
 

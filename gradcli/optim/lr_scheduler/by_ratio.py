@@ -143,12 +143,9 @@ class MultiStepLR(_ByRatio):
     """The rate times ``gamma`` at each of the ``milestones``, more often where one stands twice."""
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        milestones: Iterable[int],
-        gamma: float = 0.1,
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
@@ -166,12 +163,9 @@ class ConstantLR(_ByRatio):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        factor: float = 1.0 / 3,
-        total_iters: int = 5,
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         _between("Constant multiplicative factor", factor)
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
@@ -192,13 +186,9 @@ class LinearLR(_ByRatio):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        start_factor: float = 1.0 / 3,
-        end_factor: float = 1.0,
-        total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
+        total_iters: int = 5, last_epoch: int = -1,
+    ) -> None:  # fmt: skip
         if not 0 < start_factor <= 1:
             raise ValueFault(
                 "E0304",

@@ -50,21 +50,13 @@ class CyclicLR(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        base_lr: float | list[float],
-        max_lr: float | list[float],
-        step_size_up: int = 2000,
-        step_size_down: int | None = None,
-        mode: str = "triangular",
-        gamma: float = 1.0,
-        scale_fn: Callable[[float], float] | None = None,
-        scale_mode: str = "cycle",
-        cycle_momentum: bool = True,
-        base_momentum: float | list[float] = 0.8,
-        max_momentum: float | list[float] = 0.9,
+        self, optimizer: Optimizer, base_lr: float | list[float], max_lr: float | list[float],
+        step_size_up: int = 2000, step_size_down: int | None = None, mode: str = "triangular",
+        gamma: float = 1.0, scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle", cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.8, max_momentum: float | list[float] = 0.9,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.optimizer = checked_optimizer(optimizer)
         lows = per_group(optimizer, "base_lr", base_lr)
         self.max_lrs = per_group(optimizer, "max_lr", max_lr)
@@ -141,22 +133,13 @@ class OneCycleLR(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        max_lr: float | list[float],
-        total_steps: int | None = None,
-        epochs: int | None = None,
-        steps_per_epoch: int | None = None,
-        pct_start: float = 0.3,
-        anneal_strategy: str = "cos",
-        cycle_momentum: bool = True,
-        base_momentum: float | list[float] = 0.85,
-        max_momentum: float | list[float] = 0.95,
-        div_factor: float = 25.0,
-        final_div_factor: float = 1e4,
-        three_phase: bool = False,
+        self, optimizer: Optimizer, max_lr: float | list[float], total_steps: int | None = None,
+        epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+        anneal_strategy: str = "cos", cycle_momentum: bool = True,
+        base_momentum: float | list[float] = 0.85, max_momentum: float | list[float] = 0.95,
+        div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.optimizer = checked_optimizer(optimizer)
         self.total_steps = _whole_training(total_steps, epochs, steps_per_epoch)
         if not isinstance(pct_start, float) or not 0 <= pct_start <= 1:
@@ -254,13 +237,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        T_0: int,
-        T_mult: int = 1,
-        eta_min: float = 0.0,
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not isinstance(T_0, int) or T_0 <= 0:
             raise ValueFault("E0304", f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:

@@ -87,12 +87,9 @@ class SequentialLR(_Joined):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        schedulers: Sequence[LRScheduler],
-        milestones: list[int],
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: list[int],
         last_epoch: int = -1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._take(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueFault(

@@ -33,17 +33,10 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: str = "rel",
-        cooldown: int = 0,
-        min_lr: list[float] | float = 0,
-        eps: float = 1e-8,
-    ) -> None:
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
+        min_lr: list[float] | float = 0, eps: float = 1e-8,
+    ) -> None:  # fmt: skip
         if factor >= 1.0:
             raise ValueFault("E0304", f"Factor should be < 1.0, got {factor}.")
         if mode not in ("min", "max"):

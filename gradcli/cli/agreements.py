@@ -1,0 +1,159 @@
+"""The derivative of an expression by four further ways, for ``gradcli check``.
+
+All but the closed form take it in one direction, drawn at random: a gradient that is wrong in any
+entry is wrong there.
+
+    forward mode     tangents, by the same rules read the other way round
+    Richardson       central differences at falling steps, extrapolated (Ridders, 1982)
+    complex step     f(x + ih)/h without a difference, where the expression is analytic
+    closed form      the formula of ``gradcli diff``, evaluated
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli import transforms
+from gradcli.cli.job import Job
+from gradcli.engine import Tensor, dtypes, wrap
+from gradcli.engine.grad_mode import no_grad
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
+from gradcli.transforms.check import tolerance
+
+LONGEST = 1000
+"""Characters of a text, and entries of its variables, up to which a closed form is looked for."""
+LEVELS = 8
+FALL = 1.6
+"""Richardson's steps: how many, and by how much each is smaller than the one before."""
+
+
+def agreements(job: Job, found: Sequence[Tensor]) -> dict[str, float]:
+    """The relative difference to each way that can be gone. Raises RuntimeFault (E0410).
+
+    ``found`` are the gradients by ``job.wanted``; central differences already agree with them.
+    """
+    points = [np.asarray(job.leaves[name].detach().cpu().array) for name in job.wanted]
+    rng = np.random.default_rng(0)
+    along = [rng.uniform(0.5, 1, x.shape) * rng.choice((-1, 1), x.shape) for x in points]
+    gradients = [np.asarray(g.detach().cpu().array, np.float64) for g in found]
+    right = float(sum((g * v).sum() for g, v in zip(gradients, along, strict=True)))
+    size = float(sum(np.abs(g * v).sum() for g, v in zip(gradients, along, strict=True)))
+    enough = tolerance(points[0].dtype)
+    differences: dict[str, float] = {}
+    for name, way, must in (
+        ("forward mode", _forward, True), ("Richardson differences", _richardson, False),
+        ("complex step", _complex_step, False),
+    ):  # fmt: skip
+        value = _tried(lambda way=way: way(job, points, along))  # type: ignore[misc]
+        if value is None or not np.isfinite(value):
+            continue
+        off = abs(value - right) / max(1.0, size)
+        if off <= enough:
+            differences[name] = off
+        elif must:
+            raise RuntimeFault(
+                "E0410", f"{name} gives {value:.10g} in a direction in which the gradient gives "
+                f"{right:.10g}", help="one of the two is wrong: gradcli doctor --env for a report",
+            )  # fmt: skip
+    closed = _tried(lambda: _closed_form(job, gradients))
+    if closed is not None and closed <= 10 * enough:
+        differences["closed form"] = closed
+    elif closed is not None:
+        raise RuntimeFault(
+            "E0410", f"the closed form is off by {closed:.1e} of the gradient",
+            help="one of the two is wrong: compare gradcli diff with gradcli grad",
+        )  # fmt: skip
+    return differences
+
+
+def _tried(way: Callable[[], float | None]) -> float | None:
+    """What a way gives; None where it cannot be gone."""
+    try:
+        return way()
+    except LimitFault:
+        raise
+    except Fault:
+        return None
+
+
+def _value(job: Job, values: Sequence[Any]) -> Any:
+    return job.result(dict(zip(job.wanted, values, strict=True))).reshape(())
+
+
+def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
+    leaves = tuple(job.leaves[name].detach() for name in job.wanted)
+    tangents = tuple(
+        wrap(v.astype(x.dtype)[()], leaf.dtype)
+        for v, x, leaf in zip(along, points, leaves, strict=True)
+    )
+    _, tangent = transforms.jvp(lambda *xs: _value(job, xs), leaves, tangents)
+    return float(tangent.array)
+
+
+def _richardson(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
+    def at(step: float) -> float:
+        moved = [
+            wrap((x + step * v).astype(x.dtype)[()], job.leaves[name].dtype)
+            for name, x, v in zip(job.wanted, points, along, strict=True)
+        ]
+        with no_grad():
+            return float(_value(job, moved).array)
+
+    smallest = min(float(np.abs(x).min(initial=1.0, where=x != 0)) for x in points)
+    step = 0.1 * min(1.0, smallest)  # no entry changes its sign
+    best, least = float("nan"), float("inf")
+    row: list[float] = []
+    for _ in range(LEVELS):
+        before, row = row, [(at(step) - at(-step)) / (2 * step)]
+        weight = FALL**2
+        for i, coarse in enumerate(before):
+            row.append((row[i] * weight - coarse) / (weight - 1))
+            weight *= FALL**2
+            error = max(abs(row[-1] - row[i]), abs(row[-1] - coarse))
+            if error < least:
+                best, least = row[-1], error
+        step /= FALL
+    return best
+
+
+def _complex_step(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float | None:
+    if any(x.dtype not in (np.float64, np.float32) for x in points):
+        return None
+    tiny = 1e-30 if points[0].dtype == np.float64 else 1e-12
+    complexes = {np.float64: dtypes.complex128, np.float32: dtypes.complex64}
+    moved = []
+    for x, v in zip(points, along, strict=True):
+        dtype = complexes[x.dtype.type]
+        moved.append(wrap((x + 1j * tiny * v).astype(dtype.numpy)[()], dtype))
+    with no_grad():
+        found = _value(job, moved)
+    return float(found.array.imag) / tiny if found.dtype.is_complex else None
+
+
+def _closed_form(job: Job, gradients: Sequence[Any]) -> float | None:
+    text = job.program.source.text
+    entries = sum(leaf.array.size for leaf in job.leaves.values())
+    if len(text) > LONGEST or entries > LONGEST or "rand" in text or job.fixed:
+        return None
+    from gradcli.symbolic import diff  # slow to load
+
+    shapes = {name: leaf.array.shape for name, leaf in job.leaves.items()}
+    result = diff(job.program, job.wanted, declared=_declared(shapes))
+    values = {name: leaf.detach().cpu().array for name, leaf in job.leaves.items()}
+    found = result.evaluate(**values)
+    tables = found if isinstance(found, dict) else {job.wanted[0]: found}
+    worst = 0.0
+    for name, g in zip(job.wanted, gradients, strict=True):
+        if np.shape(tables[name]) != g.shape:
+            return None
+        worst = max(worst, float(np.abs(tables[name] - g).max(initial=0.0)))
+    return worst / max(1.0, *(float(np.abs(g).max(initial=0.0)) for g in gradients))
+
+
+def _declared(shapes: Any) -> dict[str, Any]:
+    from gradcli.symbolic import Declaration
+
+    return {name: Declaration.of_shape(shape) for name, shape in shapes.items()}
