@@ -101,8 +101,8 @@ class LimitFault(Fault, RuntimeError):
 
 # A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.
 for _fault in (
-    RuntimeFault, TypeFault, ValueFault, IndexFault, AssertionFault, UnwrittenFault,
-    AttributeFault, KeyFault,
+    RuntimeFault, TypeFault, ValueFault, IndexFault, AssertionFault, UnwrittenFault, AttributeFault,
+    KeyFault,
 ):  # fmt: skip
     _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
     _fault.__module__ = "builtins"

@@ -192,6 +192,11 @@ class Operand(Conversions):
         return OPERATORS["mT"](self)
 
     @property
+    def H(self) -> Any:
+        """The conjugate transpose of a matrix."""
+        return self.t().conj()
+
+    @property
     def mH(self) -> Any:
         """The conjugate transpose of the last two dimensions."""
         return self.mT.conj()
@@ -229,7 +234,7 @@ class Operand(Conversions):
         """The same entries in another shape."""
         return self.reshape(*shape)
 
-    def contiguous(self) -> Any:
+    def contiguous(self, memory_format: Any = None) -> Any:
         """Itself: how the memory lies is not seen here."""
         return self
 

@@ -135,8 +135,11 @@ LINALG = ErrorKind(LinAlgFault, "_LinAlgError")
 
 
 def catchable(fault: BaseException | None) -> bool:
-    """Whether a program may catch an exception."""
-    return isinstance(fault, Exception) and not isinstance(fault, _UNCATCHABLE)
+    """Whether a program may catch an exception: an error, and not what gradcli itself raises to
+    leave a computation early."""
+    if not isinstance(fault, Exception) or isinstance(fault, _UNCATCHABLE):
+        return False
+    return isinstance(fault, Fault) or not type(fault).__module__.startswith("gradcli.")
 
 
 def finishes() -> bool:

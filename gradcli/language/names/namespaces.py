@@ -102,7 +102,8 @@ def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table.update(
         max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
         abs=Tensor.abs,  # type: ignore[attr-defined]
-        any=OPERATORS["any"], from_numpy=factories.as_tensor, Tensor=Tensor, Size=size,
+        any=OPERATORS["any"], from_numpy=_from_numpy, as_tensor=_as_tensor, Tensor=Tensor,
+        Size=size,
         device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
         is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
         broadcast_shapes=overloads.broadcast_shapes, set_default_device=_default_device,
@@ -140,6 +141,23 @@ def size(sizes: Any = ()) -> Size:
 
 def _device(name: str) -> dtypes.Device:
     return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
+
+
+def _from_numpy(ndarray: Any) -> Tensor:
+    from gradcli.language.names import arrays  # few programs have arrays
+
+    return arrays.tensor_of(ndarray)
+
+
+def _as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    if isinstance(data, Tensor) and data.__class__.__name__ == "NumpyArray":
+        data = _from_numpy(data)
+    make = argument_checks.with_checks(factories.as_tensor)
+    made: Tensor = make(data, dtype=dtype, device=device)
+    return made
+
+
+_from_numpy.__name__, _as_tensor.__name__ = "from_numpy", "as_tensor"
 
 
 def _generator(device: Any = "cpu") -> Generator:
@@ -240,7 +258,8 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
     "nn.utils": _modules("utils"), "nn": _modules("nn"), "utils.data": _modules("data"),
     "utils.checkpoint": _transforms("checkpoints"), "linalg": _linalg,
-    "special": _public("special"), "fft": _public("fft"), "autograd.function": _function,
+    "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
+    "autograd.function": _function,
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
@@ -267,7 +286,12 @@ def numpy(names: dict[str, Any]) -> Namespace:
         if dtype.name in table:
             table[dtype.name] = made = _number_of(dtype)
             argument_checks.TYPES[made] = dtype
-    return Namespace(table, {"linalg": _public("linalg")})
+    # Few programs have arrays, and NumPy's functions are many.
+    from gradcli.language.names import arrays
+
+    table.update(arrays.table(table))
+    table["ndarray"] = arrays.NDARRAY
+    return Namespace(table, {"linalg": _public("linalg"), "random": arrays.random_table})
 
 
 def _wide(make: Callable) -> Callable:

@@ -25,6 +25,7 @@ from gradcli.language.names.exceptions import (
     unknown,
 )
 from gradcli.language.type_names import a_value
+from gradcli.ops.declaration.infix import METHODS
 from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault
 
 MOST_BASES = 100
@@ -464,12 +465,9 @@ def _operator(name: str) -> Callable:
     return apply
 
 
-_BINARY = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "lshift",
-    "rshift",
-)  # fmt: skip
 for _name in (
-    *(f"__{front}{one}__" for one in _BINARY for front in ("", "r", "i")),
+    *(f"__{front}{one}__" for one in (*METHODS.values(), "lshift", "rshift")
+      for front in ("", "r", "i")),
     "__lt__", "__le__", "__gt__", "__ge__",
 ):  # fmt: skip
     setattr(Instance, _name, _operator(_name))
@@ -508,3 +506,23 @@ class Entered:
             return False
         error = error_of(fault)
         return bool(leave(self.instance, error.kind, error, None))
+
+
+class TypeName:
+    """The type of a value that a program cannot make by its type: it has a name, and no more."""
+
+    __slots__ = ("__name__", "kind", "shown")
+    __gradcli_type__ = True
+
+    def __init__(self, kind: type, name: str, shown: str = "") -> None:
+        self.kind = kind
+        self.__name__ = name
+        self.shown = shown or name
+
+    def __gradcli_get__(self, name: str) -> Any:
+        if name == "__name__":
+            return self.__name__
+        raise unknown("type", name)
+
+    def __repr__(self) -> str:
+        return f"<class '{self.shown}'>"
