@@ -24,6 +24,7 @@ from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, ValueFault
+from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.check import tolerance
 
 POINTS = 4
@@ -436,11 +437,12 @@ def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
                     yield statement.start, child, terms
 
 
-_REDUCING = frozenset(
-    ("sum", "mean", "prod", "softmax", "log_softmax", "logsumexp", "max", "min", "amax", "amin",
-     "cumsum", "cumprod", "norm", "var", "std", "sort", "flip", "cat", "stack", "argmax")
-)  # fmt: skip
-"""Functions whose last whole number is an axis, where it has no name."""
+def _ends_in_axis(name: str, count: int) -> bool:
+    """Whether the last of so many arguments of a function is an axis without a name."""
+    op = OPERATORS.get({"max": "amax", "min": "amin", "sort": "argsort"}.get(name, name))
+    return op is not None and list(op.params)[count - op.arity - 1 : count - op.arity] in (
+        ["dim"], ["dims"],
+    )  # fmt: skip
 
 
 def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
@@ -452,7 +454,8 @@ def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
         func = node.func
         called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
         numbers = [k.value for k in node.keywords if k.name in ("dim", "axis")]
-        numbers += [a for a in node.args[-1:] if called in _REDUCING and isinstance(a, n.Number)]
+        if _ends_in_axis(called, len(node.args)):
+            numbers.append(node.args[-1])
         for number in numbers:
             if not isinstance(number, n.Number):
                 continue
