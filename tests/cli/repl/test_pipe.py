@@ -60,6 +60,11 @@ def test_a_block_whose_head_is_wrong_is_one_error(process):
     assert done.out == "1\n" and done.err.count("error[") == 1
 
 
+def test_bytes_that_are_no_text(process):
+    done = process("repl", stdin=b"\xff\xfe\n1\n\x00\n2\n'\xff'\n")
+    assert "1\n2\n" in done.out and done.err.count("E0114") == 2 and done.code == 1
+
+
 def test_prints_are_inert(process):
     done = process("repl", stdin="print('\\x1b[2J')\n'\\x1b'\nprint('a\\tb')\n")
     assert done.out == "\\x1b[2J\n'\\x1b'\na\tb\n"
@@ -88,5 +93,9 @@ def test_settings_come_from_the_file_and_options_count_more(process, tmp_path):
     assert "there is no setting precison" in done.err and done.code == 0
     assert "precision  3" in process("repl", "--precision", "3", stdin=lines, **env).out
     assert "precision  auto" in process("repl", "--no-config", stdin=lines, **env).out
+    done = process("repl", stdin=":set max_steps\n:set timeout\n", GRADCLI_MAX_STEPS="77",
+                   GRADCLI_TIMEOUT="soon", **env)  # fmt: skip
+    assert "max_steps  77" in done.out and "timeout  60" in done.out
+    assert "GRADCLI_TIMEOUT: timeout soon" in done.err
     wrong = process("repl", "--precision", "ful", stdin="1\n", **env)
     assert wrong.code == 2 and "--precision ful" in wrong.err
