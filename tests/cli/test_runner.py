@@ -155,3 +155,13 @@ def test_checkpoints_need_generated_code(cli):
     command = ("grad", "-e", "print(x)\nx*x", "--x", "2", "--checkpoint")
     assert "a call of print" in cli(*command, "sqrt").err
     assert "E0907" in cli(*command, "revolve").err
+
+
+@pytest.mark.parametrize("text", [EULER, "k * sin(k * y0)**2 * steps"])
+def test_products_agree(cli, made, programs, text):
+    command = ("hvp", "-e", text, *VALUES, "int:3000", "--along", "k=1", "--along", "y0=-2")
+    eager = cli(*command, "--runner", "eager")
+    assert eager.code == 0 and not made and not programs
+    assert results(cli(*command, "--runner", "generated")) == results(eager)
+    assert len(made) + len(programs) == 1
+    assert results(cli(*command)) == results(eager)

@@ -293,3 +293,19 @@ def test_checkpoints_bound_the_memory():
         tracemalloc.stop()
     assert 160_000 < peaks[0] < 40 * 20_000
     assert peaks[1] < 40_000 and peaks[2] < 10_000
+
+
+@pytest.mark.parametrize("name", ["euler", "break", "nested while", "newton", "swap", "array"])
+def test_products_with_the_hessian(name):
+    values = {"k": 0.7, "y0": 2.0, "steps": 40, "w": np.array([0.3, -0.2, 0.9, 0.4])}
+    program = prepare(PROGRAMS[name], "file")
+    leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
+    by = [n for n, leaf in leaves.items() if leaf.requires_grad]
+    along = [np.cos(np.arange(leaves[n].numel())).reshape(leaves[n].shape) for n in by]
+    found = Generated(program, leaves, by, along=along).run(*(leaves[n] for n in by))
+    value = program.run(leaves).value
+    inputs = [leaves[n] for n in by]
+    slopes = gradcli.autograd.grad(value, inputs, create_graph=True)
+    total = sum((g * gradcli.tensor(t)).sum() for g, t in zip(slopes, along, strict=True))
+    want = gradcli.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True)
+    same(found, (value.item(), [h.numpy() for h in want]), 1e-12)
