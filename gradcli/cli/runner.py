@@ -226,18 +226,30 @@ def gradient(job: Job, value: Any, found: list) -> tuple[Any, list]:
     return value, list(grads)
 
 
-def value_of(job: Job, names: Sequence[str], runner: str) -> Callable[[], Any]:
+def value_of(job: Job, names: Sequence[str], run_by: str) -> Callable[[], Any]:
     """The value at the leaves' entries as they are, with a graph to them; for many calls."""
-    if runner == "eager":
+    if run_by == "eager":
         return job.value
     calls = 0
     evaluate: Callable[[], Any] | None = None
+    loops = not job.fixed and has_loops(job)
+    made: list[Any] = []
+
+    def long() -> None:
+        made.append(_or_none(of_program, job, names))
+        if made[0] is not None:
+            raise Switch
 
     def value() -> Any:
         nonlocal calls, evaluate
         calls += 1
-        if calls <= WARM and runner == "auto":
-            return job.value()
+        if evaluate is None and calls <= WARM and run_by == "auto":
+            if not loops or made:
+                return job.value()
+            try:
+                return job.run(long)[0]
+            except Switch:
+                evaluate = _recorded(job, names, made[0])
         if evaluate is None:
             compiled = generated(job, names)
             evaluate = job.value if compiled is None else _recorded(job, names, compiled)

@@ -165,3 +165,10 @@ def test_products_agree(cli, made, programs, text):
     assert results(cli(*command, "--runner", "generated")) == results(eager)
     assert len(made) + len(programs) == 1
     assert results(cli(*command)) == results(eager)
+
+
+def test_long_loops_are_minimized_as_generated_code_from_the_first(cli, programs):
+    text = "s = 0\nfor i in range(3000):\n    s = s + (x - i / 3000)**2 / 3000\ns"
+    done = cli("minimize", "-e", text, "--x", "3")
+    assert len(programs) == 1 and done.code == 0
+    assert results(done) == results(cli("minimize", "-e", text, "--x", "3", "--runner", "eager"))
