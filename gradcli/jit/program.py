@@ -6,8 +6,10 @@ the caller runs the program eagerly for the exact result or error.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from gradcli.jit.emit_control import build
 from gradcli.jit.ir import Instruction, NotTraceable
 from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
+from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
@@ -64,15 +67,19 @@ class Generated:
                 raise NotTraceable("variables that are not float64")
         if not by or dtypes.get_default_dtype() is not dtypes.float64:
             raise NotTraceable("another default dtype than float64")
-        before = mode.mixes
-        mode.mixes = program.formula
-        try:
+
+        def make() -> None:
+            # It may be called in the middle of a run, whose steps are not its own.
+            running_steps.set(itertools.repeat(True))
+            set_budget(self.limits.memory)
+            mode.mixes = program.formula
             with no_collection(), np.errstate(all="ignore"):
                 self._make(program, given, of, forward, checkpoint, along)
+
+        try:
+            copy_context().run(make)
         except RecursionError:
             raise NotTraceable("a program that nests that deep") from None
-        finally:
-            mode.mixes = before
 
     def _make(
         self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,

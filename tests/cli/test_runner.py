@@ -172,3 +172,10 @@ def test_long_loops_are_minimized_as_generated_code_from_the_first(cli, programs
     done = cli("minimize", "-e", text, "--x", "3")
     assert len(programs) == 1 and done.code == 0
     assert results(done) == results(cli("minimize", "-e", text, "--x", "3", "--runner", "eager"))
+
+
+def test_a_run_is_given_up_in_the_middle_for_what_counts_steps_itself(cli, programs):
+    text = "s = x\nfor i in range(5000):\n    s = s + sum([x * j for j in range(3)]) / 5000\ns"
+    found = cli("grad", "-e", text, "--x", "2")
+    assert len(programs) == 1
+    assert results(found) == results(cli("grad", "-e", text, "--x", "2", "--runner", "eager"))
