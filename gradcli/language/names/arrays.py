@@ -77,7 +77,8 @@ class ElementType:
 def array_of(found: Any) -> Any:
     """What NumPy computed, as a value of the program."""
     if isinstance(found, tuple | list):
-        return type(found)(array_of(one) for one in found)
+        made = [array_of(one) for one in found]
+        return made if isinstance(found, list) else tuple(made)
     if isinstance(found, bool | np.bool_):
         return bool(found)
     if not isinstance(found, np.ndarray | np.generic):
@@ -369,6 +370,24 @@ def _made(make: Callable) -> Callable:
     call.__name__ = make.__name__
     call.__module__ = __name__
     return call
+
+
+_LINALG: dict[str, Callable] = dict(  # noqa: C408 -- names, not texts
+    inv=np.linalg.inv, det=np.linalg.det, norm=np.linalg.norm, solve=np.linalg.solve,
+    eig=np.linalg.eig, eigh=np.linalg.eigh, eigvals=np.linalg.eigvals, svd=np.linalg.svd,
+    qr=np.linalg.qr, pinv=np.linalg.pinv, matrix_rank=np.linalg.matrix_rank,
+    cholesky=np.linalg.cholesky, lstsq=np.linalg.lstsq, slogdet=np.linalg.slogdet,
+)  # fmt: skip
+
+
+def linalg(names: dict[str, Any]) -> dict[str, Any]:
+    """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
+    return {**names, **{
+        name: by_numpy(
+            function, argument_checks.with_checks(names[name]) if name in names else None
+        )
+        for name, function in _LINALG.items()
+    }}  # fmt: skip
 
 
 # ---- Random numbers ------------------------------------------------------------------------------

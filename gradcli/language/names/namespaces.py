@@ -92,12 +92,37 @@ def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
     )
 
 
+def _in_place() -> dict[str, Any]:
+    """``torch.sin_`` and the like: the operators of one tensor that write to it."""
+    found = {}
+    for op in OPERATORS.values():
+        name = f"{op.name}_"
+        method = getattr(Tensor, name, None)
+        if op.arity == 1 and not op.variadic and method is not None:
+            found[name] = _writing(name, method)
+    return found
+
+
+def _writing(name: str, method: Callable) -> Callable:
+    def call(input: Any, *args: Any, **options: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeFault(
+                "E0303", f"{name} writes to a tensor, got {a_value(input)}", help=f"x.{name}()"
+            )
+        return argument_checks.method_with_checks(name, method, None)(input, *args, **options)
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call
+
+
 def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table = dict(names)
     for name in builtins.PYTHON_ONLY:
         table.pop(name, None)
     table.update(functions.composed())
     table.update(functions.created())
+    table.update(_in_place())
     table.update(factories.TYPED)
     table.update(
         max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
@@ -268,6 +293,11 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
 """What fills each namespace inside torch, called when a program first asks for one of its names."""
 
 
+def package(name: str) -> dict[str, Any]:
+    """The names of a package inside torch: ``linalg``, ``nn.functional``."""
+    return _TORCH[name]()
+
+
 def torch(names: dict[str, Any]) -> Namespace:
     """``import torch``."""
     return Namespace(_torch_table(names), dict(_TORCH))
@@ -291,7 +321,9 @@ def numpy(names: dict[str, Any]) -> Namespace:
 
     table.update(arrays.table(table))
     table["ndarray"] = arrays.NDARRAY
-    return Namespace(table, {"linalg": _public("linalg"), "random": arrays.random_table})
+    return Namespace(table, {
+        "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,
+    })  # fmt: skip
 
 
 def _wide(make: Callable) -> Callable:
