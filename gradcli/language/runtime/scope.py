@@ -9,13 +9,22 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import contains, item, iterate, key, pair, spread
+from gradcli.language.limits.sizes import (
+    Defaulting,
+    contains,
+    generator,
+    item,
+    iterate,
+    key,
+    pair,
+    spread,
+)
 from gradcli.language.limits.step_budget import FILE, tokens
 from gradcli.language.names import (
     attributes,
@@ -180,7 +189,7 @@ def _comparing(compare: Callable) -> Callable:
     return compared
 
 
-_LOOKED_INTO = frozenset((list, tuple, dict, OrderedDict, defaultdict))
+_LOOKED_INTO = frozenset((list, tuple, dict, OrderedDict, Defaulting))
 
 
 def _keep(value: Any) -> Any:
@@ -225,6 +234,7 @@ _HELPERS: dict[str, Any] = {
     "h_field": showing.field,
     "h_finishes": exceptions.finishes,
     "h_floor_by": operator.ifloordiv,
+    "h_generator": generator,
     "h_ge": _comparing(operator.ge),
     "h_gt": _comparing(operator.gt),
     "h_in": contains,
