@@ -38,7 +38,7 @@ from gradcli.language.names import (
 )
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
-from gradcli.language.names.calling import keywords
+from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
 from gradcli.language.runtime import text
 from gradcli.language.syntax.strings import good_spec
@@ -169,7 +169,7 @@ def _made_caller(name: str, count: int | None) -> Callable:
     def with_any(value: Any, /, *args: Any, **options: Any) -> Any:
         if value.__class__ is tensor:
             return checked(value, *args, **options)
-        return attribute(value, name)(*args, **options)
+        return plain(attribute(value, name))(*args, **options)
 
     return without if count == 0 else with_one if count == 1 else with_any
 
