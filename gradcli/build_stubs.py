@@ -30,6 +30,7 @@ from gradcli import cuda as cuda
 from gradcli import fft as fft
 from gradcli import func as func
 from gradcli import linalg as linalg
+from gradcli import masked as masked
 from gradcli import nn as nn
 from gradcli import optim as optim
 from gradcli import special as special
@@ -49,7 +50,7 @@ from gradcli.engine.creation.generator import Generator as Generator
 __version__: str
 '''
 _GIVEN = frozenset((
-    "autograd", "cuda", "fft", "func", "linalg", "nn", "optim", "special", "symbolic",
+    "autograd", "cuda", "fft", "func", "linalg", "masked", "nn", "optim", "special", "symbolic",
     "transforms", "utils", "dtype", "device", "Generator", "Size", "Tensor", "enable_grad",
     "inference_mode", "no_grad", "set_grad_enabled", "annotations", "public_operators",
 ))  # fmt: skip
@@ -71,7 +72,7 @@ _SEVERAL = frozenset((
 
 def text() -> str:
     """The stub file."""
-    for name in surface._LATER:  # those loaded with their first use
+    for name in surface.LATER:  # those loaded with their first use
         getattr(gradcli, name)
     lines = [HEAD, *_constants(), "", *_tensor(), ""]
     for name, value in sorted(vars(gradcli).items()):

@@ -56,8 +56,11 @@ from gradcli.engine.dtypes import (
     can_cast,
     cdouble,
     cfloat,
+    channels_last,
+    channels_last_3d,
     complex64,
     complex128,
+    contiguous_format,
     double,
     float16,
     float32,
@@ -69,6 +72,7 @@ from gradcli.engine.dtypes import (
     int32,
     int64,
     long,
+    preserve_format,
     promote_types,
     set_default_dtype,
     short,
@@ -106,8 +110,22 @@ _own = frozenset(globals())
 _table = {**{n: v for n, v in public_operators().items() if n not in _own}, **_functions()}
 globals().update({name: _with_out(function) for name, function in _table.items()})
 globals().update(_creation.TYPED)
+
+
+def _in_place(name: str) -> object:
+    """The function of a method that writes in place: of a tangent or a batch it is theirs."""
+
+    def function(input: Tensor, *args: object, **options: object) -> object:
+        return getattr(input, name)(*args, **options)
+
+    method = getattr(Tensor, name)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__, function.__wrapped__ = method.__doc__, method  # type: ignore[attr-defined]
+    return function
+
+
 globals().update(
-    {n: getattr(Tensor, n) for n in dir(Tensor) if n.endswith("_") and n[:-1] in _table}
+    (n, _in_place(n)) for n in dir(Tensor) if n.endswith("_") and (n[:-1] in _table or n == "zero_")
 )
 max, min = _with_out(_torch_max), _with_out(_torch_min)
 
@@ -148,11 +166,16 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
     )
 
 
-# Functions whose modules are loaded with their first use.
-_LATER = {
+LATER = {
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
+    "constant_pad_nd": "functions.nn.padding", "stft": "functions.spectral",
+    "istft": "functions.spectral",
+    **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"),
+                    "functions.nn.layers"),
+    **dict.fromkeys(("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
+                    "functions.nn.resampling:grid_sampler"),
     "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
     **dict.fromkeys(("geqrf", "lu_unpack", "ormqr", "triangular_solve"),
                     "functions.decompositions"),
@@ -162,7 +185,10 @@ _LATER = {
     "svd": "functions.decompositions:torch_svd", "vmap": "func", "compile": "jit",
     **dict.fromkeys(
         ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
-         "conv3d", "conv_transpose1d", "conv_transpose2d", "cosine_embedding_loss",
+         "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+         "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "alpha_dropout", "ctc_loss",
+         "channel_shuffle", "feature_alpha_dropout", "max_pool3d", "max_pool1d_with_indices",
+         "pdist", "pixel_unshuffle", "cosine_embedding_loss",
          "cosine_similarity", "dropout", "embedding", "group_norm", "hardshrink",
          "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss",
          "max_pool1d", "max_pool2d", "pairwise_distance", "pixel_shuffle", "poisson_nll_loss",
@@ -170,15 +196,16 @@ _LATER = {
         "nn.functional",
     ),
 }  # fmt: skip
+"""Functions whose modules are loaded with their first use, each with its module."""
 
 
 def __getattr__(name: str) -> object:
     """A function whose module is loaded with its first use."""
-    if name not in _LATER:
+    if name not in LATER:
         raise AttributeError(
             f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
         )
-    module, _, other = _LATER[name].partition(":")
+    module, _, other = LATER[name].partition(":")
     found = getattr(_import_module(f"gradcli.{module}"), other or name)
     globals()[name] = found = _with_out(found) if module == "functions.decompositions" else found
     return found
@@ -186,13 +213,14 @@ def __getattr__(name: str) -> object:
 
 __all__ = [
     "Generator", "Size", "Tensor", "arange", "as_tensor", "bernoulli", "bool", "broadcast_shapes",
-    "can_cast", "cdouble", "cfloat", "complex", "complex64", "complex128", "device", "double",
-    "dtype", "e", "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32",
-    "float64", "from_numpy", "full", "full_like", "get_default_dtype", "get_rng_state", "half",
-    "inf", "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64", "is_complex",
-    "is_floating_point", "is_grad_enabled", "is_inference", "is_inference_mode_enabled",
-    "is_tensor", "linspace", "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan",
-    "no_grad", "normal", "numel", "ones", "ones_like", "pi", "promote_types", "rand", "rand_like",
+    "can_cast", "cdouble", "cfloat", "channels_last", "channels_last_3d", "complex", "complex64",
+    "complex128", "contiguous_format", "device", "double", "dtype", "e", "empty", "empty_like",
+    "enable_grad", "eye", "float", "float16", "float32", "float64", "from_numpy", "full",
+    "full_like", "get_default_dtype", "get_rng_state", "half", "inf", "inference_mode",
+    "initial_seed", "int", "int8", "int16", "int32", "int64", "is_complex", "is_floating_point",
+    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_tensor", "linspace",
+    "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal",
+    "numel", "ones", "ones_like", "pi", "preserve_format", "promote_types", "rand", "rand_like",
     "randint", "randn", "randn_like", "randperm", "result_type", "seed", "set_default_device",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
     "strided", "tensor", "tril_indices", "triu_indices", "uint8", "zeros", "zeros_like",

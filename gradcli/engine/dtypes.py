@@ -85,15 +85,22 @@ CPU = Device("cpu")
 
 
 class Layout:
-    """How entries lie in memory; ``gradcli.strided`` is the only one."""
+    """How entries lie in memory. A name that functions accept: here they lie as NumPy has them."""
 
-    __slots__ = ()
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def __repr__(self) -> str:
-        return "gradcli.strided"
+        return f"gradcli.{self.name}"
 
 
-strided = Layout()
+strided = Layout("strided")
+contiguous_format, preserve_format, channels_last, channels_last_3d = (
+    Layout(_name)
+    for _name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+)
 
 float64 = double = DType("float64")
 float32 = DType("float32")

@@ -217,8 +217,14 @@ def float_power(input: Any, exponent: Any) -> Any:
     return O["pow"](*(x if is_number(x) else x.to(wide) for x in (input, exponent)))
 
 
-def cdist(x1: Any, x2: Any, p: float = 2.0) -> Any:
-    """The distances between all rows of two matrices."""
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """The p-norm distances between all rows of two matrices.
+
+    Distances are computed from differences, whatever ``compute_mode`` says: the way through a
+    product of matrices loses the digits of small ones.
+    """
+    if p < 0:
+        raise RuntimeFault("E0304", "cdist only supports non-negative p values")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeFault(
             "E0301",
@@ -241,8 +247,18 @@ def polar(abs: Any, angle: Any) -> Any:
     return abs * O["cos"](angle) + abs * O["sin"](angle) * 1j
 
 
+def conj_physical(input: Any) -> Any:
+    """The complex conjugate."""
+    return input.conj()
+
+
+def fill(input: Any, value: Any) -> Any:
+    """``value`` in every place."""
+    return called(O["put"](input, value, Ellipsis), "FillBackward0")
+
+
 def resolve_conj(input: Any) -> Any:
-    """``input``: conjugates are computed at once here."""
+    """``input``: signs and conjugates are computed at once here."""
     return input
 
 
@@ -254,12 +270,14 @@ def view_as_real(input: Any) -> Any:
 BOTH = (
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
     round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
-    resolve_conj, angle,
+    resolve_conj, angle, conj_physical, fill,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (polygamma, cdist, polar, view_as_real)
 """Functions only."""
-ALIASES = {"subtract": sub, "divide": div, "true_divide": div, "clip": clamp}
+ALIASES = {
+    "subtract": sub, "divide": div, "true_divide": div, "clip": clamp, "resolve_neg": resolve_conj,
+}  # fmt: skip
 """Further names."""
 WRITTEN = (
     clamp,

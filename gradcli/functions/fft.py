@@ -22,8 +22,9 @@ from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
-    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
-    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "hfft2", "hfftn", "ifft", "ifft2",
+    "ifftn", "ifftshift", "ihfft", "ihfft2", "ihfftn", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
+    "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 
@@ -196,6 +197,33 @@ def rfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = N
 def irfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
     """The inverse of ``rfft2``."""
     return irfftn(input, s, dim, norm)
+
+
+def hfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
+    """``hfft`` along the last of several dimensions, ``fft`` along the others."""
+    *others, (last, axis) = _places(input, s, dim)
+    for n, d in others:
+        input = fft(input, n, d, norm)
+    return hfft(input, last, axis, norm)
+
+
+def ihfftn(input: Any, s: Sizes = None, dim: Any = None, norm: str | None = None) -> Any:
+    """The inverse of ``hfftn``."""
+    *others, (last, axis) = _places(input, s, dim)
+    out = ihfft(input, last, axis, norm)
+    for n, d in others:
+        out = ifft(out, n, d, norm)
+    return out
+
+
+def hfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """``hfftn`` along the last two dimensions."""
+    return hfftn(input, s, dim, norm)
+
+
+def ihfft2(input: Any, s: Sizes = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
+    """The inverse of ``hfft2``."""
+    return ihfftn(input, s, dim, norm)
 
 
 def fftshift(input: Any, dim: Any = None) -> Any:

@@ -27,14 +27,13 @@ from gradcli.functions.decompositions import (
     lu_factor,
     lu_factor_ex,
     lu_solve,
-    one_triangle,
     qr,
     reflected,
     svd,
     svdvals,
     triangle,
 )
-from gradcli.functions.matrices import beside
+from gradcli.functions.matrices import beside, matrix_norm
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
 from gradcli.functions.reductions import cumprod
@@ -161,47 +160,6 @@ def vector_norm(
     return _O["norm"](x if dtype is None else x.to(dtype), ord, dim, keepdim)
 
 
-def matrix_norm(
-    A: Any, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *,
-    dtype: Any = None,
-) -> Any:  # fmt: skip
-    """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
-
-    1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
-    the sum of all. Raises RuntimeFault: E0304 for another ``ord``, E0301 for vectors.
-    """
-    if A.ndim < 2:
-        raise RuntimeFault(
-            "E0301", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
-        )
-    A = A if dtype is None else A.to(dtype)
-    rows, columns = (d % A.ndim for d in dim)
-    if rows == columns:
-        raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
-    if ord == "fro":
-        return called(_O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
-    if ord in (1, -1, math.inf, -math.inf):
-        first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
-        sums = _O["sum"](_O["abs"](A), first, True)
-        found = _O["amax" if ord > 0 else "amin"](sums, second, True)
-    elif ord in (2, -2, "nuc"):
-        rest = [d for d in range(A.ndim) if d not in (rows, columns)]
-        values = _O["svdvals"](_O["permute"](A, (*rest, rows, columns)))
-        if ord == "nuc":
-            found = _O["sum"](values, -1)
-        else:
-            found = _O["amax" if ord > 0 else "amin"](values, -1)
-        for d in sorted((rows, columns)):
-            found = _O["unsqueeze"](found, d)
-    else:
-        raise RuntimeFault(
-            "E0304",
-            f"linalg.matrix_norm: Order {ord} not supported.",
-            help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
-        )
-    return found if keepdim else _O["squeeze"](found, (rows, columns))
-
-
 def norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -244,7 +202,9 @@ def pinv(
     Singular values up to ``max(atol, rtol * the largest)`` count as zero; ``rtol`` is the larger
     size times the dtype's epsilon where neither is given. ``hermitian`` reads the lower triangle.
     """
-    A = one_triangle(A, "L") if hermitian else A
+    if hermitian:
+        low = _O["tril"](A, -1)
+        A = _O["tril"](A, 0) + _O["conj"](_O["mT"](low))
     return _O["pinv"](A, None if rtol is None else float(rtol), float(atol or 0.0))
 
 

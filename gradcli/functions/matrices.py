@@ -1,7 +1,8 @@
-"""Functions of square matrices that are methods too: powers, adjoints, the Cholesky factor."""
+"""Functions of matrices by few operators: powers, norms, adjoints, the Cholesky factor."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,51 @@ def beside(value: Any, input: Any) -> Any:
     """``value``, recorded as a function of ``input`` that does not change with it."""
     nothing = O["getitem"](O["reshape"](input, (-1,)), slice(0, 0))
     return value + O["sum"](nothing)
+
+
+def matrix_norm(
+    A: Any,
+    ord: Any = "fro",
+    dim: tuple[int, int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """The norm of matrices: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
+
+    1 and inf are the largest sums of columns and rows, 2 and "nuc" the largest singular value and
+    the sum of all. Raises RuntimeFault: E0304 for another ``ord``, E0301 for vectors.
+    """
+    if A.ndim < 2:
+        raise RuntimeFault(
+            "E0301", "linalg.matrix_norm: The input tensor A must have at least 2 dimensions."
+        )
+    A = A if dtype is None else A.to(dtype)
+    rows, columns = (d % A.ndim for d in dim)
+    if rows == columns:
+        raise RuntimeFault("E0305", f"linalg.matrix_norm: dims must be different, got {dim}")
+    if ord == "fro":
+        return called(O["norm"](A, 2, (rows, columns), keepdim), "LinalgVectorNormBackward0")
+    if ord in (1, -1, math.inf, -math.inf):
+        first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = O["sum"](O["abs"](A), first, True)
+        found = O["amax" if ord > 0 else "amin"](sums, second, True)
+    elif ord in (2, -2, "nuc"):
+        rest = [d for d in range(A.ndim) if d not in (rows, columns)]
+        values = O["svdvals"](O["permute"](A, (*rest, rows, columns)))
+        if ord == "nuc":
+            found = O["sum"](values, -1)
+        else:
+            found = O["amax" if ord > 0 else "amin"](values, -1)
+        for d in sorted((rows, columns)):
+            found = O["unsqueeze"](found, d)
+    else:
+        raise RuntimeFault(
+            "E0304",
+            f"linalg.matrix_norm: Order {ord} not supported.",
+            help='"fro", "nuc", 1, -1, 2, -2, inf or -inf',
+        )
+    return found if keepdim else O["squeeze"](found, (rows, columns))
 
 
 def matrix_power(input: Any, n: int) -> Any:

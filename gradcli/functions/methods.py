@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
 from gradcli.engine.record.apply import apply
 from gradcli.engine.record.composite import reshaped
@@ -22,6 +21,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import (
     arithmetic,
     bitwise,
+    copies,
     counting,
     in_place,
     matrices,
@@ -43,7 +43,7 @@ from gradcli.ops.operator import OPERATORS, Operator
 
 COMPOSED = (
     arithmetic, reductions, products, bitwise, reshaping, sorting, counting, statistics, scatter,
-    strided, matrices,
+    strided, matrices, copies,
 )  # fmt: skip
 """The modules of functions that are composed of operators."""
 
@@ -115,13 +115,19 @@ def _new(self: Tensor, *data: Any) -> Tensor:
     return factories.typed(self.dtype, "new")(*data)
 
 
-def _to_type(name: str, dtype: dtypes.DType) -> Callable:
-    def method(self: Tensor) -> Tensor:
-        return self.to(dtype)
+def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    return self if self.is_contiguous() else self.clone()
 
-    method.__name__ = name
-    method.__doc__ = f"As {dtype.name}."
-    return method
+
+def _conjugate_transpose(self: Any) -> Any:
+    if len(self.shape) not in (0, 2):
+        raise RuntimeFault(
+            "E0305",
+            "tensor.H is only supported on matrices (2-D tensors). Got "
+            f"{len(self.shape)}-D tensor.",
+            help="For batches of matrices, consider using tensor.mH",
+        )
+    return self.t().conj()
 
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
@@ -223,16 +229,12 @@ def _of_functions() -> dict[str, Any]:
 
 def _own() -> dict[str, Any]:
     """What a method takes otherwise than the function of its name, or what has no function."""
-    dtype_names = {"half": dtypes.float16, "short": dtypes.int16, "char": dtypes.int8,
-                   "byte": dtypes.uint8, "cfloat": dtypes.complex64,
-                   "cdouble": dtypes.complex128}  # fmt: skip
     makers = {"zeros": factories.zeros, "ones": factories.ones, "full": factories.full,
               "empty": factories.empty, "tensor": factories.tensor}  # fmt: skip
     expand = sizes_method(FUNCTIONS["expand"])
     return {
         **{op.name: sizes_method(FUNCTIONS[op.name]) for op in OPERATORS.values() if op.sizes},
         **{f"new_{name}": _like(make) for name, make in makers.items()},
-        **{name: _to_type(name, dtype) for name, dtype in dtype_names.items()},
         "T": property(FUNCTIONS["reverse_dims"], doc="All dimensions in reverse order."),
         "mT": property(FUNCTIONS["mT"], doc="The last two dimensions exchanged."),
         "__neg__": FUNCTIONS["neg"], "__abs__": FUNCTIONS["abs"], "__pos__": lambda self: self,
@@ -240,11 +242,12 @@ def _own() -> dict[str, Any]:
         "broadcast_to": expand, "expand": expand,
         "reshape": sizes_method(reshape), "view": sizes_method(view),
         "repeat": _repeat, "where": _where, "flatten": overloads.flatten, "unfold": scatter.unfold,
-        "flip": sizes_method(FUNCTIONS["flip"]), "unsafe_chunk": reshaping.chunk,
+        "flip": sizes_method(FUNCTIONS["flip"]),
         "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
         "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
         "storage_offset": _storage_offset,
-        "contiguous": lambda self: self if self.is_contiguous() else self.clone(),
+        "contiguous": _contiguous,
+        "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
     }  # fmt: skip
 
 

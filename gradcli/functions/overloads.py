@@ -32,7 +32,10 @@ def _tensors(name: str, tensors: Any) -> list:
 
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Tensors joined along a dimension they have."""
-    return FUNCTIONS["cat"](*_tensors("cat", tensors), dim=dim)
+    given = _tensors("cat", tensors)
+    # PyTorch of old had no other empty tensors: they join anything.
+    joined = [t for t in given if tuple(t.shape) != (0,)]
+    return FUNCTIONS["cat"](*(joined if joined else given), dim=dim)
 
 
 def stack(tensors: Sequence[Any], dim: int = 0) -> Any:

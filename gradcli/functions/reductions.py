@@ -12,6 +12,7 @@ from typing import Any
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.functions.matrices import matrix_norm
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.torch_messages import not_a
@@ -101,7 +102,13 @@ std_mean = _with_mean(std, "standard deviation")
 
 
 def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """The p-norm of all entries, or along dimensions."""
+    """The p-norm of all entries, or along dimensions; p may be "fro", or "nuc" for matrices."""
+    if isinstance(p, str):
+        if p == "nuc" or (p == "fro" and isinstance(dim, tuple | list) and len(dim) == 2):
+            return matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+        if p != "fro":
+            raise RuntimeFault("E0304", f"norm has p='fro' and p='nuc', not {p!r}")
+        p = 2
     return O["norm"](_typed(input, dtype), 2 if p is None else p, dim, keepdim)
 
 

@@ -97,6 +97,21 @@ def _axis(name: str, x: Any, dim: int) -> tuple[int, int]:
     return axis, x.shape[axis]
 
 
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple:
+    """Pieces of the given sizes along a dimension."""
+    return split(input, tuple(split_sizes), dim)
+
+
+def unsafe_split(input: Any, split_size: int, dim: int = 0) -> tuple:
+    """``split``; here its pieces are views too."""
+    return split(input, split_size, dim)
+
+
+def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
+    """``chunk``; here its pieces are views too."""
+    return chunk(input, chunks, dim)
+
+
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
     axis, n = _axis("unbind", input, dim)
@@ -432,10 +447,10 @@ def allclose(
 
 BOTH = (
     select, narrow, index_select, masked_select, masked_fill, take, take_along_dim, scatter, gather,
-    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split, chunk,
-    unbind, tensor_split, movedim, unflatten, expand_as, view_as, reshape_as, repeat_interleave,
-    fliplr, flipud, rot90, nonzero, is_same_size, equal, allclose, t, transpose, swapaxes,
-    unsqueeze,
+    scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce, split,
+    split_with_sizes, chunk, unsafe_split, unsafe_chunk, unbind, tensor_split, movedim, unflatten,
+    expand_as, view_as, reshape_as, repeat_interleave, fliplr, flipud, rot90, nonzero, is_same_size,
+    equal, allclose, t, transpose, swapaxes, unsqueeze,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (

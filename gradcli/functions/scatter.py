@@ -15,7 +15,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import overloads
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import IndexFault, RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import is_number, refuse_derivative
 from gradcli.ops.torch_messages import not_a
@@ -36,9 +36,26 @@ def index_put(input: Any, indices: Sequence[Any], values: Any, accumulate: bool 
     return called(input + added, "IndexPutBackward0")
 
 
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """``input`` with ``source`` written (or added) where ``index`` counts in the flat tensor."""
+    index = np.asarray(_array(index))
+    size = input.numel()
+    if index.size and (index.min() < -size or index.max() >= size):
+        wrong = index[(index < -size) | (index >= size)].flat[0]
+        raise IndexFault(
+            "E0307", f"out of range: tried to access index {wrong} on a tensor of {size} elements."
+        )
+    flat, values = O["reshape"](input, (-1,)), O["reshape"](source, index.shape)
+    written = index_put(flat, (index,), values, accumulate)
+    return called(O["reshape"](written, tuple(input.shape)), "PutBackward0")
+
+
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """``input`` with the entries of ``source``, in order, where ``mask`` holds."""
-    mask = np.broadcast_to(mask.array, tuple(input.shape))
+    mask = np.asarray(mask.array)
+    shape = np.broadcast_shapes(mask.shape, tuple(input.shape))
+    mask = np.broadcast_to(mask, shape)
+    input = input if tuple(input.shape) == shape else O["expand"](input, shape)
     count = int(mask.sum())
     if source.numel() < count:
         raise RuntimeFault(
@@ -208,6 +225,9 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple:
 
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """All windows of a size along a dimension, as a last dimension."""
+    if not len(input.shape):  # one window, of the one entry there is, or of none
+        normal_dim(dimension, 0)
+        return O["getitem"](O["reshape"](input, (1,)), slice(0, size))
     length = input.shape[normal_dim(dimension, len(input.shape))]
     if size > length or step < 1:
         raise RuntimeFault(
@@ -251,7 +271,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
 
 
 BOTH = (
-    index_put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
+    index_put, put, masked_scatter, select_scatter, slice_scatter, diagonal_scatter, diagonal, diag,
     diag_embed, diagflat, addr, addbmm, hsplit, vsplit, dsplit, positive,
     renorm, ravel,
 )  # fmt: skip

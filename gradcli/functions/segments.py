@@ -16,9 +16,6 @@ from gradcli.engine.tensor.tensor import wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
-# The words that PyTorch has for it, four of them names of operators.
-REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
-
 
 def joined(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     """The vector of what the entries of each group come to; no group is empty.
@@ -26,16 +23,15 @@ def joined(values: Any, groups: np.ndarray, count: int, reduce: str) -> Any:
     ``values`` is a vector, ``groups`` the number of each entry's group, below ``count``. Equal
     extremes share the gradient evenly. Raises RuntimeFault (E0304) for another ``reduce``.
     """
-    if reduce not in REDUCTIONS:
-        raise RuntimeFault(
-            "E0304",
-            "reduce argument must be either sum, prod, mean, amax or amin, got " + str(reduce),
-        )
     charge_shape((4, groups.size))
     if reduce == "prod":
         return _product(values, groups, count)
-    if reduce in ("amax", "amin"):
+    if reduce == "amax" or reduce == "amin":
         return _extreme(values, groups, count, reduce)
+    if reduce != "sum" and reduce != "mean":
+        raise RuntimeFault(
+            "E0304", f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+        )
     total = O["scatter"](values, (count,), (groups,))
     if reduce == "sum":
         return total

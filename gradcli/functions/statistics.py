@@ -20,7 +20,7 @@ from gradcli.functions.sorting import median_of
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
-from gradcli.ops.operator import is_number, refuse_derivative
+from gradcli.ops.operator import differentiated, is_number, refuse_derivative
 
 PIECE = 400
 """Bytes that are charged for one turn of a loop over rows."""
@@ -71,8 +71,7 @@ def nanquantile(
 def _quantile(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
-    refuse_derivative("quantile", q=q)
-    points = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64)
+    points = np.asarray(getattr(q, "array", q), np.float64)
     if interpolation not in _INTERPOLATION:
         raise RuntimeFault(
             "E0304",
@@ -104,10 +103,16 @@ def _quantile(
         share = (place - below) if interpolation == "linear" else np.full_like(place, 0.5)
         low, high = O["gather"](values, below, -1), O["gather"](values, above, -1)
         weight = wrap(share.astype(input.dtype.numpy), input.dtype)
+        if interpolation == "linear" and hasattr(q, "requires_grad"):
+            # Of the value that was computed, with the slope by q.
+            steps = wrap(np.maximum(count - 1, 0).astype(input.dtype.numpy), input.dtype)
+            line_of_q = O["reshape"](q.to(input.dtype), (-1,)) * steps
+            weight = weight + (line_of_q - line_of_q.detach())
         gap = high - low
         # From the nearer end, which may be infinite.
         between = O["where"](share < 0.5, low + weight * gap, high - (1.0 - weight) * gap)
-        out = called(O["where"](below == above, low, between), "LerpBackward0")
+        settled = low + 0.0 * weight if differentiated(q) else low
+        out = called(O["where"](below == above, settled, between), "LerpBackward0")
     if not rank and dim is not None:
         out = O["reshape"](out, (-1,))
     return _arranged(out, points.ndim, dim, rank, keepdim)

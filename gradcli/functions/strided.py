@@ -42,9 +42,11 @@ def as_strided(
         tensor([[0., 1., 2.],
                 [2., 3., 4.]])
     """
+    shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
+    if getattr(input, "__gradcli_rank__", 0) > 1:  # a tangent: its memory is that of its primal
+        return O["getitem"](input, _index(input, shape, steps, storage_offset or 0))
     if not isinstance(input, Tensor):
         raise TypeFault("E0303", f"as_strided needs a tensor, got {type(input).__name__}")
-    shape, steps, storage_offset = _laid_out(size, stride, storage_offset)
     base = input if input.meta is None or input.meta.base is None else input.meta.base
     whole = base.own_array()
     order = tuple(np.argsort([-s for s in whole.strides], kind="stable"))
@@ -105,24 +107,52 @@ def _laid_out(
     return shape, steps, storage_offset
 
 
+def _index(
+    input: Any, shape: tuple[int, ...], steps: tuple[int, ...], offset: int
+) -> tuple[np.ndarray, ...]:
+    """Where the entries of ``as_strided`` stand in a tensor that fills its memory."""
+    strides = np.asarray(input.array).strides
+    order = tuple(np.argsort([-s for s in strides], kind="stable"))
+    laid = tuple(input.shape[axis] for axis in order)
+    return _found(shape, steps, offset, laid, order, len(input.shape))
+
+
+def _found(
+    shape: Sequence[int], steps: Sequence[int], offset: int, laid: Sequence[int],
+    order: Sequence[int], rank: int,
+) -> tuple[np.ndarray, ...]:  # fmt: skip
+    charge_shape((3, *shape))
+    grids: Any = np.indices(shape, sparse=True)
+    places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
+    found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
+    where = tuple(found[axis] for axis in range(rank or 1))
+    return Apart(where) if np.unique(places).size == places.size else where
+
+
+def as_strided_scatter(
+    input: Any, src: Any, size: Sequence[int], stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:  # fmt: skip
+    """``input`` with the entries of ``src`` where ``as_strided`` would see them."""
+    shape, steps, offset = _laid_out(size, stride, storage_offset)
+    source = input if input.ndim else O["reshape"](input, (1,))
+    put = O["put"](source, src, _index(source, shape, steps, offset or 0))
+    return called(O["reshape"](put, tuple(input.shape)), "AsStridedScatterBackward0")
+
+
 def _record(
     out: Tensor, base: Tensor, laid: tuple[int, ...], order: Sequence[int],
     steps: tuple[int, ...], offset: int,
 ) -> None:  # fmt: skip
     """Record ``out`` as entries picked from ``base``, whose dimensions lie in ``order``."""
-    grids: Any = np.indices(out.shape, sparse=True)
-    places = np.asarray(sum((g * s for g, s in zip(grids, steps, strict=True)), np.int64(offset)))
     source = base if base.ndim else O["reshape"](base, (1,))
-    found = dict(zip(order or (0,), np.unravel_index(places, laid or (1,)), strict=True))
-    where = tuple(found[axis] for axis in range(source.ndim))
-    if np.unique(places).size == places.size:
-        where = Apart(where)
+    where = _found(out.shape, steps, offset, laid, order, base.ndim)
     record(O["getitem"], [source], {"index": where}, out)
     more(out.edge).params["called"] = "AsStridedBackward0"
 
 
 def gradient(
-    input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1
+    input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1
 ) -> tuple[Any, ...]:
     """The slope along each dimension (or those in ``dim``) of a function that was sampled.
 
@@ -141,6 +171,7 @@ def gradient(
     rank = len(input.shape)
     given = range(rank) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
     axes = [normal_dim(d, rank) for d in given]
+    spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, tuple | list)
     widths = list(spacing) if several else [spacing] * len(axes)
     if len(widths) != len(axes):
@@ -212,5 +243,5 @@ def _end(f0: Any, f1: Any, f2: Any, near: Any, far: Any) -> Any:
 
 BOTH = (as_strided,)
 """Functions that are methods too."""
-ALONE = (gradient,)
+ALONE = (gradient, as_strided_scatter)
 """Functions only."""

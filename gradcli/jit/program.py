@@ -18,7 +18,7 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit import eager, loops
 from gradcli.jit.control import Loop, Structured, walk
 from gradcli.jit.emit_control import build
-from gradcli.jit.ir import NotTraceable
+from gradcli.jit.ir import Instruction, NotTraceable
 from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
 from gradcli.language.limits.step_budget import tokens
@@ -28,6 +28,8 @@ from gradcli.ops.memory_budget import no_collection, set_budget
 
 FEW = 1
 """Inputs, single numbers, up to which loops are differentiated forwards: nothing is saved."""
+PAYS = 1_000_000
+"""Operations of a run from which making machine code of it pays: that takes some 40 ms."""
 
 
 class Generated:
@@ -95,6 +97,10 @@ class Generated:
             pairs = reverse.pairs
             optimize(self.program)
             loops.save(self.program, pairs, trace)
+        self.pairs = pairs
+        self._native: Any = None
+        self._may_be_native = checkpoint is None and scalar
+        self._size = sum(n.__class__ is Instruction for n in walk(self.program.block))
         self._call, self.text = build(self.program, pairs, checkpoint)
         for ins in trace.noted:
             ins.out.example = None
@@ -131,19 +137,9 @@ class Generated:
         for x in inputs:
             array = x.array if isinstance(x, Tensor) else np.asarray(x)
             args.append(float(array) if not array.shape else array)
-        budget = tokens(self.limits.steps, self.limits.memory)
-        set_budget(self.limits.memory, budget.__next__)
-        try:
-            with np.errstate(all="ignore"):
-                found = self._call(*args, budget)
-        except LimitFault as fault:
-            if fault.code != "E0601":
-                raise
-            return None  # the engine says in which turns the steps went
-        except Exception:
+        found = self._numbers(args)
+        if found is None:
             return None
-        finally:
-            set_budget(None)
         results = []
         for v in found:
             if v.__class__ is int:  # a whole number that a tensor was multiplied by
@@ -155,3 +151,45 @@ class Generated:
                 return None
             results.append(v)
         return results[0], tuple(results[1:])
+
+    def _numbers(self, args: list) -> tuple | None:
+        """What generated code gives, by machine code where the run turns out to be long."""
+        if self._native is not None:
+            found = self._native.run(args, self.limits.steps, self.limits.memory)
+            if found is not None:
+                return found
+        hurried = self._native is None and self._may_be_native
+        after = max(2000, PAYS // max(1, self._size))
+        budget = tokens(
+            self.limits.steps, self.limits.memory, self._long if hurried else None, after
+        )
+        set_budget(self.limits.memory, budget.__next__)
+        try:
+            with np.errstate(all="ignore"):
+                return self._call(*args, budget)
+        except _Faster:
+            set_budget(None)
+            return self._numbers(args)
+        except LimitFault as fault:
+            if fault.code != "E0601":
+                raise
+            return None  # the engine says in which turns the steps went
+        except Exception:
+            return None
+        finally:
+            set_budget(None)
+
+    def _long(self) -> None:
+        """Make machine code of a long run, where llvmlite is installed; it then begins anew."""
+        self._may_be_native = False
+        try:
+            from gradcli.jit.native import Native  # an extra, slow to load
+
+            self._native = Native(self.program, self.pairs)
+        except (ImportError, NotTraceable):
+            return
+        raise _Faster
+
+
+class _Faster(BaseException):
+    """Ends a run of generated code, where machine code is there."""

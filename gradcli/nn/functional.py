@@ -1,10 +1,10 @@
 """``gradcli.nn.functional``: activations, layers, convolutions and losses under PyTorch's names.
 
 activations   relu, gelu, softmax, dropout ...    layers        linear, layer_norm ...
-convolution   conv2d, unfold, interpolate ...     tables        embedding, embedding_bag
+convolution   conv2d, unfold, pixel_shuffle ...   tables        embedding, embedding_bag
 padding       pad                                 losses        mse_loss, huber_loss ...
 pooling       max_pool2d, avg_pool2d ...          class_losses  cross_entropy, nll_loss, one_hot ...
-                                                  pair_losses   triplet_margin_loss ...
+resampling    interpolate, grid_sample ...        pair_losses   triplet_margin_loss ...
 """
 
 from gradcli.functions.nn.activations import *  # noqa: F403
@@ -16,5 +16,6 @@ from gradcli.functions.nn.losses import *  # noqa: F403
 from gradcli.functions.nn.padding import *  # noqa: F403
 from gradcli.functions.nn.pair_losses import *  # noqa: F403
 from gradcli.functions.nn.pooling import *  # noqa: F403
+from gradcli.functions.nn.resampling import *  # noqa: F403
 
 __all__ = [name for name in dir() if not name.startswith("_")]

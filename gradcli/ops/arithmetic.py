@@ -227,6 +227,19 @@ fmod = elementwise(
 )
 
 
+nextafter = elementwise(
+    "nextafter",
+    np.nextafter,
+    lambda t: t,
+    lambda t: 0.0 * t,
+    dtypes="inexact",
+    doc="The number next to x, towards y.",
+    example="nextafter(x, y) --x 1 --y 2",
+    numpy="np.nextafter",
+    refuses={"bool int complex": "nextafter_cpu"},
+)
+
+
 def _power(x: Any, y: Any) -> Any:
     # np.power is two orders of magnitude slower than a product for small whole exponents.
     if is_number(y) and getattr(x, "dtype", None) is not None and x.dtype.kind in "fc":

@@ -192,6 +192,11 @@ class Operand(Conversions):
         return OPERATORS["mT"](self)
 
     @property
+    def H(self) -> Any:
+        """The conjugate transpose of a matrix."""
+        return self.t().conj()
+
+    @property
     def mH(self) -> Any:
         """The conjugate transpose of the last two dimensions."""
         return self.mT.conj()
@@ -229,7 +234,7 @@ class Operand(Conversions):
         """The same entries in another shape."""
         return self.reshape(*shape)
 
-    def contiguous(self) -> Any:
+    def contiguous(self, memory_format: Any = None) -> Any:
         """Itself: how the memory lies is not seen here."""
         return self
 
@@ -264,6 +269,22 @@ class Operand(Conversions):
     def __gradcli_like__(self, create: Callable, *value: Any, **options: Any) -> Any:
         """``zeros_like`` and the like, of this value."""
         raise NotImplementedError
+
+    def backward(self, *args: Any, **options: Any) -> None:
+        """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
+        raise RuntimeFault(
+            "E0412",
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms.",
+            help="write func.grad(f) in the place of f(x).backward()",
+        )
+
+    def numpy(self) -> Any:
+        """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
+        raise RuntimeFault(
+            "E0412", "Cannot access data pointer of Tensor that doesn't have storage"
+        )
 
     def __len__(self) -> int:
         return self.shape[0]

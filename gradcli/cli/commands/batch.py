@@ -143,7 +143,7 @@ def batch(
 
     The exit code is 0 when every row succeeded, else 1.
 
-    Example: gradcli batch "a*exp(-b*t)" --csv examples/rows.csv --wrt a,b
+    Example: gradcli batch "a*exp(-b*t)" --csv examples/decay.csv --wrt a,b
     """
     given = {"csv": csv, "jsonl": jsonl, "npy": npy, "npz": npz, "parquet": parquet, "jobs": jobs}
     named = [(form, path) for form, path in given.items() if path is not None]

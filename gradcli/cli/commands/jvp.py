@@ -27,8 +27,8 @@ def jvp(job: Job, along: Along = None) -> None:
     names = list(directions)
     value, tangent = transforms.jvp(
         lambda *xs: job.result(dict(zip(names, xs, strict=True))),
-        [job.leaves[n].detach() for n in names],
-        [directions[n] for n in names],
+        tuple(job.leaves[n].detach() for n in names),
+        tuple(directions[n] for n in names),
     )
     job.emit("jvp", [("value", "value", value, ""), ("tangent", "tangent", tangent, "")])
 

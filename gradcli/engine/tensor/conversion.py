@@ -66,25 +66,57 @@ class Conversions:
         """This tensor with another tensor's element type."""
         return self.to(other.dtype)
 
-    def float(self) -> Any:
+    def float(self, memory_format: Any = None) -> Any:
         """As float32."""
         return self.to(dtypes.float32)
 
-    def double(self) -> Any:
+    def double(self, memory_format: Any = None) -> Any:
         """As float64."""
         return self.to(dtypes.float64)
 
-    def long(self) -> Any:
+    def long(self, memory_format: Any = None) -> Any:
         """As int64."""
         return self.to(dtypes.int64)
 
-    def int(self) -> Any:
+    def int(self, memory_format: Any = None) -> Any:
         """As int32."""
         return self.to(dtypes.int32)
 
-    def bool(self) -> Any:
+    def bool(self, memory_format: Any = None) -> Any:
         """As bool."""
         return self.to(dtypes.bool_)
+
+    def half(self, memory_format: Any = None) -> Any:
+        """As float16."""
+        return self.to(dtypes.float16)
+
+    def short(self, memory_format: Any = None) -> Any:
+        """As int16."""
+        return self.to(dtypes.int16)
+
+    def char(self, memory_format: Any = None) -> Any:
+        """As int8."""
+        return self.to(dtypes.int8)
+
+    def byte(self, memory_format: Any = None) -> Any:
+        """As uint8."""
+        return self.to(dtypes.uint8)
+
+    def cfloat(self, memory_format: Any = None) -> Any:
+        """As complex64."""
+        return self.to(dtypes.complex64)
+
+    def cdouble(self, memory_format: Any = None) -> Any:
+        """As complex128."""
+        return self.to(dtypes.complex128)
+
+    def to_sparse(self, *args: Any, **options: Any) -> Any:
+        """This tensor: every tensor has strides here, and a layout changes no entry."""
+        return self
+
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+        """This tensor, which is dense."""
+        return self if dtype is None else self.to(dtype)
 
     def conj(self) -> Any:
         """The complex conjugate; a real tensor unchanged."""

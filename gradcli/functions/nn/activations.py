@@ -18,10 +18,11 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.operator import is_complex, refuse_derivative
 
 __all__ = [
-    "celu", "dropout", "dropout1d", "dropout2d", "elu", "gelu", "glu", "gumbel_softmax",
-    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid",
-    "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin",
-    "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+    "alpha_dropout", "celu", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu",
+    "feature_alpha_dropout", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "hardswish", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+    "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink",
+    "softsign", "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip
 
 _names = public_operators()
@@ -270,6 +271,36 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """``dropout`` of whole channels of ``(N, C, H, W)``."""
     return _dropped(input, p, training, inplace, _channels(input, 2))
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """``dropout`` of whole channels of ``(N, C, D, H, W)``."""
+    return _dropped(input, p, training, inplace, _channels(input, 2))
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Dropout that keeps the mean 0 and the variance 1 of ``selu``."""
+    return _alpha_dropped(input, p, training, inplace, tuple(input.shape))
+
+
+def feature_alpha_dropout(
+    input: Any, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Any:
+    """``alpha_dropout`` of whole channels."""
+    return _alpha_dropped(input, p, training, inplace, _channels(input, 2))
+
+
+def _alpha_dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:
+    if not 0 <= p <= 1:
+        raise ValueFault("E0304", f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return input
+    alpha = 1.7580993408473766  # of selu: what its negative side tends to
+    kept = _like(bernoulli(empty(shape, dtype=input.dtype), 1.0 - p), input)
+    scale = 1.0 / math.sqrt((alpha * alpha * p + 1.0) * (1.0 - p)) if p < 1 else 0.0
+    shift = (kept - 1.0) * (alpha * scale) + alpha * scale * p
+    out = called(input * (kept * scale) + shift, "AddBackward0", input, None)
+    return input.copy_(out) if inplace else out
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, shape: tuple) -> Any:

@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.creation.factories import ones, zeros
-from gradcli.engine.dtypes import int64
+from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.record.composite import called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import arithmetic
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.functions import arithmetic, products
 from gradcli.functions.nn.activations import log_softmax
 from gradcli.functions.nn.loss_checks import check_classes
 from gradcli.functions.nn.losses import chosen, reduced
+from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import IndexFault, RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import charge_shape
 
-__all__ = ["cross_entropy", "multi_margin_loss", "nll_loss", "one_hot"]
+__all__ = [
+    "cross_entropy", "ctc_loss", "linear_cross_entropy", "multi_margin_loss",
+    "multilabel_margin_loss", "nll_loss", "one_hot",
+]  # fmt: skip
 
 
 def nll_loss(
@@ -143,15 +148,150 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise RuntimeFault("E0304", "only p == 1 and p == 2 supported")
     check_classes(input, target)
-    rows = input if input.ndim > 1 else _O["unsqueeze"](input, 0)
+    rows = input if input.ndim > 1 else _O["reshape"](input, (1, -1))
     classes = target.reshape(-1, 1)
     lack = arithmetic.clamp(margin - rows.gather(1, classes) + rows, min=0.0)
     lack = lack if p == 1 else lack * lack
     lack = lack if weight is None else lack * _O["unsqueeze"](weight[classes.squeeze(1)], 1)
     wrong = ones(tuple(rows.shape), dtype=input.dtype).scatter(1, classes, 0.0)
     loss = _O["sum"](lack * wrong, 1) / rows.shape[1]
-    loss = loss if input.ndim > 1 else _O["squeeze"](loss, 0)
+    loss = loss if target.ndim else _O["squeeze"](loss, 0)
     return reduced(loss, reduction, "MultiMarginLossBackward0", input, target)
+
+
+def multilabel_margin_loss(
+    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
+    """What each class that is none of a row's lacks to 1 below each of the row's classes.
+
+    A row of ``target`` lists its classes and ends with -1. Raises RuntimeFault (E0301) for shapes
+    that differ.
+    """
+    if is_batch(target):
+        args = (input, target, size_average, reduce, reduction)
+        return target.each_of(multilabel_margin_loss, args, {})
+    reduction = chosen(size_average, reduce, reduction)
+    if tuple(input.shape) != tuple(target.shape) or len(input.shape) > 2:
+        raise RuntimeFault(
+            "E0301", f"inconsistent target size: {list(target.shape)} for input of size: "
+            f"{list(input.shape)}",
+        )  # fmt: skip
+    rows = _O["reshape"](input, (1,) * (2 - len(input.shape)) + tuple(input.shape))
+    n, c = rows.shape
+    classes = np.asarray(target.array).reshape(n, c)
+    listed = np.cumprod(classes >= 0, 1).astype(bool)
+    held = np.where(listed, classes, 0)
+    own = np.zeros((n, c), bool)
+    own[np.nonzero(listed)[0], classes[listed]] = True
+    charge_shape((n, c, c))
+    chosen_ones = _O["getitem"](rows, (np.arange(n)[:, None], held))
+    lack = 1.0 - _O["unsqueeze"](chosen_ones, 2) + _O["unsqueeze"](rows, 1)
+    counted = wrap(listed[:, :, None] & ~own[:, None, :], bool_)
+    lack = _O["where"](counted, arithmetic.clamp(lack, min=0.0), 0.0)
+    loss = _O["sum"](lack, (1, 2)) / c
+    loss = loss if len(input.shape) > 1 else _O["squeeze"](loss, 0)
+    return reduced(loss, reduction, "MultilabelMarginLossBackward0", input)
+
+
+def linear_cross_entropy(
+    input: Any,
+    linear_weight: Any,
+    target: Any,
+    *,
+    linear_bias: Any = None,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Any:
+    """``cross_entropy`` of the classes that ``input @ linear_weight.T`` scores.
+
+    ``linear_weight`` is ``(C, in)``, or ``(C, d1, ..., in)`` for a loss of more dimensions.
+    """
+    logits = products.tensordot(input, linear_weight, ([-1], [-1]))
+    logits = logits if linear_bias is None else logits + linear_bias
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction,
+        label_smoothing=label_smoothing,
+    )  # fmt: skip
+
+
+_NEVER = -1e30
+"""The logarithm of a probability of 0: finite, so that no difference of it is NaN."""
+
+
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """The negative log-likelihood of label sequences, over all their alignments with time steps.
+
+    ``log_probs`` is ``(T, N, C)`` or ``(T, C)``, ``targets`` ``(N, S)`` or one after the other. The
+    derivative is that of the value by ``log_probs`` as they are. (PyTorch's adds their
+    probabilities, which makes no difference behind ``log_softmax``.)
+
+    See Graves et al., Connectionist Temporal Classification, 2006, section 4.1. Raises RuntimeFault
+    (E0304) for lengths that do not fit.
+    """
+    single = len(log_probs.shape) == 2
+    scores = _O["unsqueeze"](log_probs, 1) if single else log_probs
+    steps, n, classes = scores.shape
+    lengths, sizes = (
+        np.asarray(getattr(v, "array", v), np.int64).reshape(-1)
+        for v in (input_lengths, target_lengths)
+    )
+    if lengths.size != n or sizes.size != n:
+        raise RuntimeFault("E0304", f"input_lengths and target_lengths must be of size {n}")
+    if lengths.max(initial=0) > steps or lengths.min(initial=0) < 0:
+        raise RuntimeFault("E0304", f"Expected input_lengths to have value at most {steps}")
+    if not 0 <= blank < classes:
+        raise RuntimeFault("E0304", "blank must be in label range")
+    labels, longest = np.asarray(targets.array, np.int64), int(sizes.max(initial=0))
+    spelled = np.full((n, longest), blank)
+    there = np.arange(longest) < sizes[:, None]
+    if labels.ndim == 1 and not single:
+        spelled[there] = labels[: sizes.sum()]
+    else:
+        rows = labels.reshape(n, -1)
+        if rows.shape[1] < longest:
+            raise RuntimeFault("E0304", f"Expected target_lengths to be at most {rows.shape[1]}")
+        spelled[there] = rows[:, :longest][there]
+    # Blanks between the labels, before the first and after the last.
+    states = np.full((n, 2 * longest + 1), blank)
+    states[:, 1::2] = spelled
+    charge_shape((steps, n, 2 * states.shape[1], 4))
+    skips = np.zeros(states.shape, bool)
+    skips[:, 2:] = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])
+    emitted = _O["getitem"](scores, (slice(None), np.arange(n)[:, None], states))
+    start = np.arange(states.shape[1]) < 2
+    alpha = _O["where"](wrap(np.broadcast_to(start, states.shape), bool_), emitted[0], _NEVER)
+    places = 2 * sizes[:, None] - np.array([0, 1])
+    ending = wrap(places >= 0, bool_)
+    total = None
+    for t in range(1, steps + 1):
+        if (lengths == t).any():
+            last = _O["getitem"](alpha, (np.arange(n)[:, None], np.maximum(places, 0)))
+            found = _O["logsumexp"](_O["where"](ending, last, _NEVER), -1)
+            now = wrap(lengths == t, bool_)
+            total = _O["where"](now, found, _NEVER if total is None else total)
+        if t < steps:
+            one, two = (pad(alpha[:, : states.shape[1] - k], (k, 0), value=_NEVER) for k in (1, 2))
+            two = _O["where"](wrap(skips, bool_), two, _NEVER)
+            alpha = _O["logsumexp"](_O["stack"](alpha, one, two, dim=0), 0) + emitted[t]
+    loss = -(total if total is not None else _O["sum"](scores, (0, 2)) * 0.0)
+    no_way = loss > -0.5 * _NEVER
+    loss = _O["where"](no_way, 0.0 if zero_infinity else float("inf"), loss)
+    if reduction == "mean":
+        return _O["mean"](loss / wrap(np.maximum(sizes, 1).astype(loss.dtype.numpy), loss.dtype))
+    loss = loss[0] if single and reduction == "none" else loss
+    return reduced(loss, reduction, "CtcLossBackward0", log_probs)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

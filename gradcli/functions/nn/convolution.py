@@ -1,4 +1,4 @@
-"""Convolutions of ``gradcli.nn.functional``, and their kin: unfold, pixel_shuffle, interpolate.
+"""Convolutions of ``gradcli.nn.functional``, and their kin: unfold, fold, shuffled channels.
 
 Windows are gathered by index arrays (``im2col``), and what is done with them is a matrix product, a
 mean or a maximum: derivatives of every order follow from those.
@@ -9,18 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions.nn.padding import pad
-from gradcli.functions.nn.windows import Sizes, each, windows
+from gradcli.functions.nn.windows import Sizes, each, places, windows
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "interpolate",
-    "pixel_shuffle", "unfold",
+    "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "fold", "pixel_shuffle", "pixel_unshuffle", "unfold",
 ]  # fmt: skip
 
 
@@ -147,6 +145,14 @@ def conv_transpose2d(
     return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
+def conv_transpose3d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Sizes = 0,
+    output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of ``conv3d``: ``weight`` is ``(C, O/groups, kD, kH, kW)``."""
+    return _transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 3)
+
+
 def unfold(
     input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Any:
@@ -175,21 +181,58 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     return _O["reshape"](turned, (*lead, c // (r * r), h * r, w * r))
 
 
-def interpolate(
-    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest"
-) -> Any:
-    """``input`` at another size of its last dimensions, by the nearest entries."""
-    if mode != "nearest":
-        raise RuntimeFault("E0304", f"interpolate has mode='nearest' here, not {mode!r}")
-    rank = len(input.shape) - 2
-    old = input.shape[2:]
-    if size is not None:
-        new = each(size, rank, "size")
-    else:
-        factors = scale_factor if isinstance(scale_factor, tuple | list) else (scale_factor,) * rank
-        new = tuple(int(n * f) for n, f in zip(old, factors, strict=True))
-    charge_shape((*input.shape[:2], *new))
-    for i, (n, m) in enumerate(zip(old, new, strict=True)):
-        places = np.minimum((np.arange(m) * (n / m)).astype(np.int64), n - 1)
-        input = _O["getitem"](input, ((slice(None),) * (2 + i) + (places,)))
-    return called(input, f"UpsampleNearest{rank}DBackward0")
+def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
+    """``(N, C, H*r, W*r)`` as ``(N, C*r*r, H, W)``: the inverse of ``pixel_shuffle``."""
+    *lead, c, h, w = input.shape
+    r = downscale_factor
+    if h % r or w % r:
+        raise RuntimeFault(
+            "E0301", "pixel_unshuffle expects height and width to be divisible by "
+            f"downscale_factor, but {h}x{w} is not divisible by {r}",
+        )  # fmt: skip
+    n = len(lead)
+    split = _O["reshape"](input, (*lead, c, h // r, r, w // r, r))
+    turned = _O["permute"](split, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return _O["reshape"](turned, (*lead, c * r * r, h // r, w // r))
+
+
+def channel_shuffle(input: Any, groups: int) -> Any:
+    """Channels ``(N, C, ...)`` dealt out: the first of each group, then the second ones."""
+    n, c, *rest = input.shape
+    if groups < 1 or c % groups:
+        raise RuntimeFault(
+            "E0301", f"Number of channels must be divisible by groups. Got {c} channels and "
+            f"{groups} groups.",
+        )  # fmt: skip
+    split = _O["reshape"](input, (n, groups, c // groups, *rest))
+    shape = tuple(input.shape)
+    return called(
+        _O["reshape"](_O["transpose"](split, 1, 2), shape), "NativeChannelShuffleBackward0"
+    )
+
+
+def fold(
+    input: Any, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0,
+    stride: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of ``unfold``: columns ``(N, C*k*k, L)`` added up as ``(N, C, H, W)``."""
+    kernel, out = each(kernel_size, 2, "kernel_size"), each(output_size, 2, "output_size")
+    spread, steps = each(dilation, 2, "dilation"), each(stride, 2, "stride")
+    edges = each(padding, 2, "padding")
+    single = len(input.shape) == 2
+    columns = _O["unsqueeze"](input, 0) if single else input
+    n, rows, length = columns.shape
+    sizes = tuple(m + 2 * e for m, e in zip(out, edges, strict=True))
+    index, blocks = places(sizes, kernel, steps, spread, True)
+    if rows % math.prod(kernel) or length != math.prod(blocks):
+        raise RuntimeFault(
+            "E0301", f"Given output_size={list(out)}, kernel_size={list(kernel)}, expected "
+            f"(N, C*{math.prod(kernel)}, {math.prod(blocks)}), got {list(input.shape)}",
+        )  # fmt: skip
+    channels = rows // math.prod(kernel)
+    split = _O["reshape"](columns, (n, channels, *kernel, *blocks))
+    charge_shape((n, channels, *sizes))
+    whole = _O["scatter"](split, (n, channels, *sizes), index)
+    kept = tuple(slice(e, e + m) for e, m in zip(edges, out, strict=True))
+    found = called(_O["getitem"](whole, (Ellipsis, *kept)), "Col2ImBackward0", input)
+    return _O["squeeze"](found, 0) if single else found

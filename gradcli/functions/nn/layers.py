@@ -15,12 +15,13 @@ from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.activations import dropout, softmax
+from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
-    "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear", "normalize",
-    "rms_norm", "scaled_dot_product_attention",
+    "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear",
+    "local_response_norm", "normalize", "rms_norm", "scaled_dot_product_attention",
 ]  # fmt: skip
 
 
@@ -103,11 +104,12 @@ def batch_norm(
     training: bool = False, momentum: Any = 0.1, eps: float = 1e-5,
 ) -> Any:  # fmt: skip
     """Mean 0 and variance 1 for each channel: of the batch while training, else as they run."""
-    dims = tuple(d for d in range(len(input.shape)) if d != 1)
-    shape = (1, -1) + (1,) * (len(input.shape) - 2)
+    axis = min(1, len(input.shape) - 1)  # a vector is one channel's for each entry
+    dims = tuple(d for d in range(len(input.shape)) if d != axis)
+    shape = (1,) * axis + (input.shape[axis],) + (1,) * (len(input.shape) - 2)
     if training:
-        count = input.numel() // input.shape[1]
-        if count < 2:
+        count = input.numel() // max(1, input.shape[axis])
+        if count < 2 and input.numel():
             raise ValueFault(
                 "E0301", "Expected more than 1 value per channel when training, got input size "
                 f"{input.shape}",
@@ -115,7 +117,7 @@ def batch_norm(
         mean, variance = _O["mean"](input, dims, True), _O["var"](input, dims, 0, True)
         if running_mean is not None:
             with no_grad():
-                spread = _O["reshape"](variance, (-1,)) * (count / (count - 1))
+                spread = _O["reshape"](variance, (-1,)) * (count / max(1, count - 1))
                 running_mean.mul_(1 - momentum).add_(momentum * _O["reshape"](mean, (-1,)))
                 running_var.mul_(1 - momentum).add_(momentum * spread)
     else:
@@ -147,7 +149,8 @@ def group_norm(
             "E0301", "Expected number of channels in input to be divisible by num_groups, but got "
             f"input of shape {list(input.shape)} and num_groups={num_groups}",
         )  # fmt: skip
-    groups = _O["reshape"](input, (input.shape[0], num_groups, -1))
+    each = input.numel() // max(1, input.shape[0] * num_groups)
+    groups = _O["reshape"](input, (input.shape[0], num_groups, each))
     out = _O["reshape"](_standard(groups, (2,), eps), tuple(input.shape))
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
     scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
@@ -174,3 +177,60 @@ def scaled_dot_product_attention(
             scores = scores + attn_mask
     weights = softmax(scores, -1)
     return _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)
+
+
+def native_layer_norm(
+    input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+) -> tuple:
+    """``layer_norm``, and the mean and the inverse standard deviation that it used."""
+    dims = tuple(range(-len(tuple(normalized_shape)), 0))
+    out = layer_norm(input, normalized_shape, weight, bias, eps)
+    return out, *_statistics(input, dims, eps)
+
+
+def _statistics(input: Any, dims: tuple, eps: float) -> tuple:
+    spread = _O["rsqrt"](_O["var"](input, dims, 0, True) + eps)
+    return _O["mean"](input, dims, True), spread
+
+
+def native_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple:
+    """``group_norm``, and the mean and the inverse standard deviation of each group."""
+    groups = _O["reshape"](input, (N, group, C * HxW // max(1, group)))
+    mean, spread = (_O["squeeze"](v, -1) for v in _statistics(groups, (-1,), eps))
+    return group_norm(input, group, weight, bias, eps), mean, spread
+
+
+def native_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+    momentum: float, eps: float,
+) -> tuple:  # fmt: skip
+    """``batch_norm``, and the mean and the inverse standard deviation of the batch if training."""
+    out = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    if not training:
+        empty = input.detach().new_zeros((0,))
+        return out, empty, empty
+    axis = min(1, len(input.shape) - 1)
+    dims = tuple(d for d in range(len(input.shape)) if d != axis)
+    mean, spread = (_O["reshape"](v, (input.shape[axis],)) for v in _statistics(input, dims, eps))
+    return out, mean, spread
+
+
+def local_response_norm(
+    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Any:
+    """``input`` over a power of ``k`` and the mean of the squares of ``size`` channels around."""
+    if len(input.shape) < 3:
+        raise ValueFault(
+            "E0301", "Expected 3D or higher dimensionality input (got "
+            f"{len(input.shape)} dimensions)",
+        )  # fmt: skip
+    _, c, *rest = input.shape
+    before, after = (min(n, max(c - 1, 0)) for n in (size // 2, (size - 1) // 2))
+    squares = pad(input * input, (0, 0) * len(rest) + (before, after))
+    total: Any = None
+    for i in range(before + after + 1):
+        part = _O["getitem"](squares, (slice(None), slice(i, i + c)))
+        total = part if total is None else total + part
+    return input / (k + alpha * (total / size)) ** beta

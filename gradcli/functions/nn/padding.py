@@ -47,6 +47,14 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = Non
     return called(input, name)
 
 
+_pad = pad  # as a parameter is called
+
+
+def constant_pad_nd(input: Any, pad: Sequence[int], value: Any = 0) -> Any:
+    """Entries of one number added at the ends of the last dimensions, the last one first."""
+    return _pad(input, pad, "constant", value)
+
+
 def _constant(input: Any, axis: int, before: int, after: int, value: float) -> Any:
     input = _cropped(input, axis, before, after)
     parts = []

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.functions import arithmetic
 from gradcli.functions.indexing import broadcast_tensors
 from gradcli.functions.nn.losses import chosen, reduced
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
     "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss",
-    "pairwise_distance", "triplet_margin_loss",
+    "pairwise_distance", "pdist", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip
 
 
@@ -62,9 +67,46 @@ def triplet_margin_loss(
     return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
 
 
+def triplet_margin_with_distance_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Any:
+    """``triplet_margin_loss`` by a distance of one's own, ``pairwise_distance`` if none is given.
+
+    Raises ValueFault (E0304) for a margin that is not above 0.
+    """
+    if margin <= 0:
+        raise ValueFault("E0304", f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = _O["minimum"](far, distance(positive, negative))
+    return reduced(arithmetic.clamp(margin + near - far, min=0.0), reduction)
+
+
+def pdist(input: Any, p: float = 2.0) -> Any:
+    """The p-norm distances between all pairs of rows of a matrix, in order."""
+    if len(input.shape) != 2:
+        raise RuntimeFault("E0301", f"pdist only supports 2D tensors, got: {len(input.shape)}D")
+    if p < 0:
+        raise RuntimeFault("E0304", "pdist only supports non-negative p values")
+    n, m = input.shape
+    charge_shape((n * (n - 1) // 2, 2 * m + 2))
+    first, second = np.triu_indices(n, 1)
+    gaps = _O["getitem"](input, (first,)) - _O["getitem"](input, (second,))
+    return called(_O["norm"](gaps, p, -1), "PdistBackward0", input)
+
+
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
-    x1, x2 = broadcast_tensors(x1, x2)  # before the norms: dim counts in the common shape
+    if tuple(x1.shape) != tuple(x2.shape):
+        x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation.sampling import rand
+from gradcli.engine.dtypes import int64
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions.indexing import scatter
 from gradcli.functions.nn.padding import pad
+from gradcli.functions.nn.resampling import adaptive, averaged
 from gradcli.functions.nn.windows import Sizes, each, windows
-from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.memory_budget import charge_shape, step
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
-    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "avg_pool1d", "avg_pool2d", "max_pool1d", "max_pool2d",
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "fractional_max_pool2d", "fractional_max_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d",
+    "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices",
+    "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
-
-PIECE = 400
-"""Bytes that one small tensor takes, with its place in the graph."""
 
 
 def _extra(
@@ -45,7 +50,7 @@ def _extra(
 
 def _pooled(input: Any, kernel: Any, stride: Any, padding: Any, rank: int, ceil: bool) -> tuple:
     sizes = each(kernel, rank, "kernel_size")
-    steps = sizes if stride is None or stride == [] else each(stride, rank, "stride")
+    steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
     edges = each(padding, rank, "padding")
     if any(2 * e > k for e, k in zip(edges, sizes, strict=True)):
         raise RuntimeFault(
@@ -84,9 +89,6 @@ def _max_pool(
 def _flat_places(
     where: Any, kernel: tuple, stride: tuple, dilation: tuple, sides: list, outer: tuple, rank: int
 ) -> Any:
-    from gradcli.engine.dtypes import int64
-    from gradcli.engine.tensor.tensor import wrap
-
     inside = np.unravel_index(where.array, kernel)
     total: Any = 0
     for i in range(rank):
@@ -155,43 +157,255 @@ def avg_pool2d(
     )
 
 
-def _adaptive(input: Any, output_size: Any, rank: int, name: str) -> Any:
-    wanted = each(output_size, rank, "output_size")
-    sizes = input.shape[-rank:]
-    pieces = []
-    charge_shape((math.prod(wanted), PIECE), 1)
-    parts = [
-        [slice(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
-        for n, m in zip(sizes, wanted, strict=True)
-    ]
-    dims = tuple(range(-rank, 0))
-    for place in itertools.product(*parts):
-        step(20)
-        part = _O["getitem"](input, (Ellipsis, *place))
-        if name == "mean":
-            pieces.append(_O["mean"](part, dims))
-        else:
-            flat = _O["reshape"](part, (*part.shape[:-rank], -1))
-            pieces.append(flat.max(-1)[0])
-    out = _O["stack"](*pieces, dim=-1)
-    return _O["reshape"](out, (*input.shape[:-rank], *wanted))
+def max_pool3d(
+    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0, dilation: Sizes = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest entry of each window of ``(N, C, D, H, W)``."""
+    return _max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices, 3)
 
 
-def adaptive_avg_pool1d(input: Any, output_size: Sizes) -> Any:
+def _with_indices(pool: Callable) -> Callable:
+    @functools.wraps(pool)
+    def function(*args: Any, return_indices: bool = True, **options: Any) -> tuple:
+        return pool(*args, return_indices=True, **options)
+
+    function.__name__ = function.__qualname__ = f"{pool.__name__}_with_indices"
+    function.__doc__ = f"``{pool.__name__}`` and the places of the largest entries."
+    return function
+
+
+max_pool1d_with_indices = _with_indices(max_pool1d)
+max_pool2d_with_indices = _with_indices(max_pool2d)
+max_pool3d_with_indices = _with_indices(max_pool3d)
+
+
+def avg_pool3d(
+    input: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+) -> Any:  # fmt: skip
+    """The mean of each window of ``(N, C, D, H, W)``."""
+    return _avg_pool(
+        input, kernel_size, stride, padding, ceil_mode, count_include_pad, 3, divisor_override
+    )
+
+
+def lp_pool1d(
+    input: Any, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The ``norm_type``-norm of each window of ``(N, C, L)``."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(
+    input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The ``norm_type``-norm of each window of ``(N, C, H, W)``."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(
+    input: Any, norm_type: float, kernel_size: Sizes, stride: Any = None, ceil_mode: bool = False
+) -> Any:
+    """The ``norm_type``-norm of each window of ``(N, C, D, H, W)``."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3)
+
+
+def _lp_pool(input: Any, p: float, kernel: Any, stride: Any, ceil: bool, rank: int) -> Any:
+    count = math.prod(each(kernel, rank, "kernel_size"))
+    means = _avg_pool(input**p, kernel, stride, 0, ceil, True, rank)
+    # PyTorch's formula: a negative sum, of an odd norm_type, counts as 0.
+    return (_O["sign"](means) * _O["relu"](_O["abs"](means)) * count) ** (1.0 / p)
+
+
+def _wanted(input: Any, output_size: Any, rank: int) -> tuple[int, ...]:
+    """The sizes that are asked for; None keeps the input's."""
+    given = output_size if isinstance(output_size, int) else tuple(output_size)
+    sizes = (given,) * rank if isinstance(given, int) else given * (rank if len(given) == 1 else 1)
+    if len(sizes) != rank:
+        raise RuntimeFault("E0304", f"output_size must be one number or {rank}, got {list(sizes)}")
+    old = input.shape[-rank:]
+    return tuple(n if m is None else m for n, m in zip(old, sizes, strict=True))
+
+
+def _adaptive_avg(input: Any, output_size: Any, rank: int) -> Any:
+    out = averaged(input, _wanted(input, output_size, rank))
+    return called(out, f"AdaptiveAvgPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1")
+
+
+def _adaptive_max(input: Any, output_size: Any, rank: int, indices: bool) -> Any:
+    wanted, sizes = _wanted(input, output_size, rank), tuple(input.shape[-rank:])
+    spots = [adaptive(n, m)[0] for n, m in zip(sizes, wanted, strict=True)]
+    index = []
+    for i, spot in enumerate(spots):
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = spot.shape
+        index.append(spot.reshape(shape))
+    kernel = tuple(spot.shape[1] for spot in spots)
+    charge_shape((*input.shape[:-rank], *wanted, *kernel))
+    found = _O["getitem"](input, (Ellipsis, *index))
+    values, where = _O["reshape"](found, (*input.shape[:-rank], *wanted, -1)).max(-1)
+    values = called(values, f"AdaptiveMaxPool{rank}DBackward0" if rank > 1 else "SqueezeBackward1")
+    if not indices:
+        return values
+    return Extremes((values, _adaptive_places(where, spots, sizes)), f"adaptive_max_pool{rank}d")
+
+
+@by_element
+def _adaptive_places(where: Any, spots: list, sizes: tuple) -> Any:
+    """The flat places of entries that stand at ``where`` in the windows at ``spots``."""
+    rank = len(spots)
+    inside = np.unravel_index(np.asarray(where.array), tuple(spot.shape[1] for spot in spots))
+    total: Any = 0
+    for i, (spot, n) in enumerate(zip(spots, sizes, strict=True)):
+        rows = np.arange(spot.shape[0]).reshape((-1,) + (1,) * (rank - 1 - i))
+        total = total * n + spot[rows, inside[i]]
+    return wrap(np.asarray(total, np.int64), int64)
+
+
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """Means of so many windows of ``(N, C, L)`` as are asked for."""
-    return _adaptive(input, output_size, 1, "mean")
+    return _adaptive_avg(input, output_size, 1)
 
 
-def adaptive_avg_pool2d(input: Any, output_size: Sizes) -> Any:
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """Means of so many windows of ``(N, C, H, W)`` as are asked for."""
-    return _adaptive(input, output_size, 2, "mean")
+    return _adaptive_avg(input, output_size, 2)
 
 
-def adaptive_max_pool1d(input: Any, output_size: Sizes) -> Any:
+def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+    """Means of so many windows of ``(N, C, D, H, W)`` as are asked for."""
+    return _adaptive_avg(input, output_size, 3)
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest entries of so many windows of ``(N, C, L)`` as are asked for."""
-    return _adaptive(input, output_size, 1, "max")
+    return _adaptive_max(input, output_size, 1, return_indices)
 
 
-def adaptive_max_pool2d(input: Any, output_size: Sizes) -> Any:
+def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest entries of so many windows of ``(N, C, H, W)`` as are asked for."""
-    return _adaptive(input, output_size, 2, "max")
+    return _adaptive_max(input, output_size, 2, return_indices)
+
+
+def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest entries of so many windows of ``(N, C, D, H, W)`` as are asked for."""
+    return _adaptive_max(input, output_size, 3, return_indices)
+
+
+def _unpooled(
+    input: Any, indices: Any, kernel: Any, stride: Any, padding: Any, output_size: Any, rank: int
+) -> Any:
+    sizes = each(kernel, rank, "kernel_size")
+    steps = each(stride, rank, "stride") if isinstance(stride, int) or stride else sizes
+    edges = each(padding, rank, "padding")
+    if output_size is None:
+        out = tuple(
+            (n - 1) * s - 2 * e + k
+            for n, s, e, k in zip(input.shape[-rank:], steps, edges, sizes, strict=True)
+        )
+    else:
+        out = tuple(output_size)[-rank:]
+    lead = tuple(input.shape[:-rank])
+    charge_shape((*lead, *out))
+    flat = input.new_zeros((*lead, math.prod(out)))
+    count = math.prod(input.shape[-rank:])
+    spots, values = (_O["reshape"](v, (*lead, count)) for v in (indices, input))
+    filled = scatter(flat, -1, spots, values)
+    return called(_O["reshape"](filled, (*lead, *out)), f"MaxUnpool{max(rank, 2)}DBackward0", input)
+
+
+def max_unpool1d(
+    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    output_size: Any = None,
+) -> Any:  # fmt: skip
+    """Entries put back where ``max_pool1d`` took them, zeros elsewhere."""
+    return _unpooled(input, indices, kernel_size, stride, padding, output_size, 1)
+
+
+def max_unpool2d(
+    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    output_size: Any = None,
+) -> Any:  # fmt: skip
+    """Entries put back where ``max_pool2d`` took them, zeros elsewhere."""
+    return _unpooled(input, indices, kernel_size, stride, padding, output_size, 2)
+
+
+def max_unpool3d(
+    input: Any, indices: Any, kernel_size: Sizes, stride: Any = None, padding: Sizes = 0,
+    output_size: Any = None,
+) -> Any:  # fmt: skip
+    """Entries put back where ``max_pool3d`` took them, zeros elsewhere."""
+    return _unpooled(input, indices, kernel_size, stride, padding, output_size, 3)
+
+
+def _fractional(
+    input: Any, kernel: Any, output_size: Any, output_ratio: Any, indices: bool, samples: Any,
+    rank: int,
+) -> Any:  # fmt: skip
+    sizes, old = each(kernel, rank, "kernel_size"), tuple(input.shape[-rank:])
+    if (output_size is None) is (output_ratio is None):
+        raise ValueFault(
+            "E0304", f"fractional_max_pool{rank}d requires specifying either an output_size or an "
+            "output_ratio",
+        )  # fmt: skip
+    if output_size is None:
+        ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * rank
+        wanted = tuple(int(n * r) for n, r in zip(old, ratios, strict=True))
+    else:
+        wanted = each(output_size, rank, "output_size")
+    n = 1 if len(input.shape) == rank + 1 else input.shape[0]
+    channels = input.shape[-rank - 1]
+    if samples is None:
+        samples = rand((n, channels, rank), dtype=input.dtype)
+    shares = np.asarray(samples.array).reshape(*input.shape[:-rank], rank)
+    index: list[np.ndarray] = []
+    for i, (size, m, k) in enumerate(zip(old, wanted, sizes, strict=True)):
+        # PyTorch draws for the last dimension first.
+        share = shares[..., rank - 1 - i, None]
+        step = (size - k) / (m - 1) if m > 1 else 0.0
+        starts = ((np.arange(m) + share) * step).astype(int) - (share * step).astype(int)
+        starts[..., m - 1] = size - k
+        spots = starts[..., None] + np.arange(k)
+        shape = [1] * (2 * rank)
+        shape[i], shape[rank + i] = m, k
+        index.append(spots.reshape(*starts.shape[:-1], *shape))
+    lead = np.indices(input.shape[:-rank], sparse=True)
+    charge_shape((*input.shape[:-rank], *wanted, *sizes))
+    rows = [np.asarray(a).reshape(*a.shape, *(1,) * (2 * rank)) for a in lead]
+    found = _O["getitem"](input, (*rows, *index))
+    values, where = _O["reshape"](found, (*input.shape[:-rank], *wanted, -1)).max(-1)
+    values = called(values, f"FractionalMaxPool{rank}DBackward0", input)
+    if not indices:
+        return values
+    inside = np.unravel_index(np.asarray(where.array), sizes)
+    total: Any = 0
+    for i, size in enumerate(old):
+        spots = np.moveaxis(index[i], -rank + i, -1)
+        spots = np.broadcast_to(
+            spots.reshape(*index[i].shape[: -2 * rank], *[
+                m if d == i else 1 for d, m in enumerate(wanted)], -1),
+            (*where.shape, sizes[i]),
+        )  # fmt: skip
+        total = total * size + np.take_along_axis(spots, inside[i][..., None], -1)[..., 0]
+    return Extremes((values, wrap(np.asarray(total, np.int64), int64)), "fractional_max_pool")
+
+
+def fractional_max_pool2d(
+    input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Any = None,
+) -> Any:  # fmt: skip
+    """The largest entries of windows of ``(N, C, H, W)`` whose places are drawn."""
+    return _fractional(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 2
+    )
+
+
+def fractional_max_pool3d(
+    input: Any, kernel_size: Sizes, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Any = None,
+) -> Any:  # fmt: skip
+    """The largest entries of windows of ``(N, C, D, H, W)`` whose places are drawn."""
+    return _fractional(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples, 3
+    )

@@ -36,13 +36,13 @@ def windows(
     The kernel's dimensions come ``first`` where asked: ``(N, C, kernel..., out...)``.
     """
     sizes = tuple(input.shape[-len(kernel) :])
-    index, out = _places(sizes, kernel, stride, dilation, first)
+    index, out = places(sizes, kernel, stride, dilation, first)
     charge_shape((*input.shape[: -len(kernel)], *out, *kernel))
     return _O["getitem"](input, index), out
 
 
 @functools.lru_cache(maxsize=64)
-def _places(
+def places(
     sizes: tuple, kernel: tuple, stride: tuple, dilation: tuple, first: bool
 ) -> tuple[tuple, tuple]:
     """The index that takes the windows of the last dimensions, and how many there are."""
@@ -60,9 +60,9 @@ def _places(
         count = (n - reach) // s + 1
         out.append(count)
         charge_shape((count, k))
-        places = np.arange(count)[:, None] * s + np.arange(k) * d
+        grid = np.arange(count)[:, None] * s + np.arange(k) * d
         shape = [1] * (2 * rank)
         shape[i + rank * first], shape[i + rank * (not first)] = count, k
-        index.append((places.T if first else places).reshape(shape))
+        index.append((grid.T if first else grid).reshape(shape))
     apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
     return Apart(index) if apart else tuple(index), tuple(out)

@@ -1093,7 +1093,8 @@ class Lowerer:
                 self.decorate(name, applied, item)
                 code: ast.expr = self.name(name)
                 where = self.at(item)
-                for mark in reversed([d for d in item.decorators if _marks_method(d)]):
+                marks: list[Any] = [d for d in item.decorators if _marks_method(d)]
+                for mark in reversed(marks):
                     word = mark.name if isinstance(mark, n.Attribute) else mark.id
                     before = [held[item.name]] if word == "setter" and item.name in held else []
                     code = self.call(
@@ -1103,11 +1104,11 @@ class Lowerer:
                 held[item.name] = self.name(f"{prefix}{item.name}")
             elif isinstance(item, n.Assign | n.Annotation) and item.value is not None:
                 yield item
-                targets = item.targets if isinstance(item, n.Assign) else (item.target,)
+                targets: Any = item.targets if isinstance(item, n.Assign) else (item.target,)
                 for target in targets:
                     held[target.id] = self.name(f"{prefix}{target.id}")
         where = self.at(node)
-        words = [ast.Constant(word, **where) for word in (node.name, *held)]
+        words: list[ast.expr] = [ast.Constant(word, **where) for word in (node.name, *held)]
         made = self.call("h_class", ast.Tuple(words, LOAD, **where), base, *held.values(), at=where)
         self.out.append(self.assign(kind, made))
         self.out.append(self.assign(f"v_{node.name}", self.name(kind)))
@@ -1197,7 +1198,8 @@ class Lowerer:
 
     def Del(self, node: n.Del) -> Lowering:
         """``del`` of names, items and attributes."""
-        for target in node.targets:
+        targets: Any = node.targets
+        for target in targets:
             if isinstance(target, n.Name):
                 where = self.at(target)
                 self.out.append(ast.Delete([_deleted(self.target(target))], **where))
@@ -1352,7 +1354,7 @@ class Lowerer:
     def program(self) -> list[ast.stmt]:
         """The body of ``main``."""
         checked = self.checked
-        first = [
+        first: list[ast.stmt] = [
             self.assign(f"v_{name}", self.table(name, place))
             for name, place in checked.bound.items()
             if name in names.NAMES and name not in self.inputs

@@ -103,7 +103,7 @@ _NO_VALUE = re.compile(r"no value yet for '(\w+)'")
 
 def attribute_help(fault: UnknownAttribute) -> str | None:
     """What to write instead of an attribute that a value does not have (E0204)."""
-    kind, name = fault.kind, fault.name
+    kind, name = fault.kind, str(fault.name)
     near = closest(name, attributes_of(kind))
     mend = f"did you mean `{near}`?" if near else None
     if kind.__name__ in ("function", "builtin_function_or_method", "Operator"):

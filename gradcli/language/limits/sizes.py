@@ -132,8 +132,9 @@ def iterate(value: Any) -> Any:
     """What a ``for`` walks over. Raises TypeFault (E0303) for what cannot be walked over."""
     if isinstance(value, list | tuple | range | str | Tensor | Lazy):
         return iter(value)
+    walked: Any = value
     if value.__class__ in WALKED:
-        return iter(value)
+        return iter(walked)
     if getattr(value, "__gradcli_rank__", 0) or (
         getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
     ):

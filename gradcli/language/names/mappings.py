@@ -92,7 +92,7 @@ def of_pairs(pairs: Iterable[Any]) -> dict:
     made: dict = {}
     for item in pairs:
         if isinstance(item, list | tuple | str) and len(item) == 2:
-            name, value = item
+            name, value = item[0], item[1]
         else:
             raise ValueFault(
                 "E0304", f"a dictionary is made of pairs, got {a_value(item)}",

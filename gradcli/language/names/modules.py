@@ -142,9 +142,10 @@ def _assign(self: Any, name: str, value: Any) -> None:
     if record is not None and record.set_property(self, name, value):
         return
     kinds = (nn_module(), _parameters())
+    kind: Any = type(self)
     if isinstance(value, kinds) or any(name in own.get(held, ()) for held in _HELD):
         own.get(_FIELDS, {}).pop(name, None)
-        type(self).__setattr__(self, name, value)
+        kind.__setattr__(self, name, value)
     elif name == "training" and "training" in own:
         own[name] = bool(value)
     elif name in own and type(own[name]) is float and type(value) in (float, int):
@@ -161,7 +162,8 @@ def _delete(self: Any, name: str) -> None:
     if name in fields:
         del fields[name]
     elif any(name in self.__dict__.get(held, ()) for held in _HELD):
-        type(self).__delattr__(self, name)
+        kind: Any = type(self)
+        kind.__delattr__(self, name)
     else:
         raise UnknownAttribute(type(self), name, self._get_name())
 
@@ -185,7 +187,7 @@ class Layers:
 
     __slots__ = ("kind",)
 
-    def __init__(self, kind: type) -> None:
+    def __init__(self, kind: Any) -> None:
         self.kind = kind
 
     def make(self, record: Any, args: tuple, options: dict[str, Any]) -> Any:

@@ -283,13 +283,19 @@ _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
     "nn.utils": _modules("utils"), "nn": _modules("nn"), "utils.data": _modules("data"),
     "utils.checkpoint": _transforms("checkpoints"), "linalg": _linalg,
-    "special": _public("special"), "fft": _public("fft"), "autograd.function": _function,
+    "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
+    "autograd.function": _function,
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
     "optim.lr_scheduler": _schedulers, "optim": _transforms("optim"),
 }  # fmt: skip
 """What fills each namespace inside torch, called when a program first asks for one of its names."""
+
+
+def package(name: str) -> dict[str, Any]:
+    """The names of a package inside torch: ``linalg``, ``nn.functional``."""
+    return _TORCH[name]()
 
 
 def torch(names: dict[str, Any]) -> Namespace:

@@ -25,6 +25,7 @@ from gradcli.language.names.exceptions import (
     unknown,
 )
 from gradcli.language.type_names import a_value
+from gradcli.ops.declaration.infix import METHODS
 from gradcli.ops.errors import AttributeFault, LimitFault, TypeFault
 
 MOST_BASES = 100
@@ -464,12 +465,9 @@ def _operator(name: str) -> Callable:
     return apply
 
 
-_WITH_ANOTHER = (
-    "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__",
-    "__matmul__", "__and__", "__or__", "__lshift__", "__rshift__",
-)  # fmt: skip
 for _name in (
-    *(f"__{front}{one[2:]}" for one in _WITH_ANOTHER for front in ("", "r", "i")),
+    *(f"__{front}{one}__" for one in (*METHODS.values(), "lshift", "rshift")
+      for front in ("", "r", "i")),
     "__lt__", "__le__", "__gt__", "__ge__",
 ):  # fmt: skip
     setattr(Instance, _name, _operator(_name))

@@ -121,8 +121,10 @@ def _items(item: Any) -> list[tuple[Any, Any]]:
     kind = type(item)
     if kind is OrderedDict and sys.version_info < (3, 12):
         return [(_NOTHING, pair) for pair in item.items()]
+    if isinstance(item, Counter):
+        return item.most_common()
     if isinstance(item, dict):
-        return list(item.most_common() if kind is Counter else item.items())
+        return list(item.items())
     return [(_NOTHING, one) for one in item]
 
 

@@ -260,8 +260,23 @@ def _of_the_run() -> Random:
     if source is None:
         source = Random(0)
         _source.set(source)
-        settings.undone("random", lambda: _source.set(None))
+        settings.undone("random", lambda: _source.set(None))  # type: ignore[arg-type]
     return source
+
+
+def random_state() -> Any:
+    """Where the generator of the run is; None where nothing was drawn. For a session's undo."""
+    source = _source.get()
+    return None if source is None else source.getstate()
+
+
+def restore_random(state: Any) -> None:
+    """Go back to a ``random_state``."""
+    source = _source.get()
+    if state is None:
+        _source.set(None)
+    elif source is not None:
+        source.setstate(state)
 
 
 def _seeded(number: Any = None) -> None:

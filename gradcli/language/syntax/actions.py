@@ -339,7 +339,8 @@ def fstring(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FString:
 
 def field(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FormatPart:
     """``{value!r:format}`` of an f-string."""
-    return n.FormatPart(symbols[1], *w.values[symbols[2]], start, end)
+    spec, text, conversion = w.values[symbols[2]]
+    return n.FormatPart(symbols[1], spec, text, conversion, start, end)
 
 
 def _statements(symbols: list[Any]) -> tuple[n.Statement, ...]:

@@ -231,7 +231,10 @@ def _starred(node: n.Starred, _asked: int) -> list[Any]:
     return ["*", (node.value, OR)]
 
 
-_BRACKETS = {n.ListComp: "[]", n.SetComp: "{}", n.DictComp: "{}", n.GeneratorExp: "()"}
+_BRACKETS: dict[type, tuple[str, str]] = {
+    n.ListComp: ("[", "]"), n.SetComp: ("{", "}"), n.DictComp: ("{", "}"),
+    n.GeneratorExp: ("(", ")"),
+}  # fmt: skip
 
 
 def _comprehension(node: n.Comprehension, _asked: int) -> list[Any]:

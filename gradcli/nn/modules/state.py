@@ -34,6 +34,7 @@ class State:
 
     named_modules: Callable[..., Any]
     modules: Callable[..., Any]
+    _get_name: Callable[[], str]
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
         """Parameters and persistent buffers by dotted name; their memory is shared."""

@@ -28,6 +28,13 @@ def test_flag_variables_and_what_is_left_at_the_end(process):
     assert done.out == "a  float64[2]  [1, 2]\ntensor([2., 4.])\ntensor(3.)\n" and done.code == 0
 
 
+def test_a_function_that_reads_what_is_not_there_yet_says_so(process):
+    lines = "def f(x):\n    return sni(x) + g(x)\n\nf(0)\nsni = sin\ng = cos\nf(0.)\n"
+    done = process("repl", stdin=lines)
+    assert done.out == "1.0\n"
+    assert "`sni` is not defined yet; did you mean `sin`?\n" in done.err and "E0203" in done.err
+
+
 def test_questions_and_comments(process):
     done = process("repl", stdin="x = 1  # why?\nx\n?\n:\nx?\n'a?'\n:undo 2\nx\n")
     assert done.out.startswith("1\n") and done.out.count(":hess EXPR") == 2

@@ -1,0 +1,61 @@
+"""Views under PyTorch's names of what they are when copied: ``permute_copy`` and its like.
+
+A copy has memory of its own: writing to it does not show in the tensor that it was taken from.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.functions import arithmetic, indexing, reshaping, scatter, strided
+
+
+def _copied(function: Callable) -> Callable:
+    """``function``, a view of its first argument, or several, copied."""
+    name = function.__name__.rstrip("_")
+
+    @functools.wraps(function)
+    def copied(input: Any, *args: Any, **options: Any) -> Any:
+        found = function(input, *args, **options)
+        return tuple(map(O["clone"], found)) if isinstance(found, tuple) else O["clone"](found)
+
+    copied.__name__ = copied.__qualname__ = f"{name}_copy"
+    copied.__doc__ = f"What ``{name}`` gives, in memory of its own."
+    return copied
+
+
+def _alias(input: Any) -> Any:
+    return input
+
+
+def _detach(input: Any) -> Any:
+    return input.detach()
+
+
+def _view(input: Any, size: Any) -> Any:
+    return O["reshape"](input, size if isinstance(size, int) else tuple(size))
+
+
+def _expand(input: Any, size: Any, *, implicit: bool = False) -> Any:
+    return O["expand"](input, tuple(size))
+
+
+def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+    return indexing._along(input, dim, slice(start, end, step))
+
+
+for _function in (_alias, _detach, _view, _expand, _slice):
+    _function.__name__ = _function.__name__.lstrip("_")
+
+ALONE = tuple(map(_copied, (
+    _alias, _detach, _view, _expand, _slice, strided.as_strided, scatter.diagonal, indexing.narrow,
+    reshaping.permute, indexing.select, reshaping.split, reshaping.split_with_sizes, O["squeeze"],
+    reshaping.t, reshaping.transpose, reshaping.unbind, scatter.unfold, O["unsqueeze"],
+    scatter.view_as_complex, arithmetic.view_as_real,
+)))  # fmt: skip
+"""Functions only."""
+BOTH: tuple = ()
+"""Functions that are methods too."""

@@ -1,0 +1,379 @@
+"""Resampling of ``gradcli.nn.functional``: ``interpolate``, and ``grid_sample`` at given places.
+
+Resizing works dimension by dimension: each new entry is a weighted sum of a few old ones, its taps.
+PyTorch's conventions for where the new entries lie are those of its ``UpSample.h``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import bool_
+from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions.nn.windows import each
+from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.memory_budget import charge_shape
+
+__all__ = [
+    "affine_grid", "grid_sample", "interpolate", "upsample", "upsample_bilinear",
+    "upsample_nearest",
+]  # fmt: skip
+
+_RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+_NAMES = {
+    "nearest": "UpsampleNearest{}DBackward0", "nearest-exact": "UpsampleNearestExact{}DBackward0",
+    "linear": "UpsampleLinear1DBackward0", "bilinear": "UpsampleBilinear2DBackward0",
+    "bicubic": "UpsampleBicubic2DBackward0", "trilinear": "UpsampleTrilinear3DBackward0",
+    "area": "AdaptiveAvgPool{}DBackward0",
+}  # fmt: skip
+
+
+def taps(input: Any, axis: int, places: np.ndarray, weights: np.ndarray | None) -> Any:
+    """New entries along ``axis``: row i is the sum of ``weights[i, k] * input[places[i, k]]``."""
+    charge_shape((*input.shape[:axis], len(places), *input.shape[axis + 1 :]))
+    before = (slice(None),) * axis
+    shape = (-1,) + (1,) * (len(input.shape) - 1 - axis)
+    total = None
+    for k in range(places.shape[1]):
+        part = _O["getitem"](input, (*before, places[:, k]))
+        if weights is not None:
+            factor = weights[:, k].reshape(shape).astype(input.dtype.numpy)
+            part = part * wrap(factor, input.dtype)
+        total = part if total is None else total + part
+    return total
+
+
+def adaptive(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places of ``m`` windows that cover ``n`` entries, and how long each window is.
+
+    Rows are filled up with a window's last place.
+    """
+    charge_shape((6, m))
+    rows = np.arange(m)
+    starts, ends = rows * n // m, -(-(rows + 1) * n // m)
+    longest = int((ends - starts).max(initial=0))
+    charge_shape((2, m, longest))
+    return np.minimum(starts[:, None] + np.arange(longest), ends[:, None] - 1), ends - starts
+
+
+def averaged(input: Any, wanted: Sequence[int]) -> Any:
+    """Means of the windows that cover the last dimensions, so many along each as are wanted."""
+    first = len(input.shape) - len(wanted)
+    for axis, m in enumerate(wanted, first):
+        places, sizes = adaptive(input.shape[axis], m)
+        there = np.arange(places.shape[1]) < sizes[:, None]
+        input = taps(input, axis, places, there / sizes[:, None])
+    return input
+
+
+def _cubic(x: np.ndarray, a: float) -> np.ndarray:
+    """Keys' cubic convolution kernel."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _places(
+    n: int, m: int, factor: float | None, mode: str, align: bool, antialias: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The taps of ``m`` new entries among ``n`` old ones, and their weights."""
+    charge_shape((24, m))
+    at = np.arange(m)
+    if mode.startswith("nearest"):
+        stride = np.float32(1.0 / factor if factor else n / m)  # PyTorch's kernels reckon so
+        exact = np.float32(0.5) if mode == "nearest-exact" else np.float32(0)
+        found = np.floor((at.astype(np.float32) + exact) * stride).astype(np.int64)
+        return np.minimum(found, n - 1)[:, None], None
+    if align:
+        step = (n - 1) / (m - 1) if m > 1 else 0.0
+        centre = at * step
+    else:
+        step = 1.0 / factor if factor else n / m
+        centre = (at + 0.5) * step - 0.5
+    cubic = mode == "bicubic"
+    if antialias:
+        wide = max(step, 1.0)
+        reach = (2.0 if cubic else 1.0) * wide
+        middle = centre + 0.5
+        low = np.maximum((middle - reach + 0.5).astype(np.int64), 0)
+        high = np.minimum((middle + reach + 0.5).astype(np.int64), n)
+        charge_shape((4, m, int((high - low).max(initial=0))))
+        places = low[:, None] + np.arange(int((high - low).max(initial=0)))
+        far = (places - middle[:, None] + 0.5) / wide
+        weights = _cubic(far, -0.5) if cubic else np.maximum(1 - np.abs(far), 0.0)
+        weights = np.where(places < high[:, None], weights, 0.0)
+        return np.minimum(places, n - 1), weights / weights.sum(1, keepdims=True)
+    if cubic:
+        first = np.floor(centre)
+        offsets = np.arange(-1, 3)
+        weights = _cubic((centre - first)[:, None] - offsets, -0.75)
+        return np.clip(first[:, None] + offsets, 0, n - 1).astype(np.int64), weights
+    centre = np.maximum(centre, 0.0)
+    first = np.minimum(np.floor(centre).astype(np.int64), n - 1)
+    share = np.clip(centre - first, 0.0, 1.0)
+    return (np.stack([first, np.minimum(first + 1, n - 1)], 1), np.stack([1 - share, share], 1))
+
+
+def interpolate(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Any:  # fmt: skip
+    """``input`` at another ``size`` of its last dimensions, or ``scale_factor`` times its own.
+
+    ``mode`` is ``"nearest"``, ``"nearest-exact"``, ``"linear"`` (3-D input), ``"bilinear"``,
+    ``"bicubic"`` (4-D), ``"trilinear"`` (5-D) or ``"area"``. Raises ValueFault (E0304) for other
+    modes and options that do not go together, RuntimeFault (E0301) for empty dimensions.
+
+    Example:
+        >>> import gradcli
+        >>> x = gradcli.tensor([[[1.0, 3.0]]])
+        >>> gradcli.nn.functional.interpolate(x, 4, mode="linear")
+        tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    """
+    rank = len(input.shape) - 2
+    if mode not in _NAMES or not 1 <= rank <= 3 or _RANKS.get(mode, rank) != rank:
+        raise ValueFault(
+            "E0304",
+            f"interpolate: mode {mode!r} does not go with an input of {len(input.shape)} "
+            f"dimensions; modes are {', '.join(_NAMES)}",
+        )
+    if align_corners is not None and mode not in _RANKS:
+        raise ValueFault(
+            "E0304",
+            "align_corners option can only be set with the interpolating modes: linear | bilinear "
+            "| bicubic | trilinear",
+        )
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueFault(
+            "E0304",
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            "tensor as input",
+        )
+    if (size is None) is (scale_factor is None):
+        raise ValueFault("E0304", "interpolate takes either size or scale_factor", help="size=8")
+    old = tuple(input.shape[2:])
+    factors: tuple = (None,) * rank
+    if size is not None:
+        new = each(size, rank, "size")
+    else:
+        factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (
+            (scale_factor,) * rank
+        )  # fmt: skip
+        new = tuple(math.floor(float(n) * f) for n, f in zip(old, factors, strict=True))
+        factors = (None,) * rank if recompute_scale_factor else factors
+    if min(old) < 1 or min(new) < 1:
+        raise RuntimeFault(
+            "E0301",
+            f"Input and output sizes should be greater than 0, but got input {list(old)} and output"
+            f" {list(new)}",
+        )
+    if mode == "area":
+        return called(averaged(input, new), _NAMES[mode].format(rank))
+    source = input
+    for i, (n, m) in enumerate(zip(old, new, strict=True)):
+        places, weights = _places(n, m, factors[i], mode, bool(align_corners), antialias)
+        input = taps(input, 2 + i, places, weights)
+    return called(input, _NAMES[mode].format(rank), source)
+
+
+def upsample(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Any:  # fmt: skip
+    """``interpolate`` under its older name."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """``interpolate`` by the nearest entries."""
+    return interpolate(input, size, scale_factor)
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """``interpolate`` of matrices between four neighbours, corners kept."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
+
+
+# ---- At given places -----------------------------------------------------------------------------
+
+
+def _held(x: Any, size: int) -> Any:
+    """``x`` held within 0 and ``size - 1``: its slope at a bound is 0."""
+    top = float(size - 1)
+    return _O["where"](x <= 0, 0.0, _O["where"](x >= top, top, x))
+
+
+def _mirrored(x: Any, size: int, align: bool) -> Any:
+    """``x`` reflected at the middles of the outer entries (``align``), or at their borders."""
+    low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
+    if not span:
+        return 0.0 * x
+    raw = np.asarray(x.array)
+    far = np.abs(raw - low)
+    even = np.floor(far / span) % 2 == 0
+    sign = np.where(raw < low, -1.0, 1.0) * np.where(even, 1.0, -1.0)
+    rest = np.fmod(far, span)
+    found = np.where(even, rest + low, span - rest + low)
+    # Its derivative is the sign; the rest of it is constant.
+    kept = wrap(np.asarray(found - sign * raw, raw.dtype), x.dtype)
+    return x * wrap(np.asarray(sign, raw.dtype), x.dtype) + kept
+
+
+def _within(x: Any, size: int, padding: str, align: bool) -> Any:
+    if padding == "reflection":
+        x = _mirrored(x, size, align)
+    return x if padding == "zeros" else _held(x, size)
+
+
+def _picked(input: Any, places: Sequence[np.ndarray]) -> Any:
+    """Entries ``(N, C, ...)`` at whole places along the last dimensions; 0 where there is none."""
+    rank = len(places)
+    sizes = input.shape[2:]
+    inside = np.ones(places[0].shape, bool)
+    for place, n in zip(places, sizes, strict=True):
+        inside &= (place >= 0) & (place < n)
+    held = [np.clip(p, 0, n - 1).astype(np.int64) for p, n in zip(places, sizes, strict=True)]
+    charge_shape((*places[0].shape, input.shape[1]))
+    rows = np.arange(input.shape[0]).reshape((-1,) + (1,) * rank)
+    found = _O["getitem"](input, (rows, slice(None), *held))  # channels come last
+    order = (0, len(found.shape) - 1, *range(1, len(found.shape) - 1))
+    found = _O["permute"](found, order)
+    if inside.all():
+        return found
+    return _O["where"](wrap(inside[:, None], bool_), found, 0.0)
+
+
+def _cubic_weights(t: Any) -> list:
+    """The weights of four neighbours for a place ``t`` beyond the second of them."""
+
+    def near(x: Any) -> Any:
+        return (1.25 * x - 2.25) * x * x + 1.0
+
+    def far(x: Any) -> Any:
+        return ((-0.75 * x + 3.75) * x - 6.0) * x + 3.0
+
+    return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
+
+
+@by_element
+def grid_sample(
+    input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Any:  # fmt: skip
+    """Entries of ``(N, C, H, W)`` or ``(N, C, D, H, W)`` at the places that ``grid`` names.
+
+    The last dimension of ``grid`` has x, y (and z) from -1 to 1, the middles of the outer entries
+    with ``align_corners``, else their borders. ``mode`` is ``"bilinear"``, ``"nearest"`` or (of
+    4-D input) ``"bicubic"``; beyond the input lie ``"zeros"``, its ``"border"``, or its
+    ``"reflection"``. Raises ValueFault (E0304) for others, RuntimeFault (E0301) for shapes that do
+    not fit.
+    """
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueFault(
+            "E0304", "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
+            f"'bicubic', but got: '{mode}'",
+        )  # fmt: skip
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueFault(
+            "E0304", "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', "
+            f"or 'reflection', but got: '{padding_mode}'",
+        )  # fmt: skip
+    rank = len(input.shape) - 2
+    fits = len(grid.shape) == rank + 2 and grid.shape[0] == input.shape[0]
+    if rank not in (2, 3) or not fits or grid.shape[-1] != rank:
+        raise RuntimeFault(
+            "E0301",
+            f"grid_sampler(): input {list(input.shape)} and grid {list(grid.shape)} do not fit",
+            help="the grid is (N, ..., 2) for 4-D input, (N, ..., 3) for 5-D input",
+        )
+    if mode == "bicubic" and rank != 2:
+        raise RuntimeFault("E0304", "grid_sampler(): bicubic interpolation only supports 4D input")
+    align = bool(align_corners)
+    spots = []
+    for i, n in enumerate(input.shape[2:]):  # x is the last dimension
+        unit = _O["getitem"](grid, (Ellipsis, rank - 1 - i))
+        spots.append((unit + 1.0) * ((n - 1) / 2.0) if align else ((unit + 1.0) * n - 1.0) / 2.0)
+    if mode == "bicubic":
+        out = _bicubic(input, spots, padding_mode, align)
+    else:
+        sizes = input.shape[2:]
+        spots = [_within(s, n, padding_mode, align) for s, n in zip(spots, sizes, strict=True)]
+        out = _nearest(input, spots) if mode == "nearest" else _linear(input, spots)
+    return called(out, f"GridSampler{rank}DBackward0", input, grid)
+
+
+def _nearest(input: Any, spots: list) -> Any:
+    found = _picked(input, [np.rint(np.asarray(s.array)) for s in spots])
+    return found + sum(0.0 * _O["unsqueeze"](s, 1) for s in spots)  # recorded, its slope 0
+
+
+def _linear(input: Any, spots: list) -> Any:
+    first = [np.floor(np.asarray(s.array)) for s in spots]
+    shares = [s - wrap(f, s.dtype) for s, f in zip(spots, first, strict=True)]
+    return _corners(input, first, [[1.0 - t, t] for t in shares], lambda place, i: place)
+
+
+def _bicubic(input: Any, spots: list, padding: str, align: bool) -> Any:
+    first = [np.floor(np.asarray(s.array)) for s in spots]
+    weights = [_cubic_weights(s - wrap(f, s.dtype)) for s, f in zip(spots, first, strict=True)]
+    sizes = input.shape[2:]
+
+    def inside(place: np.ndarray, i: int) -> np.ndarray:
+        if padding == "zeros":
+            return place
+        return np.asarray(_within(wrap(place, spots[i].dtype), sizes[i], padding, align).array)
+
+    return _corners(input, [f - 1 for f in first], weights, inside)
+
+
+def _corners(input: Any, first: list, weights: list, inside: Callable) -> Any:
+    """The sum over neighbours from ``first`` on of their entries times their weights."""
+    total: Any = None
+    for steps in np.ndindex(*(len(w) for w in weights)):
+        places = [inside(f + k, i) for i, (f, k) in enumerate(zip(first, steps, strict=True))]
+        weight = weights[0][steps[0]]
+        for w, k in zip(weights[1:], steps[1:], strict=True):
+            weight = weight * w[k]
+        part = _picked(input, places) * _O["unsqueeze"](weight, 1)
+        total = part if total is None else total + part
+    return total
+
+
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+
+
+def grid_sampler(
+    input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Any:
+    """``grid_sample`` by the numbers of its modes."""
+    mode, padding = _MODES[interpolation_mode], _PADDINGS[padding_mode]
+    return grid_sample(input, grid, mode, padding, align_corners)
+
+
+def affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+    """The grid for ``grid_sample`` that affine maps ``(N, 2, 3)`` or ``(N, 3, 4)`` give.
+
+    ``size`` is that of the output, ``(N, C, H, W)`` or ``(N, C, D, H, W)``.
+    """
+    rank = len(size) - 2
+    if rank not in (2, 3) or tuple(theta.shape) != (size[0], rank, rank + 1):
+        raise ValueFault(
+            "E0301", f"affine_grid: theta {list(theta.shape)} does not fit size {list(size)}"
+        )
+    charge_shape((3, *size[2:], rank + 1))
+    axes = []
+    for n in size[2:]:
+        line = np.linspace(-1.0, 1.0, n) if n > 1 else np.zeros(1)
+        axes.append(line if align_corners else line * (n - 1) / n)
+    grids = [*np.meshgrid(*axes, indexing="ij")][::-1]
+    base = np.stack([*grids, np.ones(size[2:])], -1).reshape(-1, rank + 1)
+    places = _O["matmul"](wrap(base.astype(theta.dtype.numpy), theta.dtype), _O["mT"](theta))
+    return called(_O["reshape"](places, (size[0], *size[2:], rank)), "AffineGridGeneratorBackward0")

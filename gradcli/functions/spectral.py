@@ -1,0 +1,130 @@
+"""Short-time Fourier transforms: ``stft`` and its inverse, of windows that slide over a signal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.record.composite import called
+from gradcli.engine.record.fast_path import FUNCTIONS as O
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions import arithmetic, fft, scatter
+from gradcli.functions.nn.padding import pad
+from gradcli.functions.nn.windows import places
+from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+
+
+def _window(window: Any, length: int, n_fft: int, like: Any) -> Any:
+    """The window in the middle of ``n_fft`` entries; ones where none is given."""
+    if not 0 < length <= n_fft:
+        raise RuntimeFault(
+            "E0304", f"stft: expected 0 < win_length <= n_fft, but got win_length={length}"
+        )
+    if window is None:
+        charge_shape((length,))
+        made = np.ones(length, np.empty(0, like.dtype.numpy).real.dtype)
+        window = wrap(made, like.dtype) if not like.is_complex() else O["real"](
+            wrap(made.astype(like.dtype.numpy), like.dtype)
+        )  # fmt: skip
+    elif tuple(window.shape) != (length,):
+        raise RuntimeFault(
+            "E0301",
+            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got "
+            f"window with size {list(window.shape)}",
+        )
+    left = (n_fft - length) // 2
+    return pad(window, (left, n_fft - length - left)) if length < n_fft else window
+
+
+def stft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Any = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:  # fmt: skip
+    """The Fourier transforms of windows of a signal ``(L,)`` or ``(N, L)``: ``(N, freqs, frames)``.
+
+    Windows of ``n_fft`` entries begin ``hop_length`` apart (a quarter of that if left out), the
+    first one centred at the signal's start where ``center``. With ``return_complex=False`` parts
+    are a last dimension. Raises RuntimeFault (E0304) for sizes that do not fit.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.stft(gradcli.ones(8), 4, center=False, return_complex=True).shape
+        gradcli.Size([3, 5])
+    """
+    if return_complex is None and not input.is_complex():
+        raise RuntimeFault(
+            "E0304", "stft requires the return_complex parameter be given for real inputs",
+            help="return_complex=True",
+        )  # fmt: skip
+    if len(input.shape) not in (1, 2):
+        raise RuntimeFault("E0301", "stft expects a tensor with 1 or 2 dimensions")
+    hop = n_fft // 4 if hop_length is None else hop_length
+    signal = input if len(input.shape) == 2 else O["unsqueeze"](input, 0)
+    if center:
+        edge = n_fft // 2
+        signal = O["squeeze"](pad(O["unsqueeze"](signal, 1), (edge, edge), pad_mode), 1)
+    length = signal.shape[-1]
+    if not 0 < n_fft <= length or hop <= 0:
+        raise RuntimeFault(
+            "E0304", f"stft: expected 0 < n_fft <= {length} and hop_length > 0, but got "
+            f"n_fft={n_fft}, hop_length={hop}",
+        )  # fmt: skip
+    shape = _window(window, n_fft if win_length is None else win_length, n_fft, input)
+    frames = scatter.unfold(signal, -1, n_fft, hop) * shape
+    whole = frames.is_complex() or onesided is False
+    found = (fft.fft if whole else fft.rfft)(frames, norm="ortho" if normalized else None)
+    found = called(O["transpose"](found, -1, -2), "TransposeBackward0")
+    found = found if len(input.shape) == 2 else O["squeeze"](found, 0)
+    return arithmetic.view_as_real(found) if return_complex is False else found
+
+
+def istft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Any = None, center: bool = True, normalized: bool = False,
+    onesided: bool | None = None, length: int | None = None, return_complex: bool = False,
+) -> Any:  # fmt: skip
+    """The signal of a short-time Fourier transform: ``stft``'s inverse, by least squares.
+
+    See Griffin and Lim, Signal estimation from modified short-time Fourier transform, 1984. Raises
+    RuntimeFault (E0304) where windows leave a part of the signal out.
+    """
+    hop = n_fft // 4 if hop_length is None else hop_length
+    spectra = input if len(input.shape) == 3 else O["unsqueeze"](input, 0)
+    if len(spectra.shape) != 3 or not input.is_complex():
+        raise RuntimeFault(
+            "E0301", "istft expects a complex tensor of 2 or 3 dimensions", help="view_as_complex"
+        )
+    half = not return_complex if onesided is None else onesided
+    size = n_fft // 2 + 1 if half else n_fft
+    if spectra.shape[1] != size or hop <= 0:
+        raise RuntimeFault(
+            "E0301", f"istft: expected the frequency dimension to be {size}, got "
+            f"{spectra.shape[1]}",
+        )  # fmt: skip
+    turned, norm = O["transpose"](spectra, -1, -2), "ortho" if normalized else None
+    if return_complex:
+        frames = fft.ifft(turned, norm=norm)
+    else:  # of a whole spectrum too its first half says all
+        frames = fft.irfft(O["getitem"](turned, (..., slice(n_fft // 2 + 1))), n_fft, norm=norm)
+    shape = _window(window, n_fft if win_length is None else win_length, n_fft, frames)
+    count = frames.shape[1]
+    whole = n_fft + hop * (count - 1)
+    charge_shape((frames.shape[0], whole))
+    index, _ = places((whole,), (n_fft,), (hop,), (1,), False)
+    total = O["scatter"](frames * shape, (frames.shape[0], whole), index)
+    weights = O["expand"](shape * shape, (count, n_fft))
+    weight = O["scatter"](weights, (whole,), index)
+    start = n_fft // 2 if center else 0
+    end = whole - start if length is None else start + length
+    kept = (Ellipsis, slice(start, min(end, whole)))
+    weight = O["getitem"](weight, kept)
+    if bool((np.abs(weight.array) < 1e-11).any()):
+        raise RuntimeFault("E0304", "window overlap add min: 1", help="a window without zeros")
+    found = O["getitem"](total, kept) / weight
+    if end > whole:
+        found = pad(found, (0, end - whole))
+    return found if len(input.shape) == 3 else O["squeeze"](found, 0)

@@ -1,0 +1,230 @@
+"""``gradcli.masked``: reductions and softmaxes of the entries that a mask names, as PyTorch's.
+
+``mask`` is True where an entry counts, and broadcasts to the input; None counts all. An entry that
+does not count gets a zero gradient. What is computed of no entries is the identity of the
+reduction, or NaN where there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.creation.factories import as_tensor
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.functions import reductions, statistics
+from gradcli.ops.dims import normal_dim
+from gradcli.ops.errors import RuntimeFault, ValueFault
+
+__all__ = [
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp",
+    "logsumexp", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum",
+    "var",
+]  # fmt: skip
+
+
+def _counted(input: Any, mask: Any) -> Any:
+    """``mask`` in the shape of ``input``."""
+    mask = mask if hasattr(mask, "shape") else as_tensor(mask)
+    if len(mask.shape) > len(input.shape):
+        raise RuntimeFault(
+            "E0301",
+            "_input_mask expected broadcastable mask (got mask dimensionality higher than of the "
+            "input)",
+        )
+    mask = mask.bool()
+    return mask if mask.shape == input.shape else _O["expand"](mask, tuple(input.shape))
+
+
+def _filled(input: Any, mask: Any, value: Any, dtype: Any = None) -> Any:
+    """``input`` in ``dtype`` with ``value`` where it does not count."""
+    input = input if dtype is None else input.to(dtype)
+    return input if mask is None else _O["where"](_counted(input, mask), input, value)
+
+
+def _least(input: Any, dtype: Any) -> Any:
+    """Below every number of the dtype."""
+    kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
+    return -float("inf") if kind.kind > 1 else int(np.iinfo(kind.numpy).min)
+
+
+def _greatest(input: Any, dtype: Any) -> Any:
+    kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
+    return float("inf") if kind.kind > 1 else int(np.iinfo(kind.numpy).max)
+
+
+def _zero(input: Any, dtype: Any) -> Any:
+    return 0
+
+
+def _one(input: Any, dtype: Any) -> Any:
+    return 1
+
+
+def _dims(dim: Any) -> Any:
+    """All dimensions for an empty tuple, too."""
+    return None if isinstance(dim, tuple | list) and not dim else dim
+
+
+def _reduction(name: str, function: Callable, identity: Callable, what: str) -> Callable:
+    def reduction(
+        input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+    ) -> Any:
+        filled = _filled(input, mask, identity(input, dtype), dtype)
+        return function(filled, _dims(dim), keepdim)
+
+    reduction.__name__ = reduction.__qualname__ = name
+    reduction.__doc__ = f"{what} of the entries that count."
+    return reduction
+
+
+def _product(input: Any, dim: Any, keepdim: bool) -> Any:
+    """The product along one dimension after the other."""
+    rank = len(input.shape)
+    dims = range(rank) if dim is None else (dim,) if isinstance(dim, int) else dim
+    for d in sorted((normal_dim(d, rank) for d in dims), reverse=True):
+        input = _O["prod"](input, d, keepdim)
+    return input
+
+
+sum = _reduction("sum", _O["sum"], _zero, "The sum")
+prod = _reduction("prod", _product, _one, "The product")
+amax = _reduction("amax", reductions.amax, _least, "The largest")
+amin = _reduction("amin", reductions.amin, _greatest, "The smallest")
+
+
+def _place(name: str, identity: Callable, what: str) -> Callable:
+    def place(
+        input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
+        mask: Any = None,
+    ) -> Any:  # fmt: skip
+        return _O[name](_filled(input, mask, identity(input, dtype), dtype), dim, keepdim)
+
+    place.__name__ = place.__qualname__ = name
+    place.__doc__ = f"The place of the {what} of the entries that count."
+    return place
+
+
+argmax, argmin = _place("argmax", _least, "largest"), _place("argmin", _greatest, "smallest")
+
+
+def logsumexp(
+    input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The logarithm of the sum of the exponentials of the entries that count."""
+    dims = tuple(range(len(input.shape))) if _dims(dim) is None else dim
+    return _O["logsumexp"](_filled(input, mask, -float("inf"), dtype), dims, keepdim)
+
+
+def _counts(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
+    ones = _O["ones_like"](input).detach()
+    return _O["sum"](_filled(ones, mask, 0), _dims(dim), keepdim)
+
+
+def mean(
+    input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The mean of the entries that count; NaN where none do."""
+    input = input if dtype is None else input.to(dtype)
+    total = sum(input, dim, keepdim=keepdim, mask=mask)
+    return total / _counts(input, dim, keepdim, mask)
+
+
+def median(
+    input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> Any:
+    """The middle one (the lower of two) of the entries that count, along a dimension.
+
+    Raises ValueFault (E0304) where none count and the dtype has no NaN.
+    """
+    kind = input.dtype if dtype is None else dtypes.to_dtype(dtype)
+    wide = input if input.dtype.is_floating_point else input.to(dtypes.float32)
+    found = statistics.nanmedian(_filled(wide, mask, float("nan")), dim, keepdim)[0]
+    if wide is input:
+        return found
+    if np.isnan(found.array).any():
+        raise ValueFault(
+            "E0304", "masked median expects no fully masked out rows if dtype is not floating point"
+        )
+    return found.to(kind)
+
+
+def norm(
+    input: Any, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False,
+    dtype: Any = None, mask: Any = None,
+) -> Any:  # fmt: skip
+    """The ``ord``-norm of the entries that count."""
+    order = 2.0 if ord is None else float(ord)
+    filled = _filled(input, mask, float("inf") if order < 0 else 0.0, dtype)
+    return _O["norm"](filled, order, _dims(dim), keepdim)
+
+
+def _spread(
+    input: Any, dim: Any, unbiased: bool | None, correction: Any, keepdim: bool, dtype: Any,
+    mask: Any,
+) -> Any:  # fmt: skip
+    if correction is not None and unbiased is not None:
+        raise RuntimeFault("E0304", "Only one of unbiased and correction may be given")
+    less = 1.0 if correction is None else float(correction)
+    less = less if unbiased is None else float(unbiased)
+    if dtype is not None or input.dtype.kind < 2:
+        input = input.to(dtypes.float32 if dtype is None else dtype)
+    centred = input - mean(input, dim, keepdim=True, mask=mask)
+    squares = _O["real"](centred * centred.conj()) if input.is_complex() else centred * centred
+    total = sum(squares, dim, keepdim=keepdim, mask=mask)
+    count = _counts(input, dim, keepdim, mask) - less
+    return total / _O["where"](count < 0, 0.0, count)
+
+
+def var(
+    input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
+    keepdim: bool = False, dtype: Any = None, mask: Any = None,
+) -> Any:  # fmt: skip
+    """The variance of the entries that count."""
+    return _spread(input, dim, unbiased, correction, keepdim, dtype, mask)
+
+
+def std(
+    input: Any, dim: Any = None, unbiased: bool | None = None, *, correction: Any = None,
+    keepdim: bool = False, dtype: Any = None, mask: Any = None,
+) -> Any:  # fmt: skip
+    """The standard deviation of the entries that count."""
+    return _O["sqrt"](_spread(input, dim, unbiased, correction, keepdim, dtype, mask))
+
+
+def _along(name: str, function: Callable, fill: float, what: str) -> Callable:
+    def along(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+        return function(_filled(input, mask, fill, dtype), dim)
+
+    along.__name__ = along.__qualname__ = name
+    along.__doc__ = f"{what} of the entries that count, along a dimension."
+    return along
+
+
+softmax = _along("softmax", reductions.softmax, -float("inf"), "exp(x) over its sum")
+log_softmax = _along(
+    "log_softmax", reductions.log_softmax, -float("inf"), "The logarithm of softmax"
+)
+softmin = _along("softmin", lambda x, dim: reductions.softmax(-x, dim), float("inf"), "softmax(-x)")
+cumsum = _along("cumsum", reductions.cumsum, 0, "Running sums")
+cumprod = _along("cumprod", reductions.cumprod, 1, "Running products")
+
+
+def normalize(
+    input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
+) -> Any:
+    """Vectors along a dimension over their norm, both of the entries that count."""
+    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _filled(input, mask, 0.0, dtype) / _O["maximum"](size, size.new_full((), eps))
+
+
+def logaddexp(
+    input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None
+) -> Any:
+    """``log(exp(input) + exp(other))``, of what counts in each."""
+    never = -float("inf")
+    found = _O["logaddexp"](_filled(input, input_mask, never), _filled(other, other_mask, never))
+    return found if dtype is None else found.to(dtype)
