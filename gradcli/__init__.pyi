@@ -29,6 +29,7 @@ __version__: str
 
 from builtins import bool as _bool, float as _float, int as _int
 
+LATER: Any
 bool: dtype
 cdouble: dtype
 cfloat: dtype

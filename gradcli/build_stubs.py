@@ -72,7 +72,7 @@ _SEVERAL = frozenset((
 
 def text() -> str:
     """The stub file."""
-    for name in surface._LATER:  # those loaded with their first use
+    for name in surface.LATER:  # those loaded with their first use
         getattr(gradcli, name)
     lines = [HEAD, *_constants(), "", *_tensor(), ""]
     for name, value in sorted(vars(gradcli).items()):

@@ -166,8 +166,7 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
     )
 
 
-# Functions whose modules are loaded with their first use.
-_LATER = {
+LATER = {
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
@@ -197,15 +196,16 @@ _LATER = {
         "nn.functional",
     ),
 }  # fmt: skip
+"""Functions whose modules are loaded with their first use, each with its module."""
 
 
 def __getattr__(name: str) -> object:
     """A function whose module is loaded with its first use."""
-    if name not in _LATER:
+    if name not in LATER:
         raise AttributeError(
             f"module 'gradcli' has no attribute {name!r}", name=name, obj=_modules["gradcli"]
         )
-    module, _, other = _LATER[name].partition(":")
+    module, _, other = LATER[name].partition(":")
     found = getattr(_import_module(f"gradcli.{module}"), other or name)
     globals()[name] = found = _with_out(found) if module == "functions.decompositions" else found
     return found

@@ -107,14 +107,12 @@ _COMPARISONS = {
     ">=": operator.ge,
 }  # fmt: skip
 # Python's functions that compute and do nothing else, some of them under names of operators.
-_SAFE = (
-    "range", "len", "float", "int", "bool", "abs", "min", "max", "sum", "round", "list", "tuple",
-    "enumerate", "zip", "reversed", "pow", "any", "all", "numel", "is_tensor",
-)  # fmt: skip
+_STATEFUL = frozenset(("iter", "next", "map", "filter", "dict", "set"))
+"""Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
-    "size", "dim", "numel", "nelement", "item", "detach", "float", "double", "reshape", "expand",
-    "permute", "repeat", "flatten", "ravel", "t", "max", "min", "tolist", "is_floating_point",
+    "size", "dim", "numel", "nelement", "item", "detach", "float", "double", 
+    "repeat", "flatten", "max", "min", "tolist", "is_floating_point",
     "is_complex",
 ))  # fmt: skip
 _TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
@@ -125,8 +123,9 @@ def _pure() -> frozenset[str]:
     """The names of functions that do nothing but compute."""
     made = ("tensor", "as_tensor", "ones", "zeros", "full", "eye", "arange", "linspace",
             "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
+    own = (*(builtins.TABLE.keys() - _STATEFUL), "numel", "is_tensor")
     whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
-    return frozenset((*methods.public_operators(), *functions.composed(), *_SAFE, *made, *whole))
+    return frozenset((*methods.public_operators(), *functions.composed(), *own, *made, *whole))
 
 
 @functools.cache

@@ -42,13 +42,7 @@ from gradcli.jit.emit_control import ControlEmitter
 from gradcli.jit.ir import Instruction, NotTraceable, Value
 from gradcli.jit.loops import in_loops
 
-_LIBM = frozenset((
-    "sin", "cos", "tan", "exp", "log", "sqrt", "tanh", "sinh", "cosh", "asin", "acos", "atan",
-    "expm1", "log1p", "asinh", "acosh", "atanh", "fabs", "pow", "atan2",
-))  # fmt: skip
-"""Functions of ``math`` that are the C library's own."""
 _TYPES = {"d": "double", "i": "i64", "b": "i1"}
-_ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 _COMPARED = {
     ast.Lt: ("olt", "slt"), ast.LtE: ("ole", "sle"), ast.Gt: ("ogt", "sgt"),
     ast.GtE: ("oge", "sge"), ast.Eq: ("oeq", "eq"), ast.NotEq: ("une", "ne"),
@@ -242,12 +236,13 @@ class Writer:
             self.leave(self.computed(f"fcmp oeq double {y}, {_double(0.0)}"), 1)
             return "d", self.computed(f"fdiv double {x}, {y}")
         floats = "d" in (a[0], b[0])
-        if op in _ARITHMETIC:
+        if op in (ast.Add, ast.Sub, ast.Mult):
+            sign = op.__name__[:3].lower()  # as LLVM calls it
             if floats:
                 x, y = self.cast(a, "d"), self.cast(b, "d")
-                return "d", self.computed(f"f{_ARITHMETIC[op]} double {x}, {y}")
+                return "d", self.computed(f"f{sign} double {x}, {y}")
             x, y = self.cast(a, "i"), self.cast(b, "i")
-            return "i", self.computed(f"{_ARITHMETIC[op]} i64 {x}, {y}")
+            return "i", self.computed(f"{sign} i64 {x}, {y}")
         if op not in (ast.Mod, ast.FloorDiv) or floats:
             raise NotNative("such an operation")
         x, y = self.cast(a, "i"), self.cast(b, "i")
@@ -280,7 +275,7 @@ class Writer:
         args = [self.term(a) for a in given]
         function = self.texts.scope.get(name)
         symbol = getattr(function, "__name__", "")
-        if symbol in _LIBM and function is getattr(math, symbol):
+        if function is getattr(math, symbol, None) and _of_libm(symbol):
             words = ", ".join(f"double {self.cast(a, 'd')}" for a in args)
             self.called.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
             found = self.computed(f"call double @{symbol}({words})")
@@ -563,6 +558,14 @@ class Writer:
 def _double(number: float) -> str:
     """A float as LLVM reads it: by its bits."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+
+
+@functools.cache
+def _of_libm(symbol: str) -> bool:
+    """Whether a function of ``math`` is the C library's of that name."""
+    library = ctypes.util.find_library("m")
+    # Python has its own gamma and lgamma; gamma in C is the logarithm of it.
+    return library is not None and "gamma" not in symbol and hasattr(ctypes.CDLL(library), symbol)
 
 
 @functools.cache

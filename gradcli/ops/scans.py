@@ -133,7 +133,6 @@ recurrence: Operator = general(
     params={"dim": 0},
     dtypes="promote",
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
-    example="sum(recurrence(a, b)) --a 1,2,3 --b 1,1,1",
     batching=both_along,
     public=False,
 )

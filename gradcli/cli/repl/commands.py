@@ -182,8 +182,10 @@ def _evaluate(command: str) -> Callable[[Shell, str], None]:
     def work(shell: Shell, rest: str) -> None:
         if not rest and command in evaluation.ON_EXPRESSIONS:
             raise ValueFault("E0907", "there is nothing to compute", help=f":{command} x**2")
-        if evaluation.evaluate(shell.session, command, rest, shell.digits):
-            shell.failed += 1
+        code = evaluation.evaluate(shell.session, command, rest, shell.digits)
+        if code == 130:  # Typer's word for Ctrl-C
+            raise KeyboardInterrupt
+        shell.failed += code != 0
 
     return work
 

@@ -5,6 +5,7 @@ An input is a statement, a command that begins with a colon, or a question: ``?s
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -55,6 +56,9 @@ class Shell:
 
         In the thread, and the context, that the statements will run in: modes belong to those.
         """
+        if not gc.isenabled():  # it rested while modules were imported
+            gc.freeze()
+            gc.enable()
         for name in self.settings.values:
             self.apply(name)
         if rng is not None:

@@ -34,7 +34,7 @@ from gradcli.language.compile.emit import (
     parameters,
     yields,
 )
-from gradcli.language.compile.resolve import Checked
+from gradcli.language.compile.resolve import METHOD_MARKS, Checked
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.limits.sizes import INT_BITS
 from gradcli.language.names import attributes
@@ -80,9 +80,7 @@ def _marks_method(decorator: n.Expr) -> bool:
     """Whether a decorator says what kind of method stands under it: staticmethod, property ..."""
     if isinstance(decorator, n.Attribute):
         return decorator.name == "setter"
-    return isinstance(decorator, n.Name) and decorator.id in (
-        "staticmethod", "classmethod", "property"
-    )  # fmt: skip
+    return isinstance(decorator, n.Name) and decorator.id in METHOD_MARKS
 
 
 def _own_statements(body: tuple[n.Statement, ...]) -> list[n.Node]:
@@ -1012,8 +1010,9 @@ class Lowerer:
 
     def decorators(self, node: n.Def | n.ClassDef) -> Lowering:
         """The decorators that are computed before what stands under them, outermost first."""
-        values = yield from self.sequence([d for d in node.decorators if not _marks_method(d)])
-        return [(self.spill(value), d) for value, d in zip(values, node.decorators, strict=False)]
+        applied = [one for one in node.decorators if not _marks_method(one)]
+        values = yield from self.sequence(applied)
+        return [(self.spill(value), one) for value, one in zip(values, applied, strict=True)]
 
     def decorate(self, name: str, decorators: list, node: n.Node) -> None:
         """``name = decorator(name)`` for each, the innermost first."""

@@ -290,7 +290,11 @@ def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -
         work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
         body = node.body if kind is n.Def else (node.body,)
         work += [(s, body_scope, False) for s in reversed(body)]
-        work += [(d, scope, loop) for d in getattr(node, "decorators", ())]
+        in_class = scope.outside is not scope
+        work += [
+            (d, scope, loop) for d in getattr(node, "decorators", ())
+            if not (in_class and isinstance(d, n.Name) and d.id in METHOD_MARKS)
+        ]  # fmt: skip
         return
     if kind is n.ClassDef:
         inner = _Scope(_assigned(node.body), scope, False)
@@ -325,6 +329,8 @@ def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -
     work += [(child, scope, inside) for child in reversed(n.children(node))]
 
 
+METHOD_MARKS = ("staticmethod", "classmethod", "property")
+"""The decorators that say what kind of method stands under them."""
 _FUNCTIONS = frozenset(
     (n.Def, n.Lambda, n.ClassDef, n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp)
 )

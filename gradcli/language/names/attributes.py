@@ -61,10 +61,7 @@ def _tensor_methods() -> dict[str, Any]:
     return table
 
 
-WITHHELD = {
-    "numpy": "tensors are the only arrays here; x.tolist() gives numbers",
-    "astype": "write x.to(torch.float32)",
-}
+WITHHELD = {"astype": "write x.to(torch.float32); an array of NumPy has it"}
 """Names that a tutorial may use and no program can, with what to write instead."""
 READ: dict[type, tuple[str, ...]] = {
     Tensor: tuple(_TENSOR_READ),
@@ -140,14 +137,14 @@ def attribute(value: Any, name: str) -> Any:
     own = getattr(type(value), "__gradcli_node__", None)
     said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx
-        said = value.name()
-        if name == "name":
-            return lambda: said
+        said = own(value).name()
         value = own(value)
         if name in value.ctx.__dict__:
             return value.ctx.__dict__[name]
         if name in READ[value.ctx.__class__]:
             return getattr(value.ctx, name)
+        if name == "name":
+            return lambda: said
     kind = _family(value)
     if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
         return _of_stand_in(value, name)

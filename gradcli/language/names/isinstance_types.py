@@ -10,9 +10,9 @@ from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.names import argument_checks, builtins, namespaces
-from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is, unknown
+from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is
 from gradcli.language.names.mappings import Set
-from gradcli.language.names.records import OBJECT, ClassRecord, Instance, record_of
+from gradcli.language.names.records import OBJECT, ClassRecord, Instance, TypeName, record_of
 from gradcli.ops.errors import TypeFault
 
 KINDS: dict[Any, type] = {
@@ -40,25 +40,6 @@ for _function, _kind in KINDS.items():
         shown_as(_function, _kind)
 
 
-class TypeName:
-    """The type of a value that a program cannot make by its type: it has a name, and no more."""
-
-    __slots__ = ("__name__", "kind")
-    __gradcli_type__ = True
-
-    def __init__(self, kind: type, name: str = "") -> None:
-        self.kind = kind
-        self.__name__ = name or kind.__name__
-
-    def __gradcli_get__(self, name: str) -> Any:
-        if name == "__name__":
-            return self.__name__
-        raise unknown("type", name)
-
-    def __repr__(self) -> str:
-        return f"<class '{KIND_NAMES.get(self.kind, self.__name__)}'>"
-
-
 _names: dict[tuple[type, str], TypeName] = {}
 
 
@@ -82,8 +63,8 @@ def type_of(value: Any) -> Any:
         from gradcli.language.names.modules import parameter  # only where there is one
 
         return parameter
-    name = value.name().rpartition(":")[2] if isinstance(value, Node) else kind.__name__
-    return _names.setdefault((kind, name), TypeName(kind, name))
+    name = type(value).__name__  # of a node, the name that PyTorch gives it
+    return _names.setdefault((kind, name), TypeName(kind, name, KIND_NAMES.get(kind, name)))
 
 
 def is_instance(value: Any, kinds: Any) -> bool:

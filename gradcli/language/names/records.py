@@ -506,3 +506,23 @@ class Entered:
             return False
         error = error_of(fault)
         return bool(leave(self.instance, error.kind, error, None))
+
+
+class TypeName:
+    """The type of a value that a program cannot make by its type: it has a name, and no more."""
+
+    __slots__ = ("__name__", "kind", "shown")
+    __gradcli_type__ = True
+
+    def __init__(self, kind: type, name: str, shown: str = "") -> None:
+        self.kind = kind
+        self.__name__ = name
+        self.shown = shown or name
+
+    def __gradcli_get__(self, name: str) -> Any:
+        if name == "__name__":
+            return self.__name__
+        raise unknown("type", name)
+
+    def __repr__(self) -> str:
+        return f"<class '{self.shown}'>"

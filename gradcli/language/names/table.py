@@ -6,7 +6,7 @@ gives what ``import torch``, ``import numpy`` and ``import math`` bring under a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gradcli.engine import dtypes, grad_mode
@@ -61,11 +61,51 @@ def _bare_names() -> dict[str, Any]:
 
 
 NAMES: dict[str, Any] = _bare_names()
-CALLED: dict[str, Any] = {
+
+
+class _Called(Mapping[str, Any]):
+    """Functions by bare name; those of PyTorch's packages are loaded when another is not found.
+
+    Where packages share a name, the bare one is the function of the first of ``_PACKAGES`` that has
+    it: ``svd(A)`` is ``torch.linalg.svd(A)``.
+    """
+
+    _PACKAGES = ("linalg", "nn.functional", "fft", "special")
+
+    def __init__(self, near: dict[str, Any]) -> None:
+        self._near = near
+        self._whole: dict[str, Any] | None = None
+
+    def _all(self) -> dict[str, Any]:
+        if self._whole is None:
+            from gradcli import surface  # with all packages: few programs need another name
+
+            later = {n: getattr(surface, n) for n in surface.LATER if n not in NAMES}
+            found = {n: f for n, f in later.items() if callable(f) and not isinstance(f, type)}
+            for package in reversed(self._PACKAGES):
+                table = namespaces.package(package)
+                found.update({n: f for n, f in table.items() if n not in NAMES and callable(f)})
+            self._whole = {**found, **self._near}
+        return self._whole
+
+    def __getitem__(self, name: str) -> Any:
+        return self._near[name] if name in self._near else self._all()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._near or name in self._all()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+CALLED: Mapping[str, Any] = _Called({
     name: function
     for name, function in {**functions.composed(), **functions.created()}.items()
     if name not in NAMES
-}
+})  # fmt: skip
 """Functions by bare names that are theirs only where they are called: ``t(A)``, but ``sin(t)``."""
 _MAKERS = {
     "torch": namespaces.torch, "gradcli": namespaces.torch, "numpy": namespaces.numpy,

@@ -269,6 +269,15 @@ _HELPERS: dict[str, Any] = {
     "h_type": type,
 }
 
+
+def _numpy(x: Any, force: Any = False) -> Any:
+    """``x.numpy()``: an array that prints as NumPy's."""
+    from gradcli.language.names import arrays  # few programs have arrays
+
+    return arrays.of_tensor(x.detach() if force else x)
+
+
+attributes.CALL[Tensor]["numpy"] = _numpy
 _PRINT = names.NAMES["print"] = text.printer(nowhere)
 
 

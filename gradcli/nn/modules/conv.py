@@ -173,3 +173,9 @@ class ConvTranspose2d(_Transposed):
     """The transpose of ``Conv2d``."""
 
     rank = 2
+
+
+class ConvTranspose3d(_Transposed):
+    """The transpose of ``Conv3d``."""
+
+    rank = 3

@@ -1,8 +1,14 @@
 """A session: a statement changes everything or nothing."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
+from gradcli.cli.repl.interrupts import Interrupts
 from gradcli.cli.repl.rollback import Snapshot
 from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.settings import Settings
@@ -220,3 +226,22 @@ def test_a_fault_of_the_tool_does_not_end_the_session(session, capsys, monkeypat
     shell.take("x")
     captured = capsys.readouterr()
     assert "E0999" in captured.err and captured.out == "tensor([1., 2.])\n" and shell.failed == 1
+
+
+def test_ctrl_c_stops_a_command(session, capsys):
+    interrupts = Interrupts()
+    interrupts.watch()
+    try:
+        shell = Shell(Settings(), interrupts)
+        shell.begin(None, ())
+        shell.take("x = tensor(3.)")
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        began = time.perf_counter()
+        shell.take(":minimize (x - 1)^2 --method sgd --lr 0.00001 --steps 10000000")
+        assert time.perf_counter() - began < 5
+        shell.take("x")
+    finally:
+        interrupts.release()
+    captured = capsys.readouterr()
+    assert "interrupted" in captured.err and captured.out == "tensor(3.)\n"

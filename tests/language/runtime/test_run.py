@@ -383,7 +383,7 @@ def test_a_function_may_say_how_it_is_mapped():
     ("end", "code"),
     [
         ("Cube.apply(x)\n", "E0302"),
-        ("Cube(x)\n", "E0303"),
+        ("Cube(x)\n", "E0412"),
         ("Cube.forward\n", "E0204"),
         ("Cube.apply = 3\n", "E0204"),
         ("Cube.apply(x, 2).grad_fn.ctx\n", "E0204"),
