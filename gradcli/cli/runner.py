@@ -16,7 +16,7 @@ from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.engine import dtypes, wrap
 from gradcli.language.syntax import nodes as n
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
 Runner = Annotated[
     str, typer.Option("--runner", metavar="NAME", help="auto (default), eager or generated.")
@@ -123,7 +123,12 @@ def product(job: Job, along: Mapping[str, Any], run_by: str) -> tuple[Any, list]
 
 def _run(job: Job, made: Any, names: Sequence[str]) -> tuple[Any, Any, list] | None:
     """What generated code gives, as tensors."""
-    found = made.run(*(job.leaves[name] for name in names))
+    try:
+        found = made.run(*(job.leaves[name] for name in names))
+    except LimitFault as fault:
+        if fault.code == "E0602":
+            fault.help = f"--checkpoint sqrt keeps less of a loop; {fault.help}"
+        raise
     if found is None:
         return None
     tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
