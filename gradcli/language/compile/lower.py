@@ -737,6 +737,8 @@ class Lowerer:
         """A comprehension, a loop in place or a loop in a function (see the top of the file)."""
         lazy = isinstance(node, n.GeneratorExp)
         (first,) = yield from self.sequence((node.clauses[0].iter,))
+        if lazy:  # what it walks over says how deep it stands in others
+            first = self.spill(first)
         parts = []
         simple = True
         for i, clause in enumerate(node.clauses):
@@ -759,8 +761,12 @@ class Lowerer:
                 )
                 for clause, _, value, conditions in parts
             ]  # fmt: skip
-            made = ast.GeneratorExp if lazy else ast.ListComp
-            return Value(made(element.code, generators, **where), element.depth + 2)
+            if lazy:
+                code: ast.expr = ast.GeneratorExp(element.code, generators, **where)
+                code = self.call("h_generator", code, first.code, at=where)
+            else:
+                code = ast.ListComp(element.code, generators, **where)
+            return Value(code, element.depth + 2)
         stores: list[tuple[ast.expr, list[ast.stmt]]] = []
         for clause in node.clauses:
             if only_names(clause.target):
@@ -777,7 +783,8 @@ class Lowerer:
             give = ast.Expr(ast.Yield(element.code, **where), **where)
             body = self.loops(self.name("items"), parts, stores, [*element_body, give])
             self.out.append(self.function(name, arguments(["items"], []), body, deep=False))
-            return Value(self.call(name, self.call("h_iterate", first.code)), first.depth + 2)
+            made = self.call(name, self.call("h_iterate", first.code))
+            return Value(self.call("h_generator", made, first.code), first.depth + 2)
         made_list = name if in_place else "made"
         append = self.call("h_put", self.name(made_list), element.code)
         inner = [*element_body, ast.Expr(append, **where)]

@@ -8,7 +8,7 @@ the program do.
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from types import GeneratorType
@@ -99,8 +99,33 @@ class Lazy:
         return f"<{self.kind}>"
 
 
-WALKED: set[type] = {GeneratorType, dict, OrderedDict, defaultdict}
+class Defaulting(dict):
+    """``collections.defaultdict``: CPython frees nested ones of its own by recursion in C."""
+
+    __slots__ = ("default_factory",)
+
+    def __init__(self, factory: Any, values: dict) -> None:
+        super().__init__(values)
+        self.default_factory = factory
+
+    def __missing__(self, key: Any) -> Any:
+        if self.default_factory is None:
+            raise KeyError(key)
+        made = self[key] = self.default_factory()
+        return made
+
+    def copy(self) -> Defaulting:
+        """Another one of the same items."""
+        return Defaulting(self.default_factory, self)
+
+
+WALKED: set[type] = {GeneratorType, dict, OrderedDict, Defaulting}
 """Further types that a ``for`` walks over; one that is loaded late joins when its table is made."""
+
+
+def generator(items: Iterable[Any], source: Any) -> Lazy:
+    """``(... for x in source)``: CPython frees a long chain of generators by recursion in C."""
+    return Lazy("generator object <genexpr>", items, (source,))
 
 
 def iterate(value: Any) -> Any:
@@ -206,7 +231,7 @@ def nested_size(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> in
 
 
 _OPEN = -1
-_MAPPINGS = frozenset((dict, OrderedDict, defaultdict))
+_MAPPINGS = frozenset((dict, OrderedDict, Defaulting))
 _HOLDS = frozenset((list, tuple, range, *_MAPPINGS))
 
 

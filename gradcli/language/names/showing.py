@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict
 from contextvars import ContextVar
 from types import GeneratorType
 from typing import Any
 
 import numpy as np
 
-from gradcli.language.limits.sizes import nested_size, take_steps
+from gradcli.language.limits.sizes import Defaulting, nested_size, take_steps
 from gradcli.language.names.exceptions import KINDS as ERRORS
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.names.identity import identity
@@ -89,7 +89,7 @@ def _error(value: ErrorValue, inside: bool) -> str:
     return show(value.args) if value.args else ""
 
 
-_HOLDERS = frozenset((list, tuple, dict, OrderedDict, defaultdict, Counter, View, Set))
+_HOLDERS = frozenset((list, tuple, dict, OrderedDict, Defaulting, Counter, View, Set))
 _OPENINGS: dict[type, tuple[str, str]] = {
     list: ("[", "]"), tuple: ("(", ")"), dict: ("{", "}"), Set: ("{", "}"),
     Counter: ("Counter({", "})"),
@@ -108,7 +108,7 @@ def _brackets(item: Any) -> tuple[str, str]:
     if kind is View:
         front = "odict" if isinstance(item.held, OrderedDict) else "dict"
         return f"{front}_{item.kind}([", "])"
-    if kind is defaultdict:
+    if kind is Defaulting:
         return f"defaultdict({show(item.default_factory)}, {{", "})"
     if not item:
         return "OrderedDict(", ")"

@@ -11,7 +11,7 @@ import copy as python_copy
 import functools as python_functools
 import itertools as python_itertools
 import time as python_time
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from random import Random
@@ -19,6 +19,7 @@ from typing import Any
 
 from gradcli.language.limits.sizes import (
     WALKED,
+    Defaulting,
     Lazy,
     as_list,
     check_length,
@@ -28,6 +29,7 @@ from gradcli.language.limits.sizes import (
 )
 from gradcli.language.names import attributes, calling, context_managers, mappings, settings
 from gradcli.language.names.exceptions import ErrorValue
+from gradcli.language.names.showing import show
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault, ValueFault
 from gradcli.ops.memory_budget import step
@@ -39,9 +41,9 @@ def _ordered(values: Any = (), /, **more: Any) -> OrderedDict:
     return OrderedDict(mappings.dictionary(values, **more))
 
 
-def _with_default(factory: Any = None, values: Any = (), /, **more: Any) -> defaultdict:
+def _with_default(factory: Any = None, values: Any = (), /, **more: Any) -> Defaulting:
     make = None if factory is None else calling.called(factory, "what defaultdict takes")
-    return defaultdict(make, mappings.dictionary(values, **more))
+    return Defaulting(make, mappings.dictionary(values, **more))
 
 
 def _counter(values: Any = (), /) -> Counter:
@@ -54,27 +56,73 @@ def _counter(values: Any = (), /) -> Counter:
     return made
 
 
-def _queue(values: Any = (), maxlen: Any = None) -> deque:
-    return deque(as_list(values), maxlen)
+class Queue:
+    """``collections.deque``, over a list: CPython frees nested ones of its own by recursion."""
 
+    __slots__ = ("held", "longest")
 
-_DEQUE: dict[str, Callable] = {
-    "append": deque.append, "appendleft": deque.appendleft, "pop": deque.pop,
-    "popleft": deque.popleft, "clear": deque.clear,
-    "extend": lambda queue, more: queue.extend(as_list(more)),
-    "rotate": lambda queue, n=1: queue.rotate(n),
-}  # fmt: skip
+    def __init__(self, values: Any = (), maxlen: Any = None) -> None:
+        self.longest = None if maxlen is None else int(maxlen)
+        self.held: list[Any] = []
+        for item in as_list(values):
+            self.append(item)
+
+    def append(self, item: Any) -> None:
+        """At the right end; from the left end goes what is too many."""
+        self.held.append(item)
+        if self.longest is not None and len(self.held) > self.longest:
+            self.popleft()
+        check_length(len(self.held), copied=False)
+
+    def appendleft(self, item: Any) -> None:
+        """At the left end; from the right end goes what is too many."""
+        self.held.insert(0, item)
+        take_steps(len(self.held))
+        if self.longest is not None and len(self.held) > self.longest:
+            self.held.pop()
+
+    def pop(self) -> Any:
+        """From the right end."""
+        return self.held.pop()
+
+    def popleft(self) -> Any:
+        """From the left end."""
+        take_steps(len(self.held))
+        return self.held.pop(0)
+
+    def extend(self, values: Any) -> None:
+        """Several at the right end."""
+        for item in as_list(values):
+            self.append(item)
+
+    def clear(self) -> None:
+        """All away."""
+        self.held.clear()
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.held)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.held[index]
+
+    def __repr__(self) -> str:
+        end = "" if self.longest is None else f", maxlen={self.longest}"
+        return f"deque({show(self.held, True)}{end})"
 
 
 def collections() -> dict[str, Any]:
     """``collections``."""
-    attributes.CALL[deque] = _DEQUE
-    WALKED.update((deque, Counter))
+    methods = ("append", "appendleft", "pop", "popleft", "extend", "clear")
+    attributes.CALL[Queue] = {name: getattr(Queue, name) for name in methods}
+    WALKED.update((Queue, Counter))
     return {
         "OrderedDict": _named(_ordered, "OrderedDict", OrderedDict),
-        "defaultdict": _named(_with_default, "defaultdict", defaultdict),
+        "defaultdict": _named(_with_default, "defaultdict", Defaulting),
         "Counter": _named(_counter, "Counter", Counter),
-        "deque": _named(_queue, "deque", deque),
+        "deque": _named(lambda values=(), maxlen=None: Queue(values, maxlen), "deque", Queue),
     }
 
 

@@ -9,13 +9,22 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import contains, item, iterate, key, pair, spread
+from gradcli.language.limits.sizes import (
+    Defaulting,
+    contains,
+    generator,
+    item,
+    iterate,
+    key,
+    pair,
+    spread,
+)
 from gradcli.language.limits.step_budget import FILE, tokens
 from gradcli.language.names import (
     attributes,
@@ -29,7 +38,7 @@ from gradcli.language.names import (
 )
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
-from gradcli.language.names.calling import keywords
+from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
 from gradcli.language.runtime import text
 from gradcli.language.syntax.strings import good_spec
@@ -160,7 +169,7 @@ def _made_caller(name: str, count: int | None) -> Callable:
     def with_any(value: Any, /, *args: Any, **options: Any) -> Any:
         if value.__class__ is tensor:
             return checked(value, *args, **options)
-        return attribute(value, name)(*args, **options)
+        return plain(attribute(value, name))(*args, **options)
 
     return without if count == 0 else with_one if count == 1 else with_any
 
@@ -180,7 +189,7 @@ def _comparing(compare: Callable) -> Callable:
     return compared
 
 
-_LOOKED_INTO = frozenset((list, tuple, dict, OrderedDict, defaultdict))
+_LOOKED_INTO = frozenset((list, tuple, dict, OrderedDict, Defaulting))
 
 
 def _keep(value: Any) -> Any:
@@ -225,6 +234,7 @@ _HELPERS: dict[str, Any] = {
     "h_field": showing.field,
     "h_finishes": exceptions.finishes,
     "h_floor_by": operator.ifloordiv,
+    "h_generator": generator,
     "h_ge": _comparing(operator.ge),
     "h_gt": _comparing(operator.gt),
     "h_in": contains,
