@@ -122,9 +122,9 @@ class Job:
         """The value at the given variables."""
         return self.result({})
 
-    def result(self, put_in: Mapping[str, Any]) -> Any:
+    def result(self, put_in: Mapping[str, Any], long: Callable[[], Any] | None = None) -> Any:
         """The value with some variables replaced: the expression as a function."""
-        return self._execute({**self.leaves, **put_in})[0]
+        return self._execute({**self.leaves, **put_in}, long)[0]
 
     def function(self, name: str) -> Any:
         """The value as a function of one variable, the others fixed."""

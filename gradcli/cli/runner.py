@@ -16,7 +16,7 @@ from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
 from gradcli.engine import dtypes, wrap
 from gradcli.language.syntax import nodes as n
-from gradcli.ops.errors import RuntimeFault, ValueFault
+from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
 Runner = Annotated[
     str, typer.Option("--runner", metavar="NAME", help="auto (default), eager or generated.")
@@ -111,7 +111,8 @@ def product(job: Job, along: Mapping[str, Any], run_by: str) -> tuple[Any, list]
 
     if run_by == "auto":
         try:
-            job.run(long)
+            if not _speaks(job):
+                job.run(long)
             return None
         except Switch:
             pass
@@ -123,7 +124,12 @@ def product(job: Job, along: Mapping[str, Any], run_by: str) -> tuple[Any, list]
 
 def _run(job: Job, made: Any, names: Sequence[str]) -> tuple[Any, Any, list] | None:
     """What generated code gives, as tensors."""
-    found = made.run(*(job.leaves[name] for name in names))
+    try:
+        found = made.run(*(job.leaves[name] for name in names))
+    except LimitFault as fault:
+        if fault.code == "E0602":
+            fault.help = f"--checkpoint sqrt keeps less of a loop; {fault.help}"
+        raise
     if found is None:
         return None
     tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
@@ -161,18 +167,27 @@ def has_loops(job: Job) -> bool:
     return any(isinstance(node, n.For | n.While) for node in n.walk(job.program.checked.module))
 
 
+def _speaks(job: Job) -> bool:
+    """Whether a run may do something besides computing: it is then not tried."""
+    return any(word in job.program.source.text for word in ("print", "hook"))
+
+
 def of_program(
-    job: Job, names: Sequence[str], checkpoint: int | None = None, along: Any = None
-) -> Any:
+    job: Job, names: Sequence[str], checkpoint: int | None = None, along: Any = None,
+    inputs: Any = None,
+) -> Any:  # fmt: skip
     """A program with loops as generated code. Raises NotTraceable where it has to run eagerly."""
     from gradcli.jit.program import Generated
 
     def function(*values: Any) -> Any:
         return job.result(dict(zip(names, values, strict=True)))
 
+    given = dict(job.leaves)
+    if inputs is not None:
+        given.update(zip(names, inputs, strict=True))
     return Generated(
         job.program,
-        job.leaves,
+        given,
         names,
         job.of,
         job.bounds,
@@ -196,10 +211,10 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
 
     ``inputs`` are what it is traced with: the leaves, where nothing else is said.
     """
-    if any(word in job.program.source.text for word in ("print", "hook")):
+    if _speaks(job):
         return None
     if of == "gradient" and not job.fixed and has_loops(job):
-        found = _or_none(of_program, job, names)
+        found = _or_none(of_program, job, names, None, None, inputs)
         if found is not None:
             return found
     from gradcli.jit import compile
@@ -224,6 +239,27 @@ def gradient(job: Job, value: Any, found: list) -> tuple[Any, list]:
         return value, found
     value, grads = compiled.value_and_grad(*(job.leaves[name].detach() for name in job.wanted))
     return value, list(grads)
+
+
+def where_long(job: Job, name: str, at: Any) -> Any:
+    """Generated code of a program whose loops turn thousands of times, by one variable; else None.
+
+    ``at`` is a value of the variable, on which the program is tried.
+    """
+    made: list[Any] = []
+
+    def long() -> None:
+        made.append(_or_none(of_program, job, [name], None, None, [at]))
+        if made[0] is not None:
+            raise Switch
+
+    if job.fixed or not has_loops(job) or _speaks(job):
+        return None
+    try:
+        job.result({name: at}, long)
+    except Switch:
+        return made[0]
+    return None
 
 
 def value_of(job: Job, names: Sequence[str], run_by: str) -> Callable[[], Any]:

@@ -79,8 +79,15 @@ class ControlEmitter(Emitter):
         self.pad = 1
         self.saved: set[Value] = set()
         self.numbers = program.inputs[0].trace.numbers
+        self._loops = [n for n in walk(program.block) if n.__class__ is Loop]
         self._read = self._readers()
         self._plan_stacks()
+        # Which stacks hold nothing but floats.
+        self.floats = {
+            name: v.__class__ is Value and not v.shape and v.dtype is dtypes.float64
+            and not (v.source is not None and v.source.op.__class__ is Scalar)
+            for mine in self.stacks.values() for name, v in mine
+        }  # fmt: skip
         self.folds = self._foldable()
         self._share_names()
         self.kept = self._checkpointed()
@@ -247,21 +254,11 @@ class ControlEmitter(Emitter):
     def _is_test(self, block: Block) -> bool:
         return any(n.__class__ is Loop and n.test is block for n in self._loops)
 
-    @property
-    def _loops(self) -> list[Loop]:
-        if not hasattr(self, "_held_loops"):
-            self._held_loops = [n for n in walk(self.program.block) if n.__class__ is Loop]
-        return self._held_loops
-
     def _share_names(self) -> None:
         """One name for what a loop carries and what the next turn gets, where that is safe."""
         place: dict[Any, int] = {}
         ends: dict[Block, int] = {}
         self._number(self.program.block, place, ends, 0)
-        at: dict[Value, int] = {}
-        for node in walk(self.program.block):
-            for v in made(node):
-                at[v] = place[node]
 
         def when(reader: Any) -> int:
             if reader.__class__ is Instruction and reader.out in self.folds:
@@ -278,7 +275,7 @@ class ControlEmitter(Emitter):
                 once = v.__class__ is Value and sum(r is v for r in results) == 1
                 if not once or v is loop.stop:
                     continue
-                self._share(loop, loop.body, p, v, place, ends, when, at)
+                self._share(loop, p, v, place, ends, when)
         for node in walk(self.program.block):
             if node.__class__ is not Branch:
                 continue
@@ -292,9 +289,10 @@ class ControlEmitter(Emitter):
                         self.names[v] = self.names[out]
 
     def _share(
-        self, loop: Loop, block: Block, p: Value, v: Value, place: dict, ends: dict,
-        when: Callable, at: dict,
-    ) -> None:  # fmt: skip
+        self, loop: Loop, p: Value, v: Value, place: dict, ends: dict, when: Callable
+    ) -> None:
+        """Give the next turn's value the name of the carried one, where nobody reads that later."""
+        block = loop.body
         node = next((n for n in block.nodes if any(m is v for m in made(n))), None)
         if node is None or v in self.folds:
             return
@@ -386,17 +384,6 @@ class ControlEmitter(Emitter):
                     self.say("tick()")
             elif kind is Check:
                 self.say(f"if not {self.operand(node.test)}: raise Discard")
-
-    @property
-    def floats(self) -> dict[str, bool]:
-        """Which stacks hold nothing but floats."""
-        if not hasattr(self, "_floats"):
-            self._floats = {
-                name: v.__class__ is Value and not v.shape and v.dtype is dtypes.float64
-                and not (v.source is not None and v.source.op.__class__ is Scalar)
-                for mine in self.stacks.values() for name, v in mine
-            }  # fmt: skip
-        return self._floats
 
     def operand(self, a: Any, wrapped: bool = False) -> str:
         """An argument, with what is computed in its place.

@@ -867,6 +867,7 @@ class _Lowerer:
         return PyNumber(out, "float")
 
     def lifted(self, value: Any) -> Any:
+        """A tensor of the program as a constant."""
         return self.operand(value) if isinstance(value, Tensor) else value
 
     def method(self, target: Any, name: str, args: list, options: dict) -> Any:

@@ -151,8 +151,10 @@ class Generated:
         if state.inspect or state.saving:
             return None
         args = []
-        for x in inputs:
+        for x, given in zip(inputs, self.program.inputs, strict=True):
             array = x.array if isinstance(x, Tensor) else np.asarray(x)
+            if array.shape != given.shape or array.dtype != np.float64:
+                return None
             args.append(float(array) if not array.shape else array)
         found = self._numbers(args)
         if found is None:

@@ -179,3 +179,16 @@ def test_a_run_is_given_up_in_the_middle_for_what_counts_steps_itself(cli, progr
     found = cli("grad", "-e", text, "--x", "2")
     assert len(programs) == 1
     assert results(found) == results(cli("grad", "-e", text, "--x", "2", "--runner", "eager"))
+
+
+def test_long_loops_are_plotted_as_generated_code(cli, programs):
+    text = "s = 0\nfor i in range(3000):\n    s = s + sin(x + i / 3000) / 3000\ns"
+    command = ("plot", "-e", text, "--x", "0:1:0.25", "--format", "csv")
+    done = cli(*command)
+    assert len(programs) == 1 and done.code == 0
+    eager = cli(*command, "--runner", "eager")
+    for a, b in zip(done.out.split(), eager.out.split(), strict=True):
+        if a != b:
+            assert [float(v) for v in a.split(",")] == pytest.approx(
+                [float(v) for v in b.split(",")], rel=1e-12
+            )

@@ -126,8 +126,10 @@ def _sampled(job: Job, name: str, points: Any, run_by: str) -> tuple[Any, Any]:
     values, slopes = np.empty(points.size), np.empty(points.size)
     compiled: Any = None
     first = {"auto": runner.WARM, "generated": 1}.get(run_by)
+    if run_by == "auto" and len(points):
+        compiled = runner.where_long(job, name, wrap(points[0], dtype))
     for i, point in enumerate(points):
-        if i == first:
+        if i == first and compiled is None:
             compiled = runner.generated(job, [name], inputs=[wrap(point, dtype)])
         if compiled is not None:
             values[i], (slopes[i],) = compiled.value_and_grad(point)
