@@ -147,8 +147,7 @@ def median(
         return found
     if np.isnan(found.array).any():
         raise ValueFault(
-            "E0304",
-            "masked median expects no fully masked out rows if dtype is not floating point",
+            "E0304", "masked median expects no fully masked out rows if dtype is not floating point"
         )
     return found.to(kind)
 
@@ -209,9 +208,7 @@ softmax = _along("softmax", reductions.softmax, -float("inf"), "exp(x) over its 
 log_softmax = _along(
     "log_softmax", reductions.log_softmax, -float("inf"), "The logarithm of softmax"
 )
-softmin = _along(
-    "softmin", lambda x, dim: reductions.softmax(-x, dim), float("inf"), "softmax(-x)"
-)
+softmin = _along("softmin", lambda x, dim: reductions.softmax(-x, dim), float("inf"), "softmax(-x)")
 cumsum = _along("cumsum", reductions.cumsum, 0, "Running sums")
 cumprod = _along("cumprod", reductions.cumprod, 1, "Running products")
 

@@ -114,7 +114,7 @@ class Conversions:
         """This tensor: every tensor has strides here, and a layout changes no entry."""
         return self
 
-    def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
+    def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Any:
         """This tensor, which is dense."""
         return self if dtype is None else self.to(dtype)
 
