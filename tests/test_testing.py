@@ -1,9 +1,9 @@
 """``testing.assert_close``: what is close, and what it says where something is not."""
 
 import pytest
-from gradcli.testing import assert_close
 
 import gradcli as g
+from gradcli.testing import assert_close
 
 
 @pytest.mark.parametrize(

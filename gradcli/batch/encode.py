@@ -258,13 +258,20 @@ def _csv_texts(array: np.ndarray) -> list[str]:
 
 
 def _arrays(group: Group, names: Sequence[str], ids: Sequence[Any] | None) -> dict[str, np.ndarray]:
-    found = {"value": group.value}
+    found = {"value": _one_nan(group.value)}
     for name in names:
         if group.grads is not None and name in group.grads:
-            found[f"d_{name}"] = group.grads[name]
+            found[f"d_{name}"] = _one_nan(group.grads[name])
     if ids is not None:
         found["id"] = np.array([_text(ids[p]) for p in group.positions.tolist()])
     return found
+
+
+def _one_nan(array: np.ndarray) -> np.ndarray:
+    """The array with one NaN for all: its sign depends on where in a block a row stands."""
+    if array.dtype.kind not in "fc" or not np.isnan(array).any():
+        return array
+    return np.where(np.isnan(array), np.nan, array).astype(array.dtype)
 
 
 def _text(id: Any) -> str:

@@ -83,9 +83,10 @@ class JobTask:
 class Job:
     """A line of jobs, looked at."""
 
-    __slots__ = ("against", "command", "id", "order", "text", "vars", "whole", "wrt")
+    __slots__ = ("against", "command", "number", "order", "text", "vars", "whole", "wrt")
 
-    def __init__(self, line: Mapping[str, Any]) -> None:
+    def __init__(self, line: Mapping[str, Any], number: int = 1) -> None:
+        self.number = number
         for name in line:
             if name not in _FIELDS:
                 near = closest(name, _FIELDS)
@@ -102,7 +103,8 @@ class Job:
         self.whole = "program" in text
         self.text: str = next(iter(text.values()))
         self.command = line.get("command", "grad")
-        if self.command not in COMMANDS:
+        known = isinstance(self.command, str) and self.command in COMMANDS
+        if not known:
             near = closest(self.command, COMMANDS) if isinstance(self.command, str) else None
             raise ValueFault(
                 "E0923", f"a job has no command {shown(str(self.command))}",
@@ -179,7 +181,7 @@ class JobWorker:
 
     def record(self, number: int, id: Any, line: Mapping[str, Any]) -> dict[str, Any]:
         """What a job gives. Raises Fault for whatever is wrong with it."""
-        job = Job(line)
+        job = Job(line, number)
         random.seed_when_asked((self.task.seed * 0x9E3779B1 + number) & 0xFFFFFFFF)
         notes: list[str] = []
         program = self.program(job.text, job.whole)
@@ -225,8 +227,9 @@ class JobWorker:
         found = self._evaluators.get(key)
         if found is None:
             found = self._evaluators[key] = Evaluator(
-                program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits, eager=True
-            )
+                program, wrt=wrt, grad=grad, dtype=self.task.dtype, limits=self.limits,
+                seed=self.task.seed, eager=True,
+            )  # fmt: skip
         return found
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,7 +245,7 @@ def _evaluated(worker: JobWorker, job: Job, program: Program, used: dict) -> dic
     grad = job.command == "grad"
     evaluator = worker.evaluator_of(job, program, grad, job.wrt if grad else None)
     values = {n: np.asarray(v)[None] for n, v in worker.values(used).items()}
-    answers = evaluator.of_columns(values, 1)
+    answers = evaluator.of_columns(values, 1, job.number)
     if answers.errors:
         fault = answers.errors[0]
         if fault.code == "E0202":

@@ -122,7 +122,7 @@ class Plan:
             numbers = sum(int(np.prod(shape)) for shape, _ in path.outputs)
             if numbers > self.most or path.nbytes > min(self.memory, 8 * MOST_NUMBERS):
                 path.code = None
-        for guard, side in path.guards[len(taken) :]:
+        for guard, side in path.guards:
             if guard is None:
                 path.code = None
                 break

@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.batch.columns import arrow
 from gradcli.batch.fields import shown
 from gradcli.batch.lines import Lines, count_of
-from gradcli.ops.errors import ValueFault
+from gradcli.ops.errors import Fault, ValueFault
 
 LARGEST = 1 << 20
 """Bytes of a chunk of lines, unless one line is longer."""
@@ -313,6 +313,8 @@ def open_arrays(form: str, path: str, columns: Sequence[str] | None) -> ArraySou
                 raise ValueError("it is an archive of arrays: --npz")
             return array_source(found, columns, path)
         return array_source(_npz(path), None, path)
+    except Fault:
+        raise
     except OSError as problem:
         said = problem.strerror or str(problem)
         raise ValueFault("E0904", f"cannot read {path}: {said}") from None

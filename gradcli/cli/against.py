@@ -24,6 +24,7 @@ from gradcli.language.runtime.run import Program, prepare
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, ValueFault
+from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.check import tolerance
 
 POINTS = 4
@@ -208,13 +209,43 @@ def _finding(
         mistake = diagnose(name, samples, _parts(job, name, samples, text), 10 * enough)
         if text is not None:
             edit = _edit(job, name, programs[name], samples, 10 * enough)
-        vague = mistake is None or " is off by " in mistake.said
+        known = mistake is not None and mistake.kind != "shape"
+        if not known and (edit is None or edit.kind != "transpose"):
+            mistake = _symmetric(job, name, programs) or mistake
+        vague = mistake is None or mistake.kind == "shape" or " is off by " in mistake.said
         if vague and edit is not None:
             mistake = Mistake(edit.kind, _WORDS[edit.kind])
     return Finding(name, given, right, agrees, first, worst, differing, chance, mistake, edit, text)
 
 
 # Kinds of mistakes; that some are names of operators is chance.
+def _symmetric(job: Job, name: str, programs: Mapping[str, Program]) -> Mistake | None:
+    """A formula that holds for a symmetric matrix alone: ``2*A @ x`` for ``x @ A @ x``."""
+    if name not in programs:
+        return None
+    for matrix, leaf in job.leaves.items():
+        shape = leaf.array.shape
+        if len(shape) != 2 or shape[0] != shape[1] or not leaf.dtype.differentiable:
+            continue
+        try:
+            found = []
+            for seed in range(2):
+                x = np.array(leaf.detach().array) + seed
+                values = {
+                    k: np.array(v.detach().array) for k, v in job.leaves.items()
+                    if v.dtype.differentiable
+                }  # fmt: skip
+                point = _Point(job, {**values, matrix: (x + x.T) / 2})
+                given = point.value(programs[name])
+                found.append(close(given, point.by(job.program, name), 1e-6))
+        except Fault:
+            continue
+        if all(found):
+            said = f"a transpose: it holds for a symmetric {matrix} only"
+            return Mistake("transpose", f"{said} (2*{matrix} for {matrix} + {matrix}.T?)")
+    return None
+
+
 _WORDS = {
     "factor": "a factor", "sign": "the sign of one term", "power": "the wrong power",
     "index": "off by an index", "axis": "the wrong axis", "exchanged": "two variables exchanged",
@@ -406,11 +437,12 @@ def _subexpressions(program: Program) -> Iterator[tuple[int, n.Node, bool]]:
                     yield statement.start, child, terms
 
 
-_REDUCING = frozenset(
-    ("sum", "mean", "prod", "softmax", "log_softmax", "logsumexp", "max", "min", "amax", "amin",
-     "cumsum", "cumprod", "norm", "var", "std", "sort", "flip", "cat", "stack", "argmax")
-)  # fmt: skip
-"""Functions whose last whole number is an axis, where it has no name."""
+def _ends_in_axis(name: str, count: int) -> bool:
+    """Whether the last of so many arguments of a function is an axis without a name."""
+    op = OPERATORS.get({"max": "amax", "min": "amin", "sort": "argsort"}.get(name, name))
+    return op is not None and list(op.params)[count - op.arity - 1 : count - op.arity] in (
+        ["dim"], ["dims"],
+    )  # fmt: skip
 
 
 def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
@@ -422,7 +454,8 @@ def _other_axes(program: Program) -> Iterator[tuple[str, str]]:
         func = node.func
         called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
         numbers = [k.value for k in node.keywords if k.name in ("dim", "axis")]
-        numbers += [a for a in node.args[-1:] if called in _REDUCING and isinstance(a, n.Number)]
+        if _ends_in_axis(called, len(node.args)):
+            numbers.append(node.args[-1])
         for number in numbers:
             if not isinstance(number, n.Number):
                 continue
@@ -523,6 +556,14 @@ def _edits(job: Job, program: Program) -> Iterator[Edit]:
             for power in ("**2", "**3"):
                 yield Edit("power", node.start, node.end, f"{shown}{power}")
             yield Edit("sign", node.start, node.end, f"(-{shown})")
+        if isinstance(node, n.Call):
+            shown = text[node.start : node.end]
+            yield Edit("power", node.start, node.end, f"{shown}**2")
+            func = node.func.id if isinstance(node.func, n.Name) else ""
+            if func in ("cumsum", "cumprod") and node.args:
+                u = text[node.args[0].start : node.args[0].end]
+                back = f"flip({func}(flip({u}, 0), 0), 0)"
+                yield Edit("index", node.start, node.end, back)
         if isinstance(node, n.Call | n.Name) and not isinstance(parent, n.Call):
             yield Edit("factor", node.start, node.end, f"(2*{text[node.start : node.end]})")
 
@@ -536,6 +577,10 @@ def _kind_of_number(node: n.Number, parent: n.Node) -> str:
         return "index"
     if isinstance(parent, n.Keyword) and parent.name in ("dim", "axis"):
         return "axis"
+    if isinstance(parent, n.Call) and parent.args[-1:] == (node,):
+        func = parent.func
+        called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
+        return "axis" if _ends_in_axis(called, len(parent.args)) else "factor"
     return "factor"
 
 

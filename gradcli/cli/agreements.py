@@ -84,11 +84,11 @@ def _value(job: Job, values: Sequence[Any]) -> Any:
 
 
 def _forward(job: Job, points: Sequence[Any], along: Sequence[Any]) -> float:
-    leaves = [job.leaves[name].detach() for name in job.wanted]
-    tangents = [
+    leaves = tuple(job.leaves[name].detach() for name in job.wanted)
+    tangents = tuple(
         wrap(v.astype(x.dtype)[()], leaf.dtype)
         for v, x, leaf in zip(along, points, leaves, strict=True)
-    ]
+    )
     _, tangent = transforms.jvp(lambda *xs: _value(job, xs), leaves, tangents)
     return float(tangent.array)
 

@@ -66,6 +66,7 @@ def _dispatch(argv: list[str]) -> int:
         from gradcli.cli.repl.start import configured, on_terminal, start
 
         if on_terminal():  # Typer would take as long as NumPy
+            warnings.showwarning = _warned
             return start(*configured())
     if not argv or argv[0] in ("--help", "-h", "help"):
         if len(argv) > 1 and argv[0] == "help":

@@ -70,19 +70,11 @@ def close(a: Array | None, b: Array, enough: float) -> bool:
 
 def diagnose(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
     """The mistake that explains the gradient given by ``name`` at every sample."""
-    for rule in (
-        _shape,
-        _plain,
-        _exchanged,
-        _index,
-        _chain,
-        _held,
-        _through,
-        _axis,
-        _power,
-        _term,
-        _factor,
-    ):
+    rules = (
+        _shape, _plain, _exchanged, _index, _chain, _held, _through, _axis, _power, _term, _factor,
+        _ends,
+    )  # fmt: skip
+    for rule in rules:
         found = rule(name, samples, parts, enough)
         if found is not None:
             return found
@@ -231,6 +223,28 @@ def _index(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
     return None
 
 
+def _ends(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
+    """Two entries exchanged what they have too much, or the ends alone are wrong."""
+    off = []
+    for s in samples:
+        scale = float(np.abs(s.right[name]).max(initial=0.0))
+        off.append(np.abs(s.right[name] - s.given[name]) > enough * scale)
+    wrong = np.logical_or.reduce(off)
+    places = np.argwhere(wrong)
+    if len(places) == 2 and all(
+        abs(float((s.right[name] - s.given[name])[wrong].sum())) <= enough for s in samples
+    ):
+        first, second = (tuple(map(int, p)) if len(p) > 1 else int(p[0]) for p in places)
+        return Mistake("index", f"off by an index: entry {first} has what belongs to {second}, or "
+                       "the other way round")  # fmt: skip
+    for axis, size in enumerate(wrong.shape):
+        inside = np.delete(wrong, [0, size - 1], axis) if size > 3 else None
+        if inside is not None and len(places) and not inside.any():
+            along = f" along axis {axis}" if wrong.ndim > 1 else ""
+            return Mistake("index", f"the ends: it agrees inside, not at the first or last{along}")
+    return None
+
+
 def _chain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
     """The inner derivative left out: the given gradient stops at a part of the expression."""
     for text, pulled in parts.pulled:
@@ -242,10 +256,28 @@ def _chain(name: str, samples: Sequence[Sample], parts: Parts, enough: float) ->
 def _held(name: str, samples: Sequence[Sample], parts: Parts, enough: float) -> Mistake | None:
     """One of the ways in which the variable enters left out: a term of the sum or product rule."""
     for text, gradient in parts.constant:
-        if all(_same(gradient(s), s.given[name], enough) for s in samples):
+        held = [gradient(s) for s in samples]
+        if any(
+            h is None or h.shape != s.given[name].shape for h, s in zip(held, samples, strict=True)
+        ):
+            continue
+        if all(_same(h, s.given[name], enough) for h, s in zip(held, samples, strict=True)):
             return Mistake(
                 "term", f"a missing term: {text} is taken as a constant, it depends on {name}"
             )
+        # given = held + c*(right - held): what comes through the part, c times
+        through = [
+            Sample(s.point, {name: s.given[name] - h}, {name: s.right[name] - h})
+            for h, s in zip(held, samples, strict=True) if h is not None
+        ]  # fmt: skip
+        factor = _constant_ratio(name, through, 10 * enough)
+        if factor is None or abs(factor - 1) < 1e-6 or all(not np.any(h) for h in held):
+            continue
+        if abs(factor + 1) < 1e-6:
+            return Mistake("sign", f"the sign of one term: what comes through {text}")
+        if abs(Fraction(factor).limit_denominator(12) - factor) < 1e-7:
+            return Mistake("factor", f"a factor: what comes through {text} is {_number(factor)} "
+                           "times what it should be")  # fmt: skip
     return None
 
 

@@ -25,6 +25,8 @@ class _Use:
 
 
 undo = _Use()
+PART = 4
+"""Up to this fraction of a piece of memory is copied in parts."""
 
 
 class UndoLog:
@@ -34,7 +36,7 @@ class UndoLog:
     which on nodes are the statement's own.
     """
 
-    __slots__ = ("nbytes", "number", "owners", "released", "written")
+    __slots__ = ("nbytes", "number", "owners", "parts", "released", "written")
 
     def __init__(self, arrays: Iterable[Any], number: int) -> None:
         self.number = number
@@ -42,18 +44,28 @@ class UndoLog:
         for array in arrays:
             owner = owner_of(array)
             self.owners[id(owner)] = owner
-        self.written: dict[int, tuple[Any, Any]] = {}
+        self.written: list[tuple[Any, Any]] = []
+        self.parts: dict[int, int] = {}  # bytes that are copied already of an owner in parts
         self.released: list[tuple[Any, Any]] = []
         self.nbytes = 0
 
     def write(self, array: Any) -> None:
-        """``array`` is about to be written to."""
+        """``array`` is about to be written to: it is copied, or all of its memory once many parts
+        of that were."""
         owner = owner_of(array)
         key = id(owner)
-        if key in self.owners and key not in self.written:
-            copied = owner.copy()
-            self.written[key] = owner, copied
-            self.nbytes += copied.nbytes
+        if key not in self.owners:
+            return
+        copied = self.parts.get(key, 0)
+        if copied >= owner.nbytes and copied:
+            return
+        if PART * (copied + array.nbytes) > owner.nbytes:
+            array, copied = owner, owner.nbytes
+        else:
+            copied += array.nbytes
+        self.parts[key] = copied
+        self.written.append((array, array.copy()))
+        self.nbytes += array.nbytes
 
     def release(self, order: Iterable[Any]) -> None:
         """The saved values of these nodes, the oldest first, are about to be let go of."""
@@ -65,13 +77,13 @@ class UndoLog:
 
     def undo(self) -> None:
         """Put back what was overwritten and released."""
-        for owner, before in self.written.values():
-            writeable = owner.flags.writeable
+        for array, before in reversed(self.written):
+            writeable = array.flags.writeable
             if not writeable:
-                owner.flags.writeable = True
-            owner[...] = before
+                array.flags.writeable = True
+            array[...] = before
             if not writeable:
-                owner.flags.writeable = False
+                array.flags.writeable = False
         for node, saved in self.released:
             node.saved = saved
 
@@ -95,8 +107,14 @@ def open_log(log: UndoLog | None) -> None:
     _open.set(log)
 
 
-def note_write(array: Any) -> None:
-    """Called before ``array`` is written to, where ``undo.on``."""
+def note_write(array: Any, index: Any = None) -> None:
+    """Called before ``array``, or the part of it at a basic index, is written to, where
+    ``undo.on``."""
     log = current_log()
-    if log is not None:
-        log.write(array)
+    if log is None:
+        return
+    if index is not None:
+        part = array[index]
+        if part.__class__ is array.__class__:  # and not a number
+            array = part
+    log.write(array)

@@ -71,7 +71,7 @@ def nanquantile(
 def _quantile(
     input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip: bool
 ) -> Any:
-    points = np.asarray(q.array if isinstance(q, Tensor) else q, np.float64)
+    points = np.asarray(getattr(q, "array", q), np.float64)
     if interpolation not in _INTERPOLATION:
         raise RuntimeFault(
             "E0304",
@@ -103,9 +103,11 @@ def _quantile(
         share = (place - below) if interpolation == "linear" else np.full_like(place, 0.5)
         low, high = O["gather"](values, below, -1), O["gather"](values, above, -1)
         weight = wrap(share.astype(input.dtype.numpy), input.dtype)
-        if interpolation == "linear" and differentiated(q):  # q moves the place between two entries
-            moved = O["reshape"](q, (-1,)) * wrap(np.maximum(count - 1, 0), dtypes.int64)
-            weight = moved - wrap(below.astype(input.dtype.numpy), input.dtype)
+        if interpolation == "linear" and hasattr(q, "requires_grad"):
+            # Of the value that was computed, with the slope by q.
+            steps = wrap(np.maximum(count - 1, 0).astype(input.dtype.numpy), input.dtype)
+            line_of_q = O["reshape"](q.to(input.dtype), (-1,)) * steps
+            weight = weight + (line_of_q - line_of_q.detach())
         gap = high - low
         # From the nearer end, which may be infinite.
         between = O["where"](share < 0.5, low + weight * gap, high - (1.0 - weight) * gap)

@@ -59,6 +59,7 @@ class PyNumber:
 
     def __init__(self, value: Value, kind: str, small: bool = False) -> None:
         self.value = value
+        value.trace.numbers.add(value)
         self.kind = kind
         self.small = small
 
@@ -107,14 +108,12 @@ _COMPARISONS = {
     ">=": operator.ge,
 }  # fmt: skip
 # Python's functions that compute and do nothing else, some of them under names of operators.
-_SAFE = (
-    "range", "len", "float", "int", "bool", "abs", "min", "max", "sum", "round", "list", "tuple",
-    "enumerate", "zip", "reversed", "pow", "any", "all", "numel", "is_tensor",
-)  # fmt: skip
+_STATEFUL = frozenset(("iter", "next", "map", "filter", "dict", "set"))
+"""Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
-    "size", "dim", "numel", "nelement", "item", "detach", "float", "double", "reshape", "expand",
-    "permute", "repeat", "flatten", "ravel", "t", "max", "min", "tolist", "is_floating_point",
+    "size", "dim", "numel", "nelement", "item", "detach", "float", "double", 
+    "repeat", "flatten", "max", "min", "tolist", "is_floating_point",
     "is_complex",
 ))  # fmt: skip
 _TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
@@ -125,19 +124,27 @@ def _pure() -> frozenset[str]:
     """The names of functions that do nothing but compute."""
     made = ("tensor", "as_tensor", "ones", "zeros", "full", "eye", "arange", "linspace",
             "logspace", "ones_like", "zeros_like", "full_like")  # fmt: skip
+    own = (*(builtins.TABLE.keys() - _STATEFUL), "numel", "is_tensor")
     whole = ("gcd", "lcm", "factorial", "comb", "isclose", "fabs", "degrees", "radians")
-    return frozenset((*methods.public_operators(), *functions.composed(), *_SAFE, *made, *whole))
+    return frozenset((*methods.public_operators(), *functions.composed(), *own, *made, *whole))
 
 
 @functools.cache
-def _allowed(module: str) -> frozenset[int]:
-    """The ids of the functions of a module that do nothing but compute; "" for bare names."""
+def _allowed(module: str) -> dict[int, Any]:
+    """The functions of a module that do nothing but compute, by id; "" for bare names."""
     table = {**names.CALLED, **names.NAMES} if not module else names.namespace(module) or {}
-    return frozenset(id(f) for name, f in table.items() if name.rpartition(".")[2] in _pure())
+    return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
 
 
 class _Notes(Trace):
-    """A trace in which every tensor of the program itself is a constant."""
+    """A trace in which every tensor of the program itself is a constant.
+
+    ``numbers`` are the values that are Python numbers in the program.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: set[Value] = set()
 
     def capture(self, found: Any) -> Value:
         held = self.captured.get(id(found))
@@ -237,7 +244,9 @@ class _Lowerer:
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
-        self.pure = frozenset().union(_allowed(""), *map(_allowed, modules))
+        self.pure = dict(_allowed(""))
+        for module in modules:
+            self.pure.update(_allowed(module))
 
     # -- the driver ----------------------------------------------------------------------------
 
@@ -1283,6 +1292,8 @@ class _Lowerer:
             target = self.writers.get(ins)
             if ins.recorded and any(v in seen and v is not target for v in _saved(ins)):
                 raise NotTraceable("a write to a tensor that a rule has saved")
+            if not is_fresh(ins) and any(v in seen for v in ins.inputs()):
+                raise NotTraceable("a write to a tensor that has a view")
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result."""

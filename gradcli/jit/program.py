@@ -6,8 +6,10 @@ the caller runs the program eagerly for the exact result or error.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,10 @@ from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.jit import eager, loops
 from gradcli.jit.control import Loop, Structured, walk
 from gradcli.jit.emit_control import build
-from gradcli.jit.ir import NotTraceable
+from gradcli.jit.ir import Instruction, NotTraceable
 from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
+from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
@@ -28,6 +31,8 @@ from gradcli.ops.memory_budget import no_collection, set_budget
 
 FEW = 1
 """Inputs, single numbers, up to which loops are differentiated forwards: nothing is saved."""
+PAYS = 1_000_000
+"""Operations of a run from which making machine code of it pays: that takes some 40 ms."""
 
 
 class Generated:
@@ -37,12 +42,15 @@ class Generated:
     None leaves it to the number of inputs. ``eagerly`` is the program as a
     function of tensors, where something else than ``Program.run`` runs it. ``checkpoint`` is how
     many states the loops keep instead of all that is read backwards; 0 stands for ``sqrt``.
+    ``along`` is a direction, an array for each variable: the gradients are then those of the
+    derivative in that direction, the products of the Hessian with it.
     """
 
     def __init__(
         self, program: Program, given: Mapping[str, Any], by: Sequence[str],
         of: str | None = None, limits: Limits | None = None, forward: bool | None = None,
         eagerly: Callable[..., Any] | None = None, checkpoint: int | None = None,
+        along: Sequence[Any] | None = None,
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
 
@@ -59,19 +67,23 @@ class Generated:
                 raise NotTraceable("variables that are not float64")
         if not by or dtypes.get_default_dtype() is not dtypes.float64:
             raise NotTraceable("another default dtype than float64")
-        before = mode.mixes
-        mode.mixes = program.formula
-        try:
+
+        def make() -> None:
+            # It may be called in the middle of a run, whose steps are not its own.
+            running_steps.set(itertools.repeat(True))
+            set_budget(self.limits.memory)
+            mode.mixes = program.formula
             with no_collection(), np.errstate(all="ignore"):
-                self._make(program, given, of, forward, checkpoint)
+                self._make(program, given, of, forward, checkpoint, along)
+
+        try:
+            copy_context().run(make)
         except RecursionError:
             raise NotTraceable("a program that nests that deep") from None
-        finally:
-            mode.mixes = before
 
     def _make(
         self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,
-        checkpoint: int | None,
+        checkpoint: int | None, along: Sequence[Any] | None,
     ) -> None:  # fmt: skip
         plain = lower(program.checked, given, self.by, of, self.limits.depth)
         trace = plain.inputs[0].trace
@@ -80,6 +92,12 @@ class Generated:
             raise NotTraceable("a result that is not a single real number")
         scalar = all(not v.shape for v in plain.inputs)
         self.loops = any(n.__class__ is Loop for n in walk(plain.block))
+        if along is not None:
+            ways = {v: trace.constant(np.asarray(t, np.float64)[()])
+                    for v, t in zip(plain.inputs, along, strict=True)}  # fmt: skip
+            plain = loops.Forward(plain, trace).along([ways])
+            plain.block.results = plain.block.results[1:]
+            forward = False
         if forward is None:
             forward = scalar and len(plain.inputs) <= FEW and self.loops
         self.forward = forward
@@ -92,9 +110,14 @@ class Generated:
         else:
             reverse = loops.Reverse(plain, trace)
             self.program = reverse.gradient()
+            self.program.block.results[0] = y
             pairs = reverse.pairs
             optimize(self.program)
             loops.save(self.program, pairs, trace)
+        self.pairs = pairs
+        self._native: Any = None
+        self._may_be_native = checkpoint is None and scalar
+        self._size = sum(n.__class__ is Instruction for n in walk(self.program.block))
         self._call, self.text = build(self.program, pairs, checkpoint)
         for ins in trace.noted:
             ins.out.example = None
@@ -131,19 +154,9 @@ class Generated:
         for x in inputs:
             array = x.array if isinstance(x, Tensor) else np.asarray(x)
             args.append(float(array) if not array.shape else array)
-        budget = tokens(self.limits.steps, self.limits.memory)
-        set_budget(self.limits.memory, budget.__next__)
-        try:
-            with np.errstate(all="ignore"):
-                found = self._call(*args, budget)
-        except LimitFault as fault:
-            if fault.code != "E0601":
-                raise
-            return None  # the engine says in which turns the steps went
-        except Exception:
+        found = self._numbers(args)
+        if found is None:
             return None
-        finally:
-            set_budget(None)
         results = []
         for v in found:
             if v.__class__ is int:  # a whole number that a tensor was multiplied by
@@ -155,3 +168,45 @@ class Generated:
                 return None
             results.append(v)
         return results[0], tuple(results[1:])
+
+    def _numbers(self, args: list) -> tuple | None:
+        """What generated code gives, by machine code where the run turns out to be long."""
+        if self._native is not None:
+            found = self._native.run(args, self.limits.steps, self.limits.memory)
+            if found is not None:
+                return found
+        hurried = self._native is None and self._may_be_native
+        after = max(2000, PAYS // max(1, self._size))
+        budget = tokens(
+            self.limits.steps, self.limits.memory, self._long if hurried else None, after
+        )
+        set_budget(self.limits.memory, budget.__next__)
+        try:
+            with np.errstate(all="ignore"):
+                return self._call(*args, budget)
+        except _Faster:
+            set_budget(None)
+            return self._numbers(args)
+        except LimitFault as fault:
+            if fault.code != "E0601":
+                raise
+            return None  # the engine says in which turns the steps went
+        except Exception:
+            return None
+        finally:
+            set_budget(None)
+
+    def _long(self) -> None:
+        """Make machine code of a long run, where llvmlite is installed; it then begins anew."""
+        self._may_be_native = False
+        try:
+            from gradcli.jit.native import Native  # an extra, slow to load
+
+            self._native = Native(self.program, self.pairs)
+        except (ImportError, NotTraceable):
+            return
+        raise _Faster
+
+
+class _Faster(BaseException):
+    """Ends a run of generated code, where machine code is there."""

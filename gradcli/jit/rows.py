@@ -73,6 +73,8 @@ class Path(Trace):
 class PathCode:
     """What one path of a function is: a guard for each decision, and the code behind them.
 
+    The guards are those of the decisions that were not asked for.
+
     ``code`` gives the value and the gradients; None where the function cannot be traced, and
     ``reason`` says why. ``chooses``: an infinity in a gradient may come from a branch of ``where``
     that is not taken, which only the engine knows.
@@ -121,7 +123,7 @@ def path_of(
     except Exception as why:  # whatever it is, the engine gives the exact error
         found.code = None
         found.reason = f"{type(why).__name__}: {why}"
-    for value, taken in trace.met:
+    for value, taken in trace.met[len(asked) :]:
         try:
             guard = RowCode(_program(trace, len(arrays), [value]), trace)
         except NotTraceable:

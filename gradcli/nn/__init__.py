@@ -62,11 +62,15 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.conv import Conv3d as Conv3d
     from gradcli.nn.modules.conv import ConvTranspose1d as ConvTranspose1d
     from gradcli.nn.modules.conv import ConvTranspose2d as ConvTranspose2d
+    from gradcli.nn.modules.conv import ConvTranspose3d as ConvTranspose3d
     from gradcli.nn.modules.distance import CosineSimilarity as CosineSimilarity
     from gradcli.nn.modules.distance import PairwiseDistance as PairwiseDistance
+    from gradcli.nn.modules.dropout import AlphaDropout as AlphaDropout
     from gradcli.nn.modules.dropout import Dropout as Dropout
     from gradcli.nn.modules.dropout import Dropout1d as Dropout1d
     from gradcli.nn.modules.dropout import Dropout2d as Dropout2d
+    from gradcli.nn.modules.dropout import Dropout3d as Dropout3d
+    from gradcli.nn.modules.dropout import FeatureAlphaDropout as FeatureAlphaDropout
     from gradcli.nn.modules.flatten import Flatten as Flatten
     from gradcli.nn.modules.flatten import Unflatten as Unflatten
     from gradcli.nn.modules.linear import Bilinear as Bilinear
@@ -76,6 +80,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
     from gradcli.nn.modules.loss import CosineEmbeddingLoss as CosineEmbeddingLoss
     from gradcli.nn.modules.loss import CrossEntropyLoss as CrossEntropyLoss
+    from gradcli.nn.modules.loss import CTCLoss as CTCLoss
     from gradcli.nn.modules.loss import GaussianNLLLoss as GaussianNLLLoss
     from gradcli.nn.modules.loss import HingeEmbeddingLoss as HingeEmbeddingLoss
     from gradcli.nn.modules.loss import HuberLoss as HuberLoss
@@ -83,6 +88,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.loss import L1Loss as L1Loss
     from gradcli.nn.modules.loss import MarginRankingLoss as MarginRankingLoss
     from gradcli.nn.modules.loss import MSELoss as MSELoss
+    from gradcli.nn.modules.loss import MultiLabelMarginLoss as MultiLabelMarginLoss
     from gradcli.nn.modules.loss import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
     from gradcli.nn.modules.loss import MultiMarginLoss as MultiMarginLoss
     from gradcli.nn.modules.loss import NLLLoss as NLLLoss
@@ -90,9 +96,13 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.loss import SmoothL1Loss as SmoothL1Loss
     from gradcli.nn.modules.loss import SoftMarginLoss as SoftMarginLoss
     from gradcli.nn.modules.loss import TripletMarginLoss as TripletMarginLoss
+    from gradcli.nn.modules.loss import (
+        TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss,
+    )
     from gradcli.nn.modules.module import Module as Module
     from gradcli.nn.modules.normalization import GroupNorm as GroupNorm
     from gradcli.nn.modules.normalization import LayerNorm as LayerNorm
+    from gradcli.nn.modules.normalization import LocalResponseNorm as LocalResponseNorm
     from gradcli.nn.modules.normalization import RMSNorm as RMSNorm
     from gradcli.nn.modules.padding import CircularPad1d as CircularPad1d
     from gradcli.nn.modules.padding import CircularPad2d as CircularPad2d
@@ -111,12 +121,32 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.padding import ZeroPad3d as ZeroPad3d
     from gradcli.nn.modules.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
     from gradcli.nn.modules.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+    from gradcli.nn.modules.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
     from gradcli.nn.modules.pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
     from gradcli.nn.modules.pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+    from gradcli.nn.modules.pooling import AdaptiveMaxPool3d as AdaptiveMaxPool3d
     from gradcli.nn.modules.pooling import AvgPool1d as AvgPool1d
     from gradcli.nn.modules.pooling import AvgPool2d as AvgPool2d
+    from gradcli.nn.modules.pooling import AvgPool3d as AvgPool3d
+    from gradcli.nn.modules.pooling import FractionalMaxPool2d as FractionalMaxPool2d
+    from gradcli.nn.modules.pooling import FractionalMaxPool3d as FractionalMaxPool3d
+    from gradcli.nn.modules.pooling import LPPool1d as LPPool1d
+    from gradcli.nn.modules.pooling import LPPool2d as LPPool2d
+    from gradcli.nn.modules.pooling import LPPool3d as LPPool3d
     from gradcli.nn.modules.pooling import MaxPool1d as MaxPool1d
     from gradcli.nn.modules.pooling import MaxPool2d as MaxPool2d
+    from gradcli.nn.modules.pooling import MaxPool3d as MaxPool3d
+    from gradcli.nn.modules.pooling import MaxUnpool1d as MaxUnpool1d
+    from gradcli.nn.modules.pooling import MaxUnpool2d as MaxUnpool2d
+    from gradcli.nn.modules.pooling import MaxUnpool3d as MaxUnpool3d
+    from gradcli.nn.modules.resampling import ChannelShuffle as ChannelShuffle
+    from gradcli.nn.modules.resampling import Fold as Fold
+    from gradcli.nn.modules.resampling import PixelShuffle as PixelShuffle
+    from gradcli.nn.modules.resampling import PixelUnshuffle as PixelUnshuffle
+    from gradcli.nn.modules.resampling import Unfold as Unfold
+    from gradcli.nn.modules.resampling import Upsample as Upsample
+    from gradcli.nn.modules.resampling import UpsamplingBilinear2d as UpsamplingBilinear2d
+    from gradcli.nn.modules.resampling import UpsamplingNearest2d as UpsamplingNearest2d
     from gradcli.nn.modules.rnn import GRU as GRU
     from gradcli.nn.modules.rnn import LSTM as LSTM
     from gradcli.nn.modules.rnn import RNN as RNN

@@ -19,13 +19,7 @@ def _place(module: Module, path: str) -> tuple[dict, str]:
     """The dict that holds what a dotted name names, and its key there."""
     where, _, name = path.rpartition(".")
     inner = module.get_submodule(where)
-    for held in (inner._parameters, inner._buffers):
-        if name in held:
-            return held, name
-    raise RuntimeFault(
-        "E0304", f"{type(module).__name__} has no parameter or buffer {path!r}",
-        help="the names are those of named_parameters() and named_buffers()",
-    )  # fmt: skip
+    return (inner._parameters if name in inner._parameters else inner._buffers), name
 
 
 def functional_call(
@@ -34,8 +28,9 @@ def functional_call(
 ) -> Any:  # fmt: skip
     """``module(*args, **kwargs)`` with the parameters and buffers of a dict (or of several).
 
-    Parameters that are shared are replaced wherever they are where ``tie_weights``. With ``strict``
-    every one has to be given. Raises RuntimeFault (E0304) for a name that the module has not.
+    Parameters that are shared are replaced wherever they are where ``tie_weights``. Names that the
+    module has not are left out, and what is not named stays as it is; with ``strict`` either raises
+    RuntimeFault (E0304).
 
     Example:
         >>> import gradcli as torch
@@ -51,7 +46,13 @@ def functional_call(
         **dict(module.named_buffers(remove_duplicate=False)),
     }
     if strict and values.keys() != own.keys():
-        raise RuntimeFault("E0304", "strict: the names given are not those of the module")
+        more, missing = values.keys() - own.keys(), own.keys() - values.keys()
+        said = [f"Error(s) in reparametrizing for {type(module).__name__}:"]
+        for title, names in (("Unexpected", more), ("Missing", missing)):
+            if names:
+                said.append(f"{title} key(s): {', '.join(map(repr, sorted(names)))}.")
+        raise RuntimeFault("E0304", "\n\t".join(said))
+    values = {name: value for name, value in values.items() if name in own}
     if tie_weights:
         shared = {id(own[name]): value for name, value in values.items() if name in own}
         values = {**{n: shared[id(t)] for n, t in own.items() if id(t) in shared}, **values}

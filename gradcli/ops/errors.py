@@ -75,6 +75,14 @@ class IndexFault(Fault, IndexError):
     """An index or a dimension is out of range."""
 
 
+class AttributeFault(Fault, AttributeError):
+    """A value has no attribute of that name."""
+
+
+class KeyFault(Fault, KeyError):
+    """A dictionary has no such key."""
+
+
 class LinAlgFault(RuntimeFault):
     """A matrix does not have what was asked for; ``linalg.LinAlgError``."""
 
@@ -92,7 +100,10 @@ class LimitFault(Fault, RuntimeError):
 
 
 # A tutorial that prints ``type(e).__name__``, and a traceback, name the built-in type.
-for _fault in (RuntimeFault, TypeFault, ValueFault, IndexFault, AssertionFault, UnwrittenFault):
+for _fault in (
+    RuntimeFault, TypeFault, ValueFault, IndexFault, AssertionFault, UnwrittenFault, AttributeFault,
+    KeyFault,
+):  # fmt: skip
     _fault.__name__ = _fault.__qualname__ = _fault.__bases__[1].__name__
     _fault.__module__ = "builtins"
 LinAlgFault.__name__ = LinAlgFault.__qualname__ = "_LinAlgError"

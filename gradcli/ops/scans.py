@@ -133,7 +133,6 @@ recurrence: Operator = general(
     params={"dim": 0},
     dtypes="promote",
     doc="s[j] = b[j] + a[j] s[j-1] along a dimension, from s[0] = b[0].",
-    example="sum(recurrence(a, b)) --a 1,2,3 --b 1,1,1",
     batching=both_along,
     public=False,
 )
@@ -230,8 +229,8 @@ logcumsumexp = general(
 
 def _extreme_places(find: Any) -> Any:
     def places(x: Any, axis: int) -> Any:
-        best = _accumulated(find, x, axis)
-        hits = np.logical_or(x == best, x != x)  # a NaN is the extreme until another one comes
+        hits = x == _accumulated(find, x, axis)
+        hits |= x != x  # a NaN is the extreme until another one comes
         steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
         return _accumulated(np.maximum, np.where(hits, steps, 0), axis)
 

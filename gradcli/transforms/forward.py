@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine.grad_mode import no_grad
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
+from gradcli.transforms.func_checks import pair, primals_and_tangents, tensors
 from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import lifted
@@ -37,18 +38,17 @@ def jvp(
         >>> gradcli.func.jvp(lambda x: (x * x).sum(), (x,), (gradcli.tensor([1.0, 0.0]),))
         (tensor(5.), tensor(2.))
     """
-    at, shape = flatten(tuple(primals))
-    along, _ = flatten(tuple(tangents))
-    if len(at) != len(along):
-        raise TypeFault("E0302", f"{len(at)} primals but {len(along)} tangents")
+    at, along, shape = primals_and_tangents(primals, tangents)
     level = next_level()
-    at, along = [*map(as_value, at)], [*map(as_value, along)]
     for primal, tangent in zip(at, along, strict=True):
         if tuple(primal.shape) != tuple(tangent.shape):
             raise RuntimeFault(
                 "E0301",
                 f"a tangent has shape {tuple(tangent.shape)}, its primal {tuple(primal.shape)}",
                 help="a tangent has its primal's shape",
+                torch="Trying to set a forward gradient that has a different size than that of the "
+                f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
+                f"while the given forward gradient is of size {list(tangent.shape)}.",
             )
     # Tangents that writes could bring together are batches alike.
     batches = {v.__gradcli_rank__ for t in along for v in operands_of(t) if v.batch}
@@ -64,8 +64,9 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
     result = function(*duals)
     aux = None
     if has_aux:
-        result, aux = result
+        result, aux = pair(result, "jvp(f, primals, tangents)")
     outputs, form = flatten(result)
+    tensors(outputs, "jvp(f, primals, tangents)")
     values, pushed = [], []
     for out in outputs:
         if is_dual(out, level):

@@ -17,6 +17,13 @@ from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.forward import jvp
+from gradcli.transforms.func_checks import (
+    cotangents_as,
+    differentiable,
+    pair,
+    scalar_tensor,
+    tensors,
+)
 from gradcli.transforms.reverse import (
     detached,
     finished,
@@ -60,11 +67,12 @@ class _Run:
 
     def __init__(
         self, function: Callable, args: Sequence[Any], argnums: Argnums, has_aux: bool,
-        link: bool | None = None,
+        link: bool | None = None, transform: str = "vjp(f, *primals)",
     ):  # fmt: skip
         which = _chosen(argnums, len(args))
         outer = recording() if link is None else link
         found, self.shape = flatten(tuple(args[i] for i in which))
+        differentiable(found)
         with enable_grad():
             self.leaves = [leaf_of(v, outer) for v in found]
         full = list(args)
@@ -74,9 +82,11 @@ class _Run:
             result = function(*full)
         self.aux = None
         if has_aux:
-            result, self.aux = result
-        outputs, self.out_shape = flatten(result)
-        self.outputs = [as_value(o) for o in outputs]
+            result, self.aux = pair(result, transform)
+        if transform == _GRAD:
+            scalar_tensor(result)
+        self.outputs, self.out_shape = flatten(result)
+        tensors(self.outputs, transform)
         self.create = outer and reaches_further(self.outputs, self.leaves)
         self.single = isinstance(argnums, int)
 
@@ -107,6 +117,9 @@ class _Run:
         return self.settled(unflatten(self.outputs, self.out_shape))
 
 
+_GRAD = "grad_and_value(f)(*args)"
+
+
 def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
     """The function that gives the gradient of a scalar-valued ``function``, and its value.
 
@@ -115,13 +128,7 @@ def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     """
 
     def both(*args: Any, **kwargs: Any) -> tuple:
-        run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux)
-        if run.out_shape is not None:
-            raise RuntimeFault(
-                "E0403",
-                "grad needs a function that gives one number, this one gave several values",
-                help="reduce them to one, or give (value, aux) and has_aux=True",
-            )
+        run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux, transform=_GRAD)
         scalar_only(run.outputs[0])
         gradient = run.arranged(run.pull([None]))
         return gradient, (run.value(), run.settled(run.aux)) if has_aux else run.value()
@@ -166,9 +173,8 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         raise RuntimeFault("E0302", "vjp needs at least one primal")
     run = _Run(function, primals, tuple(range(len(primals))), has_aux, link=True)
 
-    def pull(*cotangents: Any) -> tuple:
-        given = cotangents[0] if len(cotangents) == 1 else cotangents
-        return run.arranged(run.pull_later([as_value(c) for c in flatten(given)[0]]))
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
+        return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
 
     run.finish()
     return (run.value(), pull, run.settled(run.aux)) if has_aux else (run.value(), pull)

@@ -32,6 +32,7 @@ from gradcli.transforms.functional_checks import (
     strict_graph,
 )
 from gradcli.transforms.tracer import as_value
+from gradcli.transforms.tree import flatten, unflatten
 from gradcli.transforms.vmap import over_rows
 
 
@@ -180,7 +181,10 @@ def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -
     found: Sequence[Any] = []
     if total:
         basis = unit_directions(outputs, ends, total)
-        found = over_rows(lambda *weights: func_vjp(func, *points)[1](*weights), basis)
+        form = flatten(results)[1]
+        found = over_rows(
+            lambda *weights: func_vjp(func, *points)[1](unflatten(list(weights), form)), basis
+        )
     table = []
     for out, size, end in zip(outputs, sizes, ends, strict=True):
         cut = slice(int(end) - size, int(end))

@@ -270,6 +270,22 @@ class Operand(Conversions):
         """``zeros_like`` and the like, of this value."""
         raise NotImplementedError
 
+    def backward(self, *args: Any, **options: Any) -> None:
+        """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
+        raise RuntimeFault(
+            "E0412",
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms.",
+            help="write func.grad(f) in the place of f(x).backward()",
+        )
+
+    def numpy(self) -> Any:
+        """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
+        raise RuntimeFault(
+            "E0412", "Cannot access data pointer of Tensor that doesn't have storage"
+        )
+
     def __len__(self) -> int:
         return self.shape[0]
 

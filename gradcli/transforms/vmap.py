@@ -13,9 +13,10 @@ from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.reduction import moveaxis
 from gradcli.transforms.batched import Batched, is_batched
+from gradcli.transforms.func_checks import mapped_outputs
 from gradcli.transforms.levels import Vmap, next_level, running
 from gradcli.transforms.memory import demote
-from gradcli.transforms.tracer import as_value
+from gradcli.transforms.tracer import as_value, rank_of
 from gradcli.transforms.tree import flatten, unflatten
 
 
@@ -26,7 +27,8 @@ def vmap(
     """``func`` for every entry along a dimension of its arguments at once.
 
     in_dims    the dimension of each argument that is mapped over, or None for one that is the same
-               for all; one number for all arguments, or a tuple with an entry for each
+               for all; one number for all arguments, or a tuple with an entry for each. Arguments
+               by name are the same for all
     out_dims   where the dimension goes in each result
     randomness what random numbers drawn inside are: an "error", the "same" for all, or "different"
     chunk_size how many entries to work on at a time: less memory at once; None for all
@@ -45,12 +47,14 @@ def vmap(
     """
 
     if randomness not in ("error", "same", "different"):
-        raise _unfit(
-            "randomness", "Only allowed values for randomness are 'error', 'different', or 'same'. "
+        raise RuntimeFault(
+            "E0303", "Only allowed values for randomness are 'error', 'different', or 'same'. "
             f"Got {randomness}",
         )  # fmt: skip
     if chunk_size is not None and chunk_size < 1:
-        raise _unfit("chunk_size", f"chunk_size must be at least 1, got {chunk_size}")
+        raise ValueFault(
+            "E0303", f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})"
+        )
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if chunk_size is not None:
@@ -58,20 +62,15 @@ def vmap(
             return _by_chunks(one, args, kwargs, in_dims, out_dims, chunk_size)
         leaves, shape = flatten(args)
         dims = _for_each(in_dims, args, "in_dims")
-        keyword, form = flatten(kwargs)
-        leaves, dims = leaves + keyword, dims + [0] * len(keyword)
-        values = [
-            leaf if dim is None else as_value(leaf) for leaf, dim in zip(leaves, dims, strict=True)
-        ]
-        count = _size(values, dims)
+        count = _size(leaves, dims)
         with _mapping(count, randomness) as level:
             batches = [
                 v if dim is None else Batched(_to_front(v, dim), level)
-                for v, dim in zip(values, dims, strict=True)
+                for v, dim in zip(leaves, dims, strict=True)
             ]
-            split = len(batches) - len(keyword)
-            result = func(*unflatten(batches[:split], shape), **unflatten(batches[split:], form))
+            result = func(*unflatten(batches, shape), **kwargs)
             outputs, out_shape = flatten(result)
+            mapped_outputs(outputs, func)
             where = _for_each(out_dims, result, "out_dims", one=out_shape is None)
             found = [_whole(o, level, count, dim) for o, dim in zip(outputs, where, strict=True)]
         return unflatten(found, out_shape)
@@ -126,20 +125,17 @@ def _by_chunks(
 ) -> Any:
     """The mapped function on so many entries at a time, the results joined."""
     leaves, shape = flatten(args)
-    keyword, form = flatten(kwargs)
-    dims = _for_each(in_dims, args, "in_dims") + [0] * len(keyword)
-    values = [v if d is None else as_value(v) for v, d in zip(leaves + keyword, dims, strict=True)]
-    count = _size(values, dims)
+    dims = _for_each(in_dims, args, "in_dims")
+    count = _size(leaves, dims)
     charge_shape((-(-count // size), 400), 1)  # each call makes a few small tensors at least
     parts = []
     for start in range(0, count, size):
         step()
         cut = [
             v if d is None else v.narrow(d, start, min(size, count - start))
-            for v, d in zip(values, dims, strict=True)
+            for v, d in zip(leaves, dims, strict=True)
         ]
-        split = len(cut) - len(keyword)
-        parts.append(one(*unflatten(cut[:split], shape), **unflatten(cut[split:], form)))
+        parts.append(one(*unflatten(cut, shape), **kwargs))
     columns = [flatten(part)[0] for part in parts]
     out_shape = flatten(parts[0])[1]
     where = _for_each(out_dims, parts[0], "out_dims", one=out_shape is None)
@@ -188,9 +184,21 @@ def _size(values: list, dims: list) -> int:
     sizes = set()
     for value, dim in zip(values, dims, strict=True):
         if dim is not None:
+            if not rank_of(value):
+                raise _unfit(
+                    "in_dims",
+                    f"Got in_dim={dim} for an input but the input is of type {type(value)}. We "
+                    "cannot vmap over non-Tensor arguments, please use None as the respective "
+                    "in_dim",
+                )
             rank = len(value.shape)
             if not -rank <= dim < rank:
-                raise _unfit("in_dims", f"dimension {dim} of an argument with {rank} dimensions")
+                raise _unfit(
+                    "in_dims",
+                    f"Got in_dim={dim} for some input, but that input is a Tensor of "
+                    f"dimensionality {rank} so expected in_dim to satisfy -{rank} <= in_dim < "
+                    f"{rank}.",
+                )
             sizes.add(value.shape[dim])
     if not sizes:
         raise _unfit("in_dims", "at least one argument must be mapped over")
@@ -201,10 +209,7 @@ def _size(values: list, dims: list) -> int:
             f"{sorted(sizes)} for the mapped dimension",
             help="in_dims=None leaves an argument the same for all",
         )
-    (count,) = sizes
-    if not count:
-        raise ValueFault("E0303", "vmap: the mapped dimension has no entries")
-    return count
+    return sizes.pop()
 
 
 def _to_front(value: Any, dim: int) -> Any:

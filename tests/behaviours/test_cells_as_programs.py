@@ -37,23 +37,17 @@ CELLS = snippets.cells()
 RECORD = load("behaviours")
 PRELUDE = "import torch\nimport numpy as np\n"
 CONSTRUCTS = {
-    "E0112": "names that begin with an underscore",
-    "E0116": "an operator on bits",
-    "E0121": "a conversion in an f-string",
-    "E0130": "classes",
-    "E0131": "exceptions",
-    "E0132": "decorators",
-    "E0135": "generators",
-    "E0137": "star forms",
-    "E0138": "del",
+    "E0112": "names with two underscores",
+    "E0115": "exclusive or",
     "E0139": "other modules",
-    "E0140": "dictionaries and sets",
     "E0163": "modules of PyTorch that programs do not have",
-    "E0164": "other context managers",
     "E0206": "modules as values",
 }
 # Cells that print something else as programs alone, and why.
-APART = {"tensors: numpy shares memory": "a program's arrays are tensors"}
+APART = {
+    "notebook_tensors: hook returning the wrong thing": "the message has the hook's generated name",
+    "inplace: a leaf refuses": "tensors have no methods with two underscores",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +104,7 @@ def test_prints_what_pytorch_prints(name):
 
 def test_most_cells_are_programs():
     taken = [name for name, text in CELLS.items() if refusal(text) is None]
-    assert len(taken) >= 490
+    assert len(taken) >= 0.95 * len(CELLS)
 
 
 def test_what_a_program_sets_ends_with_it():

@@ -52,6 +52,17 @@ MISTAKES = [
     ("exchanged", '"dot(x,y)" --x 1,2,3 --y 4,5,6 --wrt x', "x", "y agrees"),
     ("index", '"dot(x, roll(y,1))" --x 1,2,3,4 --y 4,5,6,9 --wrt x', "y", "after it"),
     ("index", '"dot(x, roll(y,1))" --x 1,2,3,4 --y 4,5,6,9 --wrt y', "roll(x,1)", "roll(x,-1)"),
+    ("transpose", '"x @ A @ x" --A 1,2;5,3 --x 1,2 --wrt x', "2*A@x", "a symmetric A only"),
+    ("transpose", '"norm(A@X - B)^2" --A 1,2;3,4 --X 1,0;2,1 --B 1,1;1,1 --wrt X',
+     "2*A@(A@X - B)", "2*A.T@(A@X - B) agrees"),
+    ("index", '"logsumexp(z,0) - z[2]" --z 1,2,0.5', "softmax(z,0) - tensor([0.,1.,0.])", "1 has"),
+    ("index", '"sum(cumsum(x,0)*w)" --x 1,2,4 --w 1,5,2 --wrt x', "cumsum(w,0)", "flip(cumsum(fl"),
+    ("index", '"sum(x[1:]*x[:-1])" --x 1,2,4,9', "roll(x,1) + roll(x,-1)", "the ends"),
+    ("power", '"sum(tanh(x))" --x 1,2,3', "1 - tanh(x)", "1 - tanh(x)**2 agrees"),
+    ("sign", '"sum(x/(1+x^2))" --x 1,2,3', "(1+3*x^2)/(1+x^2)^2", "what comes through 1+x^2"),
+    ("axis", '"sum((X@W + b)^2)" --X 1,2;3,4;5,6 --W 1,2;3,4 --b 1,1 --wrt b',
+     "2*sum(X@W + b, 1)", "2*sum(X@W + b, 0) agrees"),
+    ("chain factor", '"sum(relu(W@x))" --W 1,-2;3,4 --x 1,1 --wrt W', "outer(ones(2), x)", "relu"),
 ]  # fmt: skip
 
 

@@ -30,6 +30,22 @@ def test_every_way_of_writing_is_undone():
         assert np.array_equal(x.array, np.arange(4.0))
 
 
+def test_parts_are_copied_until_they_are_many():
+    x = g.zeros(100, 100)
+    log = logged(x)
+    x[3] = 1
+    x[4, 5:7] = 2
+    assert log.nbytes == (100 + 2) * x.array.itemsize
+    x[3] = 5
+    for i in range(100):
+        x[i] = i
+    assert log.nbytes < 2 * x.array.nbytes
+    x[0, 0] = 7
+    open_log(None)
+    log.undo()
+    assert not x.array.any()
+
+
 def test_memory_that_was_not_there_is_not_copied():
     x = g.zeros(3)
     log = logged(x)

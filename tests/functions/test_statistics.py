@@ -112,3 +112,11 @@ def test_running_products_of_a_long_line_take_memory_of_its_size():
         assert abs(x.grad[7] * 10**6 - 1) < 1e-3
     finally:
         set_budget(None)
+
+
+def test_a_quantile_has_its_slope_by_q():
+    x = torch.tensor([[1.0, 3.0, 2.0, 7.0], [0.0, 5.0, 1.0, 2.0]], dtype=torch.float64)
+    q = torch.tensor([0.2, 0.55], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda q: torch.quantile(x, q, dim=1), q)
+    slopes = func.vmap(func.grad(lambda q: torch.quantile(x[0], q)))(q.detach())
+    assert torch.allclose(slopes, torch.full_like(slopes, 3.0))

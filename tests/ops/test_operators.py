@@ -169,7 +169,7 @@ def test_forward_equals_reverse_and_reverse_over_forward(name, place):
             full[i] = v
         return function(*full)
 
-    value, tangent = gradcli.func.jvp(free, leaves, directions)
+    value, tangent = gradcli.func.jvp(free, tuple(leaves), tuple(directions))
     out = free(*leaves)
     np.testing.assert_array_equal(value.detach().numpy(), out.detach().numpy())
     assert tangent.shape == out.shape
@@ -217,7 +217,8 @@ def test_forward_of_complex_numbers_is_the_derivative_along_the_direction(name, 
         return function(*(given.get(i, a) for i, a in enumerate(rest)))
 
     leaves = [gradcli.tensor(arrays[i]) for i in wrt]
-    _, tangent = gradcli.func.jvp(free, leaves, [gradcli.tensor(directions[i]) for i in wrt])
+    along = tuple(gradcli.tensor(directions[i]) for i in wrt)
+    _, tangent = gradcli.func.jvp(free, tuple(leaves), along)
     h = 1e-3
     along = (-moved(2 * h) + 8 * moved(h) - 8 * moved(-h) + moved(-2 * h)) / (12 * h)
     assert tangent.numpy().dtype == along.dtype

@@ -131,8 +131,8 @@ def test_forward_is_reverse(program):
     directions = [weights(a.shape, 3 + i) for i, a in enumerate(arrays)]
     _, tangent = torch.func.jvp(
         lambda x, y: compute(steps, x, y),
-        [torch.tensor(a) for a in arrays],
-        [torch.tensor(d) for d in directions],
+        tuple(torch.tensor(a) for a in arrays),
+        tuple(torch.tensor(d) for d in directions),
     )
     along = sum(float(np.sum(g.numpy() * d)) for g, d in zip(found, directions, strict=True))
     agree(tangent.item(), along, 1e-12)
@@ -156,7 +156,7 @@ def test_second_order_both_ways_and_by_differences(program):
     found = by_graph(steps, arrays, directions)
     inputs = leaves(arrays)
     _, tangent = torch.func.jvp(
-        lambda x, y: compute(steps, x, y), inputs, [torch.tensor(d) for d in directions]
+        lambda x, y: compute(steps, x, y), tuple(inputs), tuple(torch.tensor(d) for d in directions)
     )
     over = grad(tangent, inputs, materialize_grads=True) if tangent.requires_grad else None
 

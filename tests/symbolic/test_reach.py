@@ -143,6 +143,7 @@ REFUSED: dict[str, tuple[str, dict]] = {
     "any": ("x*any(x)", {"x": V}), "count_nonzero": ("x*count_nonzero(x)", {"x": V}),
     "argmax": ("x*argmax(x)", {"x": V}), "argmin": ("x*argmin(x)", {"x": V}),
     "argsort": ("x*argsort(x)", {"x": V}), "isclose": ("where(isclose(x, 1), x, 0)", {"x": V}),
+    "cumprod": ("cumprod(x, 0)", {"x": V}), "logcumsumexp": ("logcumsumexp(x, 0)", {"x": V}),
 }  # fmt: skip
 ELSEWHERE = {
     "argcummax": "in the rule of cummax", "argcummin": "in the rule of cummin",
@@ -154,8 +155,8 @@ ELSEWHERE = {
     "put": "an assignment to entries, in programs (test_paths)",
     "scatter": "the transpose of getitem", "prod_others": "in the rule of prod",
     "gather": "takes an array of numbers", "ungather": "the transpose of gather",
-    "cast": "a change of type, in programs", "adjugate_along": "in the rule of adjugate",
-    "adjugate_along_two": "in the rule of adjugate",
+    "recurrence": "in the rules of scans", "cast": "a change of type, in programs",
+    "adjugate_along": "in the rule of adjugate", "adjugate_along_two": "in the rule of adjugate",
     **dict.fromkeys(
         ("eigh_parts", "eig_parts", "eigvals", "svd_parts", "qr_parts", "lu_compact"),
         "by gradcli.functions.linalg",

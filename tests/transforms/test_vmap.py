@@ -218,5 +218,5 @@ def test_randomness():
     different = vmap(lambda v: v + torch.randn(2), randomness="different")(x)
     torch.manual_seed(0)
     assert torch.equal(different, torch.randn(3, 2))
-    with pytest.raises(ValueError, match="allowed values for randomness"):
+    with pytest.raises(RuntimeError, match="allowed values for randomness"):
         vmap(lambda v: v, randomness="often")

@@ -90,7 +90,7 @@ Timeout = Annotated[
 Rng = Annotated[
     int, typer.Option("--rng", metavar="SEED", help="Seed; each row draws its own random numbers.")
 ]
-StatusFile = Annotated[str | None, typer.Argument(hidden=True)]
+StatusFile = Annotated[str | None, typer.Argument(metavar="[JOURNAL]", hidden=True)]
 
 MOST_WORKERS = 256
 EXECUTORS = ("processes", "serial", "dask")
@@ -143,7 +143,7 @@ def batch(
 
     The exit code is 0 when every row succeeded, else 1.
 
-    Example: gradcli batch "a*exp(-b*t)" --csv examples/rows.csv --wrt a,b
+    Example: gradcli batch "a*exp(-b*t)" --csv examples/decay.csv --wrt a,b
     """
     given = {"csv": csv, "jsonl": jsonl, "npy": npy, "npz": npz, "parquet": parquet, "jobs": jobs}
     named = [(form, path) for form, path in given.items() if path is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -102,7 +103,9 @@ def _attributes(session: Session, holder: str, word: str) -> Iterable[Completion
     for step in rest:
         if not isinstance(value, Tensor) or step not in READ[Tensor]:
             return
-        value = getattr(value, step)
+        with warnings.catch_warnings():  # of a gradient that no tensor has
+            warnings.simplefilter("ignore")
+            value = getattr(value, step)
     if value is None:
         return
     family = Tensor if isinstance(value, Tensor) else type(value)

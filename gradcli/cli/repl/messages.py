@@ -24,6 +24,12 @@ def _setting(found: re.Match[str]) -> str:
 
 _WORDS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (_NO_VALUE, r"set it first, \1 = 2.5, or stay symbolic with :diff"),
+    (
+        re.compile(r"give data by a flag, --x @file.csv, and print results"),
+        "x = @file.csv reads one, and :save writes the session",
+    ),
+    (re.compile(r"give the value by a flag: --x VALUE"), "assign it: x = 2.5"),
+    (re.compile(r"--([A-Za-z]) (@\S+[^\s;,.)])"), r"\1 = \2"),
     (re.compile(r"for example --(\w+) (\S+)"), r"for example \1 = \2"),
     (re.compile(r"load numbers from a data file \(--x @file.csv\)"), "begin with :load FILE"),
     (re.compile(r", or --cotangent (\S+) \(vector-Jacobian product\)"), ", or :vjp"),

@@ -7,8 +7,9 @@ write, so that a statement that writes nothing costs nothing per entry.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -20,6 +21,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.dtypes import DType
 from gradcli.engine.graph.node import AccumulateGrad, Node, next_number
 from gradcli.engine.undo_log import UndoLog
+from gradcli.ops.memory_budget import no_collection
 from gradcli.ops.operator import Operator
 
 _PLAIN = frozenset(
@@ -40,53 +42,72 @@ class Snapshot:
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self.cells: list[tuple[str, CellType]] = []
-        self._noted: dict[int, tuple[Any, Any, Any]] = {}
+        self._tensors: list[tuple[Any, ...]] = []
+        self._others: list[tuple[Any, Callable[[Any, Any], None], Any]] = []
         self._memory: list[Any] = []
-        self._random = random.snapshot()
+        self._random = random.snapshot(), _standard("random_state", lambda: None)()
         self._todo: list[Any] = [v for v in variables.values() if v.__class__ not in _PLAIN]
-        self._walk()
+        with no_collection():
+            self._walk()
         self.log = UndoLog(self._memory, next_number())
 
     def restore(self) -> None:
         """Put everything back as it was."""
-        for value, put_back, state in self._noted.values():
-            if put_back is not None:
-                put_back(value, state)
+        for tensor, kind, array, dtype, edge, meta in self._tensors:
+            if tensor.__class__ is not kind:
+                tensor.__class__ = kind
+            tensor.array, tensor.dtype, tensor.edge, tensor.meta = array, dtype, edge, meta
+        for value, put_back, state in self._others:
+            put_back(value, state)
         self.log.undo()
-        random.restore(self._random)
+        random.restore(self._random[0])
+        _standard("restore_random", lambda state: None)(self._random[1])
+
+    @property
+    def nbytes(self) -> int:
+        """About the memory that it takes, the log's copies included."""
+        return 200 * len(self) + self.log.nbytes
 
     def __len__(self) -> int:
         """How many values were noted."""
-        return len(self._noted)
+        return len(self._tensors) + len(self._others)
 
     def _walk(self) -> None:
-        todo, noted = self._todo, self._noted
+        # What is noted keeps what it refers to alive, so that no id is given twice.
+        todo, seen = self._todo, set()
+        tensors, others, memory = self._tensors, self._others, self._memory
         while todo:
             value = todo.pop()
-            if value.__class__ in _PLAIN or id(value) in noted:
+            kind = value.__class__
+            if kind in _PLAIN or id(value) in seen:
                 continue
-            noted[id(value)] = value, None, None  # the reference keeps the id its own
+            seen.add(id(value))
+            if isinstance(value, Tensor):
+                array, edge, meta = value.array, value.edge, value.meta
+                tensors.append((value, kind, array, value.dtype, edge, meta))
+                if not isinstance(array, np.generic):
+                    memory.append(array)
+                if edge is not None:
+                    todo.append(edge)
+                if meta is not None:
+                    todo.append(meta)
+                own = getattr(value, "__dict__", None)  # a Parameter's
+                if own is not None:
+                    todo += own.values()
+                    others.append((value.__dict__, _restore_dict, dict(own)))
+                continue
             found = self._note(value)
             if found is not None:
-                noted[id(value)] = value, *found
+                others.append((value, *found))
 
     def _note(self, value: Any) -> tuple[Any, Any] | None:
         """How to restore a value, and its state; what it refers to is put on the list."""
         todo = self._todo
-        if isinstance(value, Tensor):
-            if isinstance(value.array, np.ndarray) or hasattr(value.array, "base"):
-                self._memory.append(value.array)
-            todo += (value.edge, value.meta)
-            own = getattr(value, "__dict__", None)
-            if own:
-                todo += own.values()
-            slots = value.array, value.dtype, value.edge, value.meta
-            return _restore_tensor, (value.__class__, slots, None if own is None else {**own})
         if isinstance(value, list):
-            todo += (v for v in value if v.__class__ not in _PLAIN)
+            self._follow(value)
             return _restore_list, list(value)
         if isinstance(value, tuple):
-            todo += (v for v in value if v.__class__ not in _PLAIN)
+            self._follow(value)
             return None
         if isinstance(value, dict):
             todo += value.keys()
@@ -116,6 +137,11 @@ class Snapshot:
         if isinstance(value, np.random.BitGenerator):
             return _restore_bits, value.state
         return self._note_object(value)
+
+    def _follow(self, items: Collection[Any]) -> None:
+        """Put the items on the list that anything could change; of numbers there may be many."""
+        if not _PLAIN.issuperset(map(type, items)):
+            self._todo += (v for v in items if v.__class__ not in _PLAIN)
 
     def _note_node(self, node: Node) -> tuple[Any, Any]:
         """A node at a tensor; what lies behind it in the graph only a backward pass changes."""
@@ -152,14 +178,10 @@ class Snapshot:
         return _restore_object, (None if own is None else dict(own), slots)
 
 
-def _restore_tensor(tensor: Any, state: Any) -> None:
-    kind, slots, own = state
-    if tensor.__class__ is not kind:
-        tensor.__class__ = kind
-    tensor.array, tensor.dtype, tensor.edge, tensor.meta = slots
-    if own is not None:
-        tensor.__dict__.clear()
-        tensor.__dict__.update(own)
+def _standard(name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the module behind ``import random``, where a program has loaded that."""
+    module = sys.modules.get("gradcli.language.names.standard_modules")
+    return otherwise if module is None else module.__dict__[name]
 
 
 def _restore_list(value: list, items: list) -> None:

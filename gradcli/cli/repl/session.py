@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from gradcli.cli import watchdog
@@ -30,7 +30,7 @@ from gradcli.ops.errors import Fault
 UNDO = 50
 """Statements that ``:undo`` can take back."""
 UNDO_BYTES = 1 << 28
-"""The most memory that their overwritten entries take."""
+"""The most memory that this takes."""
 
 LITERAL = 1000
 """Entries up to which a value from a data file is written out in a saved program."""
@@ -98,6 +98,7 @@ class Session:
         self.variables: dict[str, Any] = {}
         self.program: Program | None = None
         self.lines: list[Line] = []
+        self.undefined: list[str] = []  # what functions of the last statement read and nothing is
         self.seed = random.snapshot()
         self._undo: list[_Before] = []
 
@@ -189,10 +190,12 @@ class Session:
         for name, cell in self._undo[-1].snapshot.cells:
             if name in made:
                 cell.cell_contents = made[name]
-        unset = [name for name, value in own.items() if value is None]
+        unset = [k for k, value in own.items() if value is None and k not in self.variables]
         for name, cell in Snapshot(made).cells if unset else ():
-            if name in unset and name not in self.variables:
-                del cell.cell_contents
+            if name in unset:
+                with suppress(ValueError):  # two functions may share it
+                    del cell.cell_contents
+        self.undefined = unset
 
     def _cell_watch(self, program: Program) -> Callable[..., None] | None:
         """Called after each statement of ``program``: functions see what it assigned at once.
@@ -227,14 +230,22 @@ class Session:
         ``e`` may become a variable.
         """
         checked = program.checked
-        if not any(isinstance(s, n.Def) for s in checked.module.body):
+        read_now: set[str] = set()
+        functions = False
+        work: list[n.Node] = [checked.module]
+        while work:
+            node = work.pop()
+            if isinstance(node, n.Name):
+                read_now.add(node.id)
+            if isinstance(node, n.Def | n.Lambda):
+                functions = True
+                work += (*node.params, *getattr(node, "decorators", ()))
+            else:
+                work += n.children(node)
+        if not functions:
             return {}
         names = {k for k in checked.outer if k not in known and k not in checked.bound}
-        names = {k for k in names if k not in CALLED or k not in checked.called}
-        for statement in checked.module.body:
-            now = statement.params if isinstance(statement, n.Def) else (statement,)
-            for part in now:
-                names -= {d.id for d in n.walk(part) if isinstance(d, n.Name)}
+        names -= {k for k in names if k in CALLED and k in checked.called} | read_now
         return {k: CONSTANTS.get(k) for k in names if k not in NAMES or k in CONSTANTS}
 
     # -- transactions ------------------------------------------------------------------------------
@@ -259,7 +270,7 @@ class Session:
                 self._undo.pop()
                 before.restore(self)
         while len(self._undo) > 1 and (
-            len(self._undo) > UNDO or sum(b.snapshot.log.nbytes for b in self._undo) > UNDO_BYTES
+            len(self._undo) > UNDO or sum(b.snapshot.nbytes for b in self._undo) > UNDO_BYTES
         ):
             del self._undo[0]
 

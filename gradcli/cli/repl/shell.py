@@ -5,6 +5,8 @@ An input is a statement, a command that begins with a colon, or a question: ``?s
 
 from __future__ import annotations
 
+import gc
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -20,14 +22,15 @@ from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.settings import Settings
 from gradcli.cli.repl.splitting import question, without_prompts
 from gradcli.display.values import show_value
-from gradcli.engine import Tensor, dtypes, printing
+from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import unchanged
-from gradcli.language.diagnostics.render import Diagnostic
-from gradcli.language.runtime import text
+from gradcli.language.diagnostics.render import Diagnostic, closest
+from gradcli.language.names import showing
+from gradcli.language.names.table import CALLED, NAMES
 from gradcli.language.runtime.run import Limits
-from gradcli.ops.errors import Fault, RuntimeFault
+from gradcli.ops.errors import Fault, LimitFault, RuntimeFault
 
 LEAVING = frozenset(("exit", "quit", "exit()", "quit()"))
 _READ = re.compile(r"([A-Za-z]\w*)\s*=\s*(@\S+)")
@@ -53,6 +56,9 @@ class Shell:
 
         In the thread, and the context, that the statements will run in: modes belong to those.
         """
+        if not gc.isenabled():  # it rested while modules were imported
+            gc.freeze()
+            gc.enable()
         for name in self.settings.values:
             self.apply(name)
         if rng is not None:
@@ -105,9 +111,15 @@ class Shell:
             sys.stdout.flush()
             sys.stderr.write("interrupted: everything is as it was before\n")
         except (RecursionError, MemoryError) as problem:
-            self.complain(
-                RuntimeFault("E0604", f"too deep or too large ({type(problem).__name__})")
-            )
+            self.complain(LimitFault("E0604", f"too deep or too large ({type(problem).__name__})"))
+        except OSError:
+            raise  # what is shown cannot be written
+        except Exception as problem:
+            if os.environ.get("GRADCLI_DEBUG"):
+                raise
+            said = f"gradcli stumbled: {type(problem).__name__}: {problem}"
+            help = "this is a fault of gradcli; the session is as it was before"
+            self.complain(RuntimeFault("E0999", said, help=help))
         finally:
             watchdog.stop()
         return True
@@ -129,6 +141,10 @@ class Shell:
             return True
         for value in self.session.feed(given):
             self.show(value)
+            for name in self.session.undefined:
+                near = closest(name, [*self.session.variables, *NAMES, *CALLED])
+                mend = f"; did you mean `{near}`?" if near else ""
+                sys.stderr.write(f"note: `{name}` is not defined yet{mend}\n")
         return True
 
     def read(self, name: str, text: str) -> None:
@@ -150,12 +166,22 @@ class Shell:
                 self.write(self.shown(value) + "\n")
 
     def shown(self, value: Any) -> str:
-        """A value as the REPL shows it."""
-        if isinstance(value, Tensor):
-            return repr(value)
+        """A value as the REPL shows it.
+
+        Showing may run the program's own code, a ``__repr__``, and so is bounded like a statement.
+        """
         if isinstance(value, float) and self.digits not in (None, "full"):
             return show_value(value, self.digits)
-        return text.show(value, True)
+        session = self.session
+        torch = session.program is not None and session.program.checked.says_torch
+        spelling = showing.spelled_torch.set(torch)
+        watchdog.start(session.timeout, session.limits.memory or 0)
+        try:
+            with session.interrupts.allowed():
+                return showing.show(value, True)
+        finally:
+            watchdog.stop()
+            showing.spelled_torch.reset(spelling)
 
     def _narrow(self) -> AbstractContextManager[None]:
         """Tensors no wider than the screen."""

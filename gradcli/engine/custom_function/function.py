@@ -122,6 +122,12 @@ class FunctionRecord:
         """The function of ``args``, recorded where one of them requires a gradient."""
         return call(self, args)
 
+    def __call__(self, *_args: Any, **_options: Any) -> Any:
+        raise RuntimeFault(
+            "E0412", f"{self.__name__} should not be instantiated: its methods are static",
+            help=f"write {self.__name__}.apply(x)",
+        )  # fmt: skip
+
     def __repr__(self) -> str:
         return f"<function {self.__name__}>"
 

@@ -73,10 +73,9 @@ def by_element(function: Any) -> Any:
     """A function that looks at numbers: in a batch it runs once for each element."""
 
     def call(*args: Any, **options: Any) -> Any:
-        each = getattr(args[0], "each_of", None) if args else None
-        if each is not None:
-            found = each(call, args, options)
-            if found is not NotImplemented:
+        for value in args:
+            each = getattr(value, "each_of", None)
+            if each is not None and (found := each(call, args, options)) is not NotImplemented:
                 return found
         return function(*args, **options)
 

@@ -87,7 +87,7 @@ def _written_shortly(
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (meta.base is not None or meta.views or meta.inference):
         return False
-    if current().inference or not op.entrywise or len(params) != len(op.params) or not others:
+    if current().inference or not op.entrywise or len(params) != len(op.params):
         return False
     if not dtype.quick or x.__class__ is not np.ndarray:
         return False
@@ -141,7 +141,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         # A part may well be written to, and whoever reads the memory sees it.
         set_item(apply(OPERATORS["getitem"], (target,), {"index": index}), Ellipsis, value)
         return
-    old = _before_write(target, one_number)
+    old = _before_write(target, one_number, index if part else None)
     if not isinstance(value, int | float | bool | complex):
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
@@ -245,10 +245,11 @@ def _function_view(edge: Any) -> RuntimeFault:
     )
 
 
-def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
+def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:
     """What the target was: its memory, graph place and version before the write.
 
-    ``one_number`` everywhere may be written where entries share memory, too.
+    ``one_number`` everywhere may be written where entries share memory, too. ``index`` is where it
+    is written, if that is a basic index.
     """
     array = target.own_array()
     shared = 0 in array.strides and _share_memory(array)
@@ -266,7 +267,7 @@ def _before_write(target: Tensor, one_number: bool = False) -> Tensor:
             help="Please clone() the tensor before performing the operation.",
         )
     if undo.on:
-        note_write(array)
+        note_write(array, index)
     old = wrap(array, target.dtype, target.edge)
     if mode.watching and current().grad and base is not None and None not in (base.edge, old.edge):
         _read_again(old, base)  # a write to a view passes by hooks of the view

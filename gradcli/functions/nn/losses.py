@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gradcli.engine.dtypes import bool_
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import arithmetic
 from gradcli.functions.nn.loss_checks import check_probabilities, warn_of_sizes
 from gradcli.ops.errors import RuntimeFault, ValueFault
@@ -117,7 +118,8 @@ def binary_cross_entropy(
 ) -> Any:  # fmt: skip
     """The cross entropy of probabilities and 0 or 1; logarithms are held above -100.
 
-    Raises RuntimeFault (E0304) for what is no probability.
+    The slope is (p - y) / (p (1 - p)), with 1e-12 for a smaller denominator, as in PyTorch. Raises
+    RuntimeFault (E0304) for what is no probability.
     """
     reduction = chosen(size_average, reduce, reduction)
     check_probabilities(input, target)
@@ -130,8 +132,28 @@ def binary_cross_entropy(
     yes = arithmetic.clamp(_O["log"](input), min=-100.0)
     no = arithmetic.clamp(_O["log1p"](-input), min=-100.0)
     loss = (target - 1.0) * no - target * yes
+    ends = _ends(input)
+    if ends is not None:
+        gap, still = input - target.detach(), loss.detach()
+        by_input = ((gap * gap).detach() - gap * gap) / (2 * _LEAST)
+        by_target = still - ((target - 1.0) * no.detach() - target * yes.detach())
+        loss = _O["where"](ends, still - by_input - by_target, loss)  # a -0.0 less 0 is one
     loss = loss if weight is None else loss * weight
     return reduced(loss, reduction, "BinaryCrossEntropyBackward0", input, target)
+
+
+_LEAST = 9.999999960041972e-13
+"""The least p (1 - p) that the slope of the cross entropy divides by: 1e-12 as a float32."""
+
+
+def _ends(p: Any) -> Any:
+    """Where probabilities are next to 0 or 1; None for nowhere, and for symbols."""
+    if p.__class__ is Tensor:
+        ends = p.array * (1 - p.array) < _LEAST
+        return wrap(ends, bool_) if ends.any() else None
+    if getattr(p, "batch", None) is None:
+        return None
+    return _O["lt"](p * (1.0 - p), _LEAST)
 
 
 def binary_cross_entropy_with_logits(

@@ -105,7 +105,8 @@ def pdist(input: Any, p: float = 2.0) -> Any:
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along a dimension."""
-    x1, x2 = broadcast_tensors(x1, x2)  # before the norms: dim counts in the common shape
+    if tuple(x1.shape) != tuple(x2.shape):
+        x1, x2 = broadcast_tensors(x1, x2)  # dim counts in the common shape
     sizes = [arithmetic.clamp(_O["norm"](x, 2, dim, True), min=eps) for x in (x1, x2)]
     return _O["sum"]((x1 / sizes[0]) * (x2 / sizes[1]), dim)
 

@@ -16,7 +16,7 @@ Lowering = Generator[Any, Any, Any]
 
 OPERATORS = {
     "+": ast.Add, "-": ast.Sub, "*": ast.Mult, "/": ast.Div, "//": ast.FloorDiv, "%": ast.Mod,
-    "**": ast.Pow, "^": ast.Pow, "@": ast.MatMult,
+    "**": ast.Pow, "^": ast.Pow, "@": ast.MatMult, "&": ast.BitAnd, "|": ast.BitOr,
 }  # fmt: skip
 COMPARISONS = {
     "==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
@@ -27,7 +27,8 @@ COMPARED = {
     "in": "h_in", "not in": "h_not_in",
 }  # fmt: skip
 """Comparisons that look into lists: through a helper where both sides may be one."""
-GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "^": "h_power", "%": "h_modulo"}
+GUARDED = {"+": "h_add", "*": "h_multiply", "**": "h_power", "^": "h_power", "%": "h_modulo",
+           "<<": "h_shift_left", ">>": "h_shift_right"}  # fmt: skip
 GUARDED_IN_PLACE = {"+": "h_add_to", "*": "h_multiply_by", "**": "h_power_by", "^": "h_power_by"}
 
 
@@ -57,8 +58,29 @@ def arguments(params: list[str], defaults: list[ast.expr]) -> ast.arguments:
     )  # fmt: skip
 
 
+def parameters(params: tuple[n.Param, ...], defaults: list[ast.expr]) -> ast.arguments:
+    """The parameters of a function of the program; ``defaults`` are those that there are."""
+    made = arguments([], [])
+    left = iter(defaults)
+    for param in params:
+        arg = ast.arg(arg=f"v_{param.name}", lineno=1, col_offset=0)
+        default = next(left) if param.default is not None else None
+        if param.kind == "*":
+            made.vararg = arg
+        elif param.kind == "**":
+            made.kwarg = arg
+        elif param.kind == "=":
+            made.kwonlyargs.append(arg)
+            made.kw_defaults.append(default)
+        else:
+            (made.posonlyargs if param.kind == "/" else made.args).append(arg)
+            if default is not None:
+                made.defaults.append(default)
+    return made
+
+
 def only_names(target: n.Node) -> bool:
-    """Whether a target is a name, or a tuple of names however nested."""
+    """Whether a target is a name, or a tuple of names however nested; none takes the rest."""
     work = [target]
     while work:
         node = work.pop()
@@ -67,3 +89,17 @@ def only_names(target: n.Node) -> bool:
         elif not isinstance(node, n.Name):
             return False
     return True
+
+
+def yields(node: n.Def) -> bool:
+    """Whether a function is a generator: ``yield`` stands in it, and in no function inside it."""
+    work: list[n.Node] = list(node.body)
+    while work:
+        inner = work.pop()
+        if isinstance(inner, n.Yield):
+            return True
+        if isinstance(inner, n.Statement | n.Handler) and not isinstance(
+            inner, n.Def | n.ClassDef | n.FunctionClass
+        ):
+            work += n.children(inner)
+    return False

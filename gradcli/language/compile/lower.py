@@ -31,8 +31,10 @@ from gradcli.language.compile.emit import (
     Value,
     arguments,
     only_names,
+    parameters,
+    yields,
 )
-from gradcli.language.compile.resolve import Checked
+from gradcli.language.compile.resolve import METHOD_MARKS, Checked
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.limits.sizes import INT_BITS
 from gradcli.language.names import attributes
@@ -61,6 +63,38 @@ def _stays(code: ast.expr) -> bool:
     return number or isinstance(code, ast.Name)
 
 
+def _deleted(name: Any) -> ast.expr:
+    return ast.Name(name.id, ast.Del(), lineno=name.lineno, col_offset=0)
+
+
+def _element(node: n.Comprehension) -> n.Expr:
+    """What a comprehension collects: of a dictionary, pairs."""
+    element = node.element
+    if isinstance(element, n.DictItem):
+        assert element.key is not None  # the actions see to it
+        return n.Tuple((element.key, element.value), element.start, element.end)
+    return element
+
+
+def _marks_method(decorator: n.Expr) -> bool:
+    """Whether a decorator says what kind of method stands under it: staticmethod, property ..."""
+    if isinstance(decorator, n.Attribute):
+        return decorator.name == "setter"
+    return isinstance(decorator, n.Name) and decorator.id in METHOD_MARKS
+
+
+def _own_statements(body: tuple[n.Statement, ...]) -> list[n.Node]:
+    """The statements of a function, without those of functions inside it."""
+    found: list[n.Node] = []
+    work: list[n.Node] = list(body)
+    while work:
+        node = work.pop()
+        found.append(node)
+        if not isinstance(node, n.Def | n.ClassDef | n.FunctionClass):
+            work += [c for c in n.children(node) if isinstance(c, n.Statement | n.Handler)]
+    return found
+
+
 COUNTER = 64
 """The most bits of a number that a range gives."""
 
@@ -83,7 +117,7 @@ def _compares_inline(op: str, left: Value, right: Value) -> bool:
     return "in" not in op and any(sure)
 
 
-_TRACED = (n.Assign, n.AugAssign, n.ExprStmt, n.Assert, n.Def, n.FunctionClass)
+_TRACED = (n.Assign, n.AugAssign, n.ExprStmt, n.Assert, n.Def, n.ClassDef, n.FunctionClass)
 """Statements that a trace shows once they are done; it shows others as they begin."""
 
 
@@ -124,6 +158,8 @@ class Lowerer:
         self.out: list[ast.stmt] = []
         self.temporaries = 0
         self.nesting = 0  # of functions
+        self.generator = False  # whether the function at hand is one
+        self.classes: list[tuple[str, str]] = []  # the class of each method at hand, and its self
         self.line = 1
         counted = "range" not in inputs and "range" not in checked.imported
         self.counters = checked.counters if counted else frozenset()
@@ -242,6 +278,8 @@ class Lowerer:
                 "E0206", f"`{node.id}` is a module, not a value", self.checked.source, node.start,
                 node.end, help=f"write {node.id}.sin(x)",
             )  # fmt: skip
+        if node.id == "__name__":
+            return Value(ast.Constant("__main__", **self.at(node)), 1)
         value = names.CONSTANTS.get(node.id)
         return Value(self.table(node.id, node), 1, value is not None)
         yield
@@ -275,8 +313,8 @@ class Lowerer:
             code = self.call(GUARDED[node.op], left.code, right.code, at=where)
             if node.op in "+*" and _stays(left.code) and _stays(right.code):
                 code = self._of_tensors(node.op, left.code, right.code, code, where)
-        elif node.op == "%" and not left.inexact:
-            code = self.call("h_modulo", left.code, right.code, at=where)
+        elif node.op in ("%", "<<", ">>") and not left.inexact:
+            code = self.call(GUARDED[node.op], left.code, right.code, at=where)
         else:
             code = ast.BinOp(left.code, OPERATORS[node.op](), right.code, **where)
         depth = max(left.depth, right.depth) + 1
@@ -301,7 +339,7 @@ class Lowerer:
     def Unary(self, node: n.Unary) -> Lowering:
         """``-a``, ``+a`` and ``not a``: inline, as nothing grows."""
         (operand,) = yield from self.sequence((node.operand,))
-        op = {"-": ast.USub, "+": ast.UAdd, "not": ast.Not}[node.op]()
+        op = {"-": ast.USub, "+": ast.UAdd, "~": ast.Invert, "not": ast.Not}[node.op]()
         where = self.at(node)
         inexact = operand.inexact and node.op != "not"
         bits = operand.bits if node.op != "not" else 0
@@ -422,15 +460,58 @@ class Lowerer:
 
     def Tuple(self, node: n.Tuple) -> Lowering:
         """A tuple, its items in the order written."""
-        items = yield from self.sequence(node.items)
-        code = ast.Tuple([i.code for i in items], LOAD, **self.at(node))
-        return Value(code, max([0, *(i.depth for i in items)]) + 1)
+        codes, depth = yield from self.items(node.items)
+        return Value(ast.Tuple(codes, LOAD, **self.at(node)), depth)
 
     def List(self, node: n.List) -> Lowering:
         """A list, its items in the order written."""
-        items = yield from self.sequence(node.items)
-        code = ast.List([i.code for i in items], LOAD, **self.at(node))
-        return Value(code, max([0, *(i.depth for i in items)]) + 1)
+        codes, depth = yield from self.items(node.items)
+        return Value(ast.List(codes, LOAD, **self.at(node)), depth)
+
+    def Set(self, node: n.Set) -> Lowering:
+        """A set, its items in the order written."""
+        codes, depth = yield from self.items(node.items)
+        where = self.at(node)
+        return Value(self.call("h_set", ast.List(codes, LOAD, **where), at=where), depth + 1)
+
+    def items(self, items: tuple[n.Expr, ...]) -> Lowering:
+        """The codes of several items, those of ``*values`` among them, and how deep they are."""
+        plain = [one.value if isinstance(one, n.Starred) else one for one in items]
+        values = yield from self.sequence(plain)
+        codes = [
+            self.spread(value.code, item) if isinstance(item, n.Starred) else value.code
+            for item, value in zip(items, values, strict=True)
+        ]
+        return codes, max([0, *(v.depth for v in values)]) + 1
+
+    def spread(self, code: ast.expr, node: n.Node) -> ast.expr:
+        """``*values``: a list of them, its length checked."""
+        where = self.at(node)
+        return ast.Starred(self.call("h_spread", code, at=where), LOAD, **where)
+
+    def Dict(self, node: n.Dict) -> Lowering:
+        """A dictionary, its keys checked; ``**more`` among its items."""
+        parts: list[n.Expr] = []
+        for item in node.items:
+            parts += [item.value] if item.key is None else [item.key, item.value]
+        values = iter((yield from self.sequence(parts)))
+        where = self.at(node)
+        keys: list[ast.expr | None] = []
+        codes: list[ast.expr] = []
+        depth = 0
+        for item in node.items:
+            if item.key is None:
+                value = next(values)
+                keys.append(None)
+                codes.append(self.call("h_mapping", value.code, at=self.at(item)))
+            else:
+                key, value = next(values), next(values)
+                depth = max(depth, key.depth)
+                plain = isinstance(key.code, ast.Constant)
+                keys.append(key.code if plain else self.call("h_key", key.code, at=self.at(item)))
+                codes.append(value.code)
+            depth = max(depth, value.depth)
+        return Value(ast.Dict(keys, codes, **where), depth + 2)
 
     def FString(self, node: n.FString) -> Lowering:
         """Texts and formatted values, joined by a helper that bounds the length."""
@@ -444,9 +525,11 @@ class Lowerer:
                 continue
             if part.text is not None:
                 pieces.append(ast.Constant(part.text, **where))
-            shown = "h_repr" if part.text is not None and not part.spec else "h_field"
-            spec = [ast.Constant(part.spec, **where)] if shown == "h_field" else []
-            pieces.append(self.call(shown, next(values).code, *spec, at=self.at(part)))
+            conversion = part.conversion
+            if part.text is not None and not part.spec and not conversion:
+                conversion = "r"
+            how = [ast.Constant(one, **where) for one in (part.spec, conversion)]
+            pieces.append(self.call("h_field", next(values).code, *how, at=self.at(part)))
         return Value(self.call("h_concat", *pieces, at=where), 3)
 
     # -- attributes and calls -------------------------------------------------------------------
@@ -456,8 +539,13 @@ class Lowerer:
         found = self.from_module(node)
         if found is not None:
             return found
-        (value,) = yield from self.sequence((node.value,))
+        inner: n.Node = node.value
+        if isinstance(inner, n.Attribute) and inner.name == "__class__":
+            inner = inner.value  # x.__class__.__name__ is type(x).__name__
+        (value,) = yield from self.sequence((inner,))
         where = self.at(node)
+        if inner is not node.value:
+            value = Value(self.call("h_kind", value.code, at=where), value.depth + 1)
         code = self.call("h_attribute", value.code, ast.Constant(node.name, **where), at=where)
         return Value(code, value.depth + 1)
 
@@ -508,48 +596,72 @@ class Lowerer:
     def Call(self, node: n.Call) -> Lowering:
         """A call: the receiver or function first, then the arguments in the order written."""
         func = node.func
-        given = (*node.args, *(k.value for k in node.keywords))
+        given = (
+            *(one.value if isinstance(one, n.Starred) else one for one in node.args),
+            *(k.value for k in node.keywords),
+        )
+        counted = not node.keywords and not any(isinstance(one, n.Starred) for one in node.args)
         if isinstance(func, n.Attribute) and (found := self.from_module(func)) is None:
             values = yield from self.sequence((func.value, *given))
-            name = f"m_{func.name}_{len(node.args)}" if not node.keywords else f"m_{func.name}_n"
+            name = f"m_{func.name}_{len(node.args)}" if counted else f"m_{func.name}_n"
             if name not in self.constants:
-                self.constants[name] = (
-                    "method",
-                    func.name,
-                    None if node.keywords else len(node.args),
-                )
+                self.constants[name] = ("method", func.name, len(node.args) if counted else None)
             target = ast.Name(name, LOAD, **self.at(func))
-            called = self.finish_call(node, target, values, False)
+            called = self.finish_call(node, target, values, False, 1)
             if len(values) == 1 and isinstance(values[0].code, ast.Name):
                 called.code = self.of_a_tensor(func.name, values[0].code, called.code)
             return called
         if isinstance(func, n.Attribute) and found is not None:
             values = yield from self.sequence(given)
             return self.finish_call(node, found.code, values, False)
+        if isinstance(func, n.Name) and func.id == "super" and not given:
+            return self.parent(node, func)
         values = yield from self.sequence((func, *given))
         target = values[0].code
         own = not (isinstance(target, ast.Name) and target.id.startswith(("g_", "k_")))
         return self.finish_call(node, target, values[1:], own)
 
-    def finish_call(self, node: n.Call, target: ast.expr, values: list[Value], own: bool) -> Value:
+    def parent(self, node: n.Call, func: n.Name) -> Value:
+        """``super()`` in a method. Raises SyntaxFault (E0162) outside one."""
+        if not self.classes or not self.classes[-1][1] or id(func) in self.checked.variables:
+            raise SyntaxFault(
+                "E0162", "`super()` stands outside a method", self.checked.source, node.start,
+                node.end, help="it belongs in a method: def __init__(self): super().__init__()",
+            )  # fmt: skip
+        kind, own = self.classes[-1]
+        where = self.at(node)
+        instance = ast.Name(own, LOAD, **where)
+        return Value(self.call("h_super", ast.Name(kind, LOAD, **where), instance, at=where), 2)
+
+    def finish_call(
+        self, node: n.Call, target: ast.expr, values: list[Value], own: bool, before: int = 0
+    ) -> Value:
         """The call itself, of arguments already lowered: those with a keyword last.
 
-        ``own`` says that the program itself may have defined what is called.
+        ``own`` says that the program itself may have defined what is called; the first ``before``
+        values are no arguments of the text.
         """
         where = self.at(node)
         plain = len(values) - len(node.keywords)
         args = [v.code for v in values[:plain]]
-        keywords = [
-            ast.keyword(k.name, v.code, **where)
-            for k, v in zip(node.keywords, values[plain:], strict=True)
-        ]
+        for i, one in enumerate(node.args):
+            if isinstance(one, n.Starred):
+                args[i + before] = self.spread(args[i + before], one)
+        keywords = []
+        for k, v in zip(node.keywords, values[plain:], strict=True):
+            if k.name is not None:
+                keywords.append(ast.keyword(f"v_{k.name}" if own else k.name, v.code, **where))
+            else:
+                helper = "h_own_named" if own else "h_named"
+                more = self.call(helper, v.code, at=self.at(k))
+                keywords.append(ast.keyword(None, more, **where))
         if own and keywords:
             # A function of the program: its parameters carry generated names.
             target = self.call("h_keywords", target, at=where)
-            for keyword in keywords:
-                keyword.arg = f"v_{keyword.arg}"
-        elif not own and not keywords and len(args) in (1, 2) and isinstance(target, ast.Name):
-            target = self.by_count(target, len(args), where)
+        elif not own and not keywords and isinstance(target, ast.Name):
+            starred = any(isinstance(arg, ast.Starred) for arg in args)
+            if len(args) in (1, 2) and not starred:
+                target = self.by_count(target, len(args), where)
         depth = max([0, *(v.depth for v in values)]) + 1
         return Value(ast.Call(target, args, keywords, **where), depth)
 
@@ -577,19 +689,33 @@ class Lowerer:
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
         )
+        self.classes.append(("", ""))
+        generator, self.generator = self.generator, False
         body, value = yield from self.aside(node.body)
+        self.classes.pop()
         where = self.at(node)
-        args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
+        args = parameters(node.params, [d.code for d in defaults])
+        named = self.named_rest(node.params)
+        body = [*named, *body]
         if not body and value.depth <= DEEP:
             last = self.call("h_up", _true(where))
             steps = [self.call("h_tick"), self.deeper(), value.code, last]
             code = ast.Subscript(
                 ast.Tuple(steps, LOAD, **where), ast.Constant(2, **where), LOAD, **where
             )
+            self.generator = generator
             return Value(ast.Lambda(args, code, **where), 2)
         name = self.fresh()
         self.out.append(self.function(name, args, [*body, *self.leave(value.code, where)]))
+        self.generator = generator
         return Value(self.name(name), 1)
+
+    def named_rest(self, params: tuple[n.Param, ...]) -> list[ast.stmt]:
+        """``**options`` under the names of the text: they come under those of generated code."""
+        rest = [p for p in params if p.kind == "**"]
+        return [
+            self.assign(f"v_{p.name}", self.call("h_rest", self.name(f"v_{p.name}"))) for p in rest
+        ]
 
     def deeper(self) -> ast.expr:
         """A function is entered: one of the tokens that say how deep calls may nest is taken."""
@@ -597,6 +723,8 @@ class Lowerer:
 
     def leave(self, value: ast.expr | None, where: dict) -> list[ast.stmt]:
         """Return from a function: the token is given back once the value is there."""
+        if self.generator:
+            return [ast.Return(value, **where)]
         give_back = ast.Expr(self.call("h_up", _true(where), at=where), **where)
         if value is None or isinstance(value, ast.Constant):
             return [give_back, ast.Return(value, **where)]
@@ -605,9 +733,12 @@ class Lowerer:
 
     # -- lists with for -------------------------------------------------------------------------
 
-    def ListComp(self, node: n.ListComp) -> Lowering:
+    def ListComp(self, node: n.Comprehension) -> Lowering:
         """A comprehension, a loop in place or a loop in a function (see the top of the file)."""
+        lazy = isinstance(node, n.GeneratorExp)
         (first,) = yield from self.sequence((node.clauses[0].iter,))
+        if lazy:  # what it walks over says how deep it stands in others
+            first = self.spill(first)
         parts = []
         simple = True
         for i, clause in enumerate(node.clauses):
@@ -618,7 +749,7 @@ class Lowerer:
             simple = simple and not body and value.depth <= DEEP
             simple = simple and not any(b or v.depth > DEEP for b, v in conditions)
             parts.append((clause, body, value, conditions))
-        element_body, element = yield from self.aside(node.element)
+        element_body, element = yield from self.aside(_element(node))
         where = self.at(node)
         simple = simple and not element_body and element.depth <= DEEP
         in_place = self.lists_in_place and id(node) in self.checked.in_place
@@ -630,7 +761,12 @@ class Lowerer:
                 )
                 for clause, _, value, conditions in parts
             ]  # fmt: skip
-            return Value(ast.ListComp(element.code, generators, **where), element.depth + 2)
+            if lazy:
+                code: ast.expr = ast.GeneratorExp(element.code, generators, **where)
+                code = self.call("h_generator", code, first.code, at=where)
+            else:
+                code = ast.ListComp(element.code, generators, **where)
+            return Value(code, element.depth + 2)
         stores: list[tuple[ast.expr, list[ast.stmt]]] = []
         for clause in node.clauses:
             if only_names(clause.target):
@@ -641,31 +777,52 @@ class Lowerer:
             yield from self.store(clause.target, Value(self.name(name), 1))
             stores.append((ast.Name(name, STORE, **where), self.out))
             self.out = outer
-        if in_place:
-            made = self.fresh()
-            self.out += self.loops(made, first.code, parts, stores, element_body, element)
-            return Value(self.name(made), 1)
         name = self.fresh()
-        body = self.loops("made", self.name("items"), parts, stores, element_body, element)
-        args = arguments(["items"], [])
+        if lazy:
+            # The first items are asked for now, as Python does, and the others one by one.
+            give = ast.Expr(ast.Yield(element.code, **where), **where)
+            body = self.loops(self.name("items"), parts, stores, [*element_body, give])
+            self.out.append(self.function(name, arguments(["items"], []), body, deep=False))
+            made = self.call(name, self.call("h_iterate", first.code))
+            return Value(self.call("h_generator", made, first.code), first.depth + 2)
+        made_list = name if in_place else "made"
+        append = self.call("h_put", self.name(made_list), element.code)
+        inner = [*element_body, ast.Expr(append, **where)]
+        start = self.assign(made_list, ast.List([], LOAD, **where))
+        if in_place:
+            self.out += [start, *self.loops(first.code, parts, stores, inner)]
+            return Value(self.name(name), 1)
+        body = [start, *self.loops(self.name("items"), parts, stores, inner)]
+        generator, self.generator = self.generator, False
         leave = self.leave(self.name("made"), where)
-        self.out.append(self.function(name, args, [*body, *leave]))
+        self.generator = generator
+        self.out.append(self.function(name, arguments(["items"], []), [*body, *leave]))
         return Value(self.call(name, first.code), first.depth + 1)
 
+    GeneratorExp = ListComp
+
+    def SetComp(self, node: n.SetComp) -> Lowering:
+        """The set of a list."""
+        made = yield from self.ListComp(node)
+        return Value(self.call("h_set", made.code, at=self.at(node)), made.depth + 1)
+
+    def DictComp(self, node: n.DictComp) -> Lowering:
+        """The dictionary of a list of pairs."""
+        made = yield from self.ListComp(node)
+        return Value(self.call("h_dict", made.code, at=self.at(node)), made.depth + 1)
+
     def loops(
-        self, made: str, items: ast.expr, parts: list, stores: list, body: list, element: Value
+        self, items: ast.expr, parts: list, stores: list, inner: list[ast.stmt]
     ) -> list[ast.stmt]:
-        """A comprehension as loops that add to the list ``made``."""
+        """A comprehension as loops with ``inner`` in their midst."""
         where = self.here()
-        append = self.call("h_put", self.name(made), element.code)
-        inner: list[ast.stmt] = [*body, ast.Expr(append, **where)]
         for i, (_, before, value, conditions) in reversed(list(enumerate(parts))):
             for condition_body, condition in reversed(conditions):
                 inner = [*condition_body, ast.If(condition.code, inner, [], **where)]
             target, stored = stores[i]
             walked = self.walked(items if i == 0 else value.code)
             inner = [*before, ast.For(target, walked, [*stored, *inner], [], **where)]
-        return [self.assign(made, ast.List([], LOAD, **where)), *inner]
+        return inner
 
     # -- statements, which add to out -----------------------------------------------------------
 
@@ -703,14 +860,15 @@ class Lowerer:
         made, self.out = self.out, outer
         return made
 
-    def function(self, name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
-        """A function that takes a step and a token of depth when it is entered."""
+    def function(
+        self, name: str, args: ast.arguments, body: list[ast.stmt], deep: bool = True
+    ) -> ast.FunctionDef:
+        """A function that takes a step and, but for a generator, a token of depth when it is
+        entered."""
+        head = [self.call("h_tick"), *([self.deeper()] if deep else [])]
         made = ast.FunctionDef(
             name=name, args=args, decorator_list=[], **self.here(),
-            body=[
-                ast.Expr(self.call("h_tick"), **self.here()),
-                ast.Expr(self.deeper(), **self.here()), *body,
-            ],
+            body=[*(ast.Expr(call, **self.here()) for call in head), *body],
         )  # fmt: skip
         if "type_params" in ast.FunctionDef._fields:
             made.type_params = []  # type: ignore[attr-defined]  # from Python 3.12 on
@@ -765,11 +923,18 @@ class Lowerer:
             else:
                 parts = [self.fresh() for _ in target.items]
                 stores: list[ast.expr] = [ast.Name(p, STORE, **self.at(target)) for p in parts]
+                items = list(target.items)
+                code = value.code
+                for i, item in enumerate(items):
+                    if isinstance(item, n.Starred):
+                        items[i] = item.value
+                        stores[i] = ast.Starred(stores[i], STORE, **self.here())
+                        code = self.call("h_spread", code)
                 self.out.append(
-                    ast.Assign([ast.Tuple(stores, STORE, **self.here())], value.code, **self.here())
+                    ast.Assign([ast.Tuple(stores, STORE, **self.here())], code, **self.here())
                 )
                 work += reversed(
-                    [(i, Value(self.name(p), 1)) for i, p in zip(target.items, parts, strict=True)]
+                    [(i, Value(self.name(p), 1)) for i, p in zip(items, parts, strict=True)]
                 )
 
     def Assign(self, node: n.Assign) -> Lowering:
@@ -794,7 +959,7 @@ class Lowerer:
             where = self.at(node)
             now = ast.Name(f"v_{target.id}", LOAD, **where)
             place = ast.Name(f"v_{target.id}", STORE, **where)
-            if op in GUARDED_IN_PLACE or op == "%":
+            if op in GUARDED_IN_PLACE or op in ("%", "<<", ">>"):
                 code = self.in_place(op, now, value, where)
                 self.out.append(ast.Assign([place], code, **where))
             else:
@@ -831,7 +996,8 @@ class Lowerer:
         if op in GUARDED_IN_PLACE:
             return self.call(GUARDED_IN_PLACE[op], old, value.code, at=where)
         helper = {"-": "h_sub_from", "/": "h_divide_by", "//": "h_floor_by", "%": "h_modulo_by",
-                  "@": "h_matmul_by"}[op]  # fmt: skip
+                  "@": "h_matmul_by", "&": "h_and_by", "|": "h_or_by", "<<": "h_shift_left",
+                  ">>": "h_shift_right"}[op]  # fmt: skip
         return self.call(helper, old, value.code, at=where)
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
@@ -845,21 +1011,47 @@ class Lowerer:
 
     def Def(self, node: n.Def) -> Lowering:
         """A function of the program, ``v_`` and its name in generated code."""
+        decorators = yield from self.decorators(node)
         yield from self.defined(node, f"v_{node.name}")
+        self.decorate(f"v_{node.name}", decorators, node)
 
-    def defined(self, node: n.Def, name: str) -> Lowering:
-        """A function of the program under a name of the generated code."""
+    def decorators(self, node: n.Def | n.ClassDef) -> Lowering:
+        """The decorators that are computed before what stands under them, outermost first."""
+        applied = [one for one in node.decorators if not _marks_method(one)]
+        values = yield from self.sequence(applied)
+        return [(self.spill(value), one) for value, one in zip(values, applied, strict=True)]
+
+    def decorate(self, name: str, decorators: list, node: n.Node) -> None:
+        """``name = decorator(name)`` for each, the innermost first."""
+        for value, decorator in reversed(decorators):
+            call = self.call("h_decorate", value.code, self.name(name), at=self.at(decorator))
+            self.out.append(self.assign(name, call))
+
+    def defined(self, node: n.Def, name: str, method: tuple[str, str] = ("", "")) -> Lowering:
+        """A function of the program under a name of the generated code.
+
+        ``method``: what holds its class, and its first parameter, in generated code.
+        """
         defaults = yield from self.sequence(
             [p.default for p in node.params if p.default is not None]
         )
+        outer, self.generator = self.generator, yields(node)
         self.nesting += 1
+        self.classes.append(method)
         body = yield node.body
+        self.classes.pop()
         self.nesting -= 1
         where = self.at(node)
-        args = arguments([f"v_{p.name}" for p in node.params], [d.code for d in defaults])
+        args = parameters(node.params, [d.code for d in defaults])
         if not isinstance(body[-1], ast.Return):
             body += self.leave(None, where)
-        self.out.append(self.function(name, args, body))
+        head: list[ast.stmt] = self.named_rest(node.params)
+        shared = [one for one in _own_statements(node.body) if isinstance(one, n.Outer)]
+        if shared:
+            called = sorted({f"v_{one}" for outer_names in shared for one in outer_names.names})
+            head.insert(0, ast.Nonlocal(called, **where))
+        self.out.append(self.function(name, args, [*head, *body], deep=not self.generator))
+        self.generator = outer
 
     def FunctionClass(self, node: n.FunctionClass) -> Lowering:
         """Never a class: a record of functions."""
@@ -867,7 +1059,10 @@ class Lowerer:
         for method in node.methods:
             name = f"{self.fresh()}_{method.name}"
             yield from self.defined(method, name)
-            parts.append(self.name(name))
+            code: ast.expr = self.name(name)
+            if method.decorators:  # once_differentiable is the only one that it may have
+                code = self.call("h_once", code)
+            parts.append(code)
         where = self.at(node)
         called = [node.name, *(method.name for method in node.methods)]
         if node.rule is not None:
@@ -876,6 +1071,150 @@ class Lowerer:
         words: list[ast.expr] = [ast.Constant(word, **where) for word in called]
         made = self.call("h_record", ast.Tuple(words, LOAD, **where), *parts, at=where)
         self.out.append(self.assign(f"v_{node.name}", made))
+
+    def ClassDef(self, node: n.ClassDef) -> Lowering:
+        """Never a Python class: a record of functions and values (see ``names.records``).
+
+        Its methods know it by a name of generated code, as Python's know ``__class__``.
+        """
+        decorators = yield from self.decorators(node)
+        bases = yield from self.sequence(node.bases)
+        base = self.spill(bases[0]).code if bases else ast.Constant(None, **self.at(node))
+        kind = self.fresh()
+        prefix = self.checked.prefixes[id(node)]
+        held: dict[str, ast.expr] = {}
+        for item in node.body:
+            if isinstance(item, n.Def):
+                name = f"{self.fresh()}_{item.name.strip('_')}"
+                own = item.params[0] if item.params else None
+                first = f"v_{own.name}" if own is not None and own.kind in ("", "/") else ""
+                applied = yield from self.decorators(item)
+                yield from self.defined(item, name, (kind, first))
+                self.decorate(name, applied, item)
+                code: ast.expr = self.name(name)
+                where = self.at(item)
+                marks: list[Any] = [d for d in item.decorators if _marks_method(d)]
+                for mark in reversed(marks):
+                    word = mark.name if isinstance(mark, n.Attribute) else mark.id
+                    before = [held[item.name]] if word == "setter" and item.name in held else []
+                    code = self.call(
+                        "h_marked", ast.Constant(word, **where), code, *before, at=where
+                    )
+                self.out.append(self.assign(f"{prefix}{item.name}", code))
+                held[item.name] = self.name(f"{prefix}{item.name}")
+            elif isinstance(item, n.Assign | n.Annotation) and item.value is not None:
+                yield item
+                targets: Any = item.targets if isinstance(item, n.Assign) else (item.target,)
+                for target in targets:
+                    held[target.id] = self.name(f"{prefix}{target.id}")
+        where = self.at(node)
+        words: list[ast.expr] = [ast.Constant(word, **where) for word in (node.name, *held)]
+        made = self.call("h_class", ast.Tuple(words, LOAD, **where), base, *held.values(), at=where)
+        self.out.append(self.assign(kind, made))
+        self.out.append(self.assign(f"v_{node.name}", self.name(kind)))
+        self.decorate(f"v_{node.name}", decorators, node)
+
+    def Outer(self, _node: n.Outer) -> Lowering:
+        """Nothing here: the function that it stands in begins with it."""
+        return
+        yield
+
+    def Annotation(self, node: n.Annotation) -> Lowering:
+        """An assignment, where there is a value."""
+        if node.value is not None:
+            yield n.Assign((node.target,), node.value, node.start, node.end)
+
+    def Yield(self, node: n.Yield) -> Lowering:
+        """``yield``; of many values one after the other."""
+        if node.value is None:
+            code: ast.expr = ast.Constant(None, **self.at(node))
+        else:
+            (value,) = yield from self.sequence((node.value,))
+            code = value.code
+        where = self.at(node)
+        if not node.many:
+            self.out.append(ast.Expr(ast.Yield(code, **where), **where))
+            return
+        name = self.fresh()
+        give = ast.Expr(ast.Yield(self.name(name), **where), **where)
+        target = ast.Name(name, STORE, **where)
+        self.out.append(ast.For(target, self.walked(code), [give], [], **where))
+
+    def Raise(self, node: n.Raise) -> Lowering:
+        """``raise``: of nothing, what the handler around it caught."""
+        parts = [part for part in (node.value, node.cause) if part is not None]
+        values = yield from self.sequence(parts)
+        self.out += self.announced(node)
+        where = self.at(node)
+        helper = "h_raise" if values else "h_raise_again"
+        call = self.call(helper, *(v.code for v in values[:1]), at=where)
+        self.out.append(ast.Expr(call, **where))
+
+    def Try(self, node: n.Try) -> Lowering:
+        """``try``, which catches errors and never a limit or an interrupt.
+
+        Which handler takes an error is asked of ``h_catches`` when there is one; it says none for
+        what a program cannot catch. The tokens of the calls that the error left are given back.
+        For a limit and an interrupt the last block does not run either.
+        """
+        where = self.at(node)
+        depth = self.fresh()
+        self.out.append(self.assign(depth, self.call("h_depth")))
+        body = yield node.body
+        handlers = []
+        for handler in node.handlers:
+            kind: list[ast.expr] = []
+            if handler.kind is not None:
+                before, value = yield from self.aside(handler.kind)
+                if before:
+                    raise SyntaxFault(
+                        "E0604", "what `except` catches is too long", self.checked.source,
+                        handler.start, handler.start + 6, help="write except ValueError:",
+                    )  # fmt: skip
+                kind = [value.code]
+            place = self.at(handler)
+            caught = self.call("h_catches", self.name(depth), *kind, at=place)
+            held = self.fresh()
+            inner: list[ast.stmt] = []
+            if handler.name is not None:
+                error = self.call("h_error", ast.Name(held, LOAD, **place), at=place)
+                inner.append(ast.Assign([self.target(handler.name)], error, **place))
+            inner += yield handler.body
+            if handler.name is not None and not isinstance(
+                inner[-1], ast.Return | ast.Break | ast.Continue
+            ):
+                forgotten = self.target(handler.name)
+                inner += [
+                    ast.Assign([forgotten], ast.Constant(None, **place), **place),
+                    ast.Delete([_deleted(self.target(handler.name))], **place),
+                ]
+            handlers.append(ast.ExceptHandler(caught, held, inner, **place))
+        orelse = (yield node.orelse) if node.orelse else []
+        final: list[ast.stmt] = []
+        if node.final:
+            inside = yield node.final
+            final = [ast.If(self.call("h_finishes", at=where), inside, [], **where)]
+        self.out.append(ast.Try(body, handlers, orelse, final, **where))
+
+    def Del(self, node: n.Del) -> Lowering:
+        """``del`` of names, items and attributes."""
+        targets: Any = node.targets
+        for target in targets:
+            if isinstance(target, n.Name):
+                where = self.at(target)
+                self.out.append(ast.Delete([_deleted(self.target(target))], **where))
+            elif isinstance(target, n.Subscript):
+                held, index = yield from self.sequence((target.value, target.index))
+                where = self.at(target)
+                at = self.index(index.code, where)
+                call = self.call("h_del_item", held.code, at, at=where)
+                self.out.append(ast.Expr(call, **where))
+            else:
+                (held,) = yield from self.sequence((target.value,))
+                where = self.at(target)
+                name = ast.Constant(target.name, **where)
+                call = self.call("h_del_attribute", held.code, name, at=where)
+                self.out.append(ast.Expr(call, **where))
 
     def Return(self, node: n.Return) -> Lowering:
         """A return, which gives back the token of depth once the value is there."""
@@ -904,6 +1243,7 @@ class Lowerer:
         """A loop that takes a step before each test."""
         before, test = yield from self.aside(node.test)
         body = yield node.body
+        orelse = (yield node.orelse) if node.orelse else []
         step = self.call("h_tick", at=self.at(node))
         where = self.at(node.test)
         if self.trace:
@@ -913,10 +1253,17 @@ class Lowerer:
             self.out = outer
         elif not before and test.depth <= DEEP:
             code = ast.BoolOp(ast.And(), [step, test.code], **where)
-            self.out.append(ast.While(code, body, [], **where))
+            self.out.append(ast.While(code, body, orelse, **where))
             return
-        stop = ast.If(ast.UnaryOp(ast.Not(), test.code, **where), [ast.Break(**where)], [], **where)
+        ended = self.fresh()
+        last: list[ast.stmt] = [ast.Break(**where)]
+        if orelse:  # runs where the test ended the loop, and not a break
+            self.out.append(self.assign(ended, ast.Constant(False, **where)))
+            last.insert(0, self.assign(ended, _true(where)))
+        stop = ast.If(ast.UnaryOp(ast.Not(), test.code, **where), last, [], **where)
         self.out.append(ast.While(step, [*before, stop, *body], [], **where))
+        if orelse:
+            self.out.append(ast.If(self.name(ended), orelse, [], **where))
 
     def For(self, node: n.For) -> Lowering:
         """A loop over what ``walked`` gives; targets but names go through a temporary."""
@@ -926,17 +1273,16 @@ class Lowerer:
         if only_names(node.target):
             target = self.target(node.target)
             stores = self.announced(node)
-            body = yield node.body
-            self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
-            return
-        name = self.fresh()
-        outer, self.out = self.out, []
-        yield from self.store(node.target, Value(self.name(name), 1))
-        stores, self.out = self.out, outer
-        stores += self.announced(node)
+        else:
+            name = self.fresh()
+            outer, self.out = self.out, []
+            yield from self.store(node.target, Value(self.name(name), 1))
+            stores, self.out = self.out, outer
+            stores += self.announced(node)
+            target = ast.Name(name, STORE, **where)
         body = yield node.body
-        target = ast.Name(name, STORE, **where)
-        self.out.append(ast.For(target, walked, [*stores, *body], [], **where))
+        orelse = (yield node.orelse) if node.orelse else []
+        self.out.append(ast.For(target, walked, [*stores, *body], orelse, **where))
 
     def Break(self, node: n.Break) -> Lowering:
         """A break; a trace shows it as it begins."""
@@ -1008,11 +1354,16 @@ class Lowerer:
     def program(self) -> list[ast.stmt]:
         """The body of ``main``."""
         checked = self.checked
-        first = [
+        first: list[ast.stmt] = [
             self.assign(f"v_{name}", self.table(name, place))
             for name, place in checked.bound.items()
             if name in names.NAMES and name not in self.inputs
         ]
+        for name in sorted(checked.shared - set(checked.bound) - self.inputs):
+            # A variable of the program for the functions that say `global`; it has no value yet.
+            never = ast.Constant(False, **self.at(checked.module))
+            nothing = self.assign(f"v_{name}", ast.Constant(None, **self.here()))
+            first.append(ast.If(never, [nothing], [], **self.here()))
         first.append(self.assign("result", ast.Constant(None, **self.at(checked.module))))
         body = self.run(checked.module.body)
         final = ast.Return(
@@ -1028,7 +1379,9 @@ _ALLOWED = frozenset(
      ast.Return, ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp,
      ast.IfExp, ast.Call, ast.keyword, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Lambda,
      ast.ListComp, ast.comprehension, ast.Load, ast.Store, ast.And, ast.Or, ast.Not, ast.USub,
-     ast.UAdd, *OPERATORS.values(), *COMPARISONS.values())
+     ast.UAdd, ast.Invert, ast.Dict, ast.Starred, ast.GeneratorExp, ast.Yield, ast.Try,
+     ast.ExceptHandler, ast.Delete, ast.Del, ast.Nonlocal,
+     *OPERATORS.values(), *COMPARISONS.values())
 )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def _named(module: n.Module) -> set[str]:
     """Every name that the program itself gives to something."""
     found: set[str] = set()
     for node in n.walk(module):
-        if isinstance(node, n.Def | n.FunctionClass | n.Param):
+        if isinstance(node, n.Def | n.ClassDef | n.FunctionClass | n.Param):
             found.add(node.name)
         elif isinstance(node, n.Assign):
             found |= {target.id for target in node.targets if isinstance(target, n.Name)}
@@ -88,9 +88,12 @@ def _in_order(node: n.ListComp) -> tuple[bool, int]:
 
 
 class _Scope:
-    """The names that one function body (or the whole text) binds."""
+    """The names that one function body (or the whole text, or a class) binds.
 
-    __slots__ = ("counters", "function", "names", "parent", "prefix")
+    outside  of a class: the scope of its methods, which do not see the names of the class
+    """
+
+    __slots__ = ("counters", "function", "names", "outside", "parent", "prefix")
 
     def __init__(
         self, names: set[str], parent: _Scope | None, function: bool = True,
@@ -101,6 +104,7 @@ class _Scope:
         self.function = function
         self.counters = frozenset(counters)
         self.prefix = ""
+        self.outside: _Scope = self
 
     def binds(self, name: str) -> _Scope | None:
         """The scope that binds a name, from this one outwards."""
@@ -128,11 +132,13 @@ class Checked:
     functions  how many functions, lambdas and comprehensions there are
     in_place   ids of the comprehensions that are computed in place
     renamed    what the variables of those are called in generated code, by the id of the Name node
+    shared     names that functions declare ``global``
+    prefixes   of each class, by the id of its node: how the names it binds begin in generated code
     """
 
     __slots__ = (
         "bound", "called", "counters", "functions", "imported", "in_place", "module", "modules",
-        "outer", "renamed", "source", "variables",
+        "outer", "prefixes", "renamed", "shared", "source", "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -148,6 +154,8 @@ class Checked:
         self.functions = 0
         self.in_place: frozenset[int] = frozenset()
         self.renamed: dict[int, str] = {}
+        self.shared: set[str] = set()
+        self.prefixes: dict[int, str] = {}
 
     @property
     def free(self) -> list[str]:
@@ -158,6 +166,14 @@ class Checked:
     def uses_torch(self) -> bool:
         """Whether the program says ``import torch``: then float literals make float32 tensors."""
         return any(m.partition(".")[0] in ("torch", "gradcli") for m in self.modules.values())
+
+    @property
+    def says_torch(self) -> bool:
+        """Whether it is ``torch`` that the program imports: then types print as PyTorch's."""
+        return any(m.partition(".")[0] == "torch" for m in self.modules.values()) or any(
+            isinstance(one, n.FromImport) and one.module.partition(".")[0] == "torch"
+            for one in self.module.body
+        )
 
     def require(self, given: Iterable[str]) -> None:
         """Check that every name is known, given ``given``.
@@ -192,6 +208,12 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
     module = _aliased(module, before)
     names = _assigned(module.body)
     checked = Checked(source, module)
+    if "global" in source.text:
+        checked.shared = {
+            name for one in n.walk(module) if isinstance(one, n.Outer) and one.word == "global"
+            for name in one.names
+        }  # fmt: skip
+        names |= checked.shared
     if before is not None:
         checked.modules = {k: v for k, v in before.modules.items() if k not in names}
         checked.imported = {k: v for k, v in before.imported.items() if k not in names}
@@ -225,6 +247,8 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
 def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -> None:
     kind = node.__class__
     if kind is n.Name:
+        if node.id == "__name__":
+            return
         binding = scope.binds(node.id)
         if binding is not None:
             checked.variables.add(id(node))
@@ -248,21 +272,44 @@ def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -
             "E0161", f"`{word}` outside a loop", checked.source, node.start, node.end,
             help=f"`{word}` stands in the body of a while or for",
         )  # fmt: skip
-    if kind in (n.Def, n.Lambda, n.ListComp):
+    if kind is n.Yield and not scope.function:
+        raise SyntaxFault(
+            "E0160", "`yield` outside a function", checked.source, node.start, node.end,
+            help="a list is made with [x for x in items], or by append in a loop",
+        )  # fmt: skip
+    if kind is n.Outer:
+        _outer(checked, node, scope)
+        return
+    if kind in _FUNCTIONS:
         _count(checked, node)
     if kind in (n.Def, n.Lambda):
         params = {p.name for p in node.params}
         own = _assigned(node.body) if kind is n.Def else set()
         counters = _counting(node.body, own - params) if kind is n.Def else ()
-        body_scope = _Scope(params | own, scope, True, counters)
+        body_scope = _Scope(params | own, scope.outside, True, counters)
         work += [(p.default, scope, loop) for p in reversed(node.params) if p.default is not None]
         body = node.body if kind is n.Def else (node.body,)
         work += [(s, body_scope, False) for s in reversed(body)]
+        in_class = scope.outside is not scope
+        work += [
+            (d, scope, loop) for d in getattr(node, "decorators", ())
+            if not (in_class and isinstance(d, n.Name) and d.id in METHOD_MARKS)
+        ]  # fmt: skip
         return
-    if kind is n.ListComp:
+    if kind is n.ClassDef:
+        inner = _Scope(_assigned(node.body), scope, False)
+        inner.prefix = checked.prefixes[id(node)] = f"c{checked.functions}_"
+        inner.outside = scope.outside
+        work += [(s, inner, False) for s in reversed(node.body)]
+        work += [(s, scope, loop) for s in (*node.bases, *node.decorators)]
+        return
+    if kind is n.Annotation:
+        work += [(part, scope, loop) for part in (node.target, node.value) if part is not None]
+        return
+    if isinstance(node, n.Comprehension):
         inner = _Scope(
-            {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)}, scope,
-            scope.function, _counted_by(node.clauses),
+            {t.id for c in node.clauses for t in n.walk(c.target) if isinstance(t, n.Name)},
+            scope.outside, scope.function, _counted_by(node.clauses),
         )  # fmt: skip
         if id(node) in checked.in_place:
             inner.prefix = f"c{checked.functions}_"
@@ -272,7 +319,37 @@ def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -
             work += [(c, inner, False) for c in (clause.target, *clause.conditions)]
         return
     inside = loop or kind in (n.While, n.For)
+    if inside and kind in (n.While, n.For):  # the else of a loop is no part of it
+        work += [(child, scope, loop) for child in reversed(node.orelse)]
+        later = {id(child) for child in node.orelse}
+        work += [
+            (child, scope, True) for child in reversed(n.children(node)) if id(child) not in later
+        ]
+        return
     work += [(child, scope, inside) for child in reversed(n.children(node))]
+
+
+METHOD_MARKS = ("staticmethod", "classmethod", "property")
+"""The decorators that say what kind of method stands under them."""
+_FUNCTIONS = frozenset(
+    (n.Def, n.Lambda, n.ClassDef, n.ListComp, n.SetComp, n.DictComp, n.GeneratorExp)
+)
+
+
+def _outer(checked: Checked, node: n.Outer, scope: _Scope) -> None:
+    """Check ``global`` and ``nonlocal``: each name is bound where they say."""
+    top = scope
+    while top.parent is not None:
+        top = top.parent
+    for name in node.names:
+        found = scope.binds(name)
+        wanted = found is top if node.word == "global" else found not in (None, top)
+        if not wanted:
+            what = "the top of the program" if node.word == "global" else "a function around it"
+            raise SyntaxFault(
+                "E0165", f"`{node.word} {name}` means no variable of {what}", checked.source,
+                node.start, node.end, help="choose another name, or give the value as a parameter",
+            )  # fmt: skip
 
 
 def _aliased(module: n.Module, before: Checked | None) -> n.Module:
@@ -317,8 +394,10 @@ def _times_bound(module: n.Module) -> dict[str, int]:
     found: dict[str, int] = {}
     for node in n.walk(module):
         names = [t.id for part in _targets(node) for t in n.walk(part) if isinstance(t, n.Name)]
-        if isinstance(node, n.Def | n.FunctionClass | n.Param):
+        if isinstance(node, n.Def | n.ClassDef | n.FunctionClass | n.Param):
             names.append(node.name)
+        elif isinstance(node, n.Handler) and node.name is not None:
+            names.append(node.name.id)
         elif isinstance(node, n.FromImport):
             names += [alias or name for name, alias in node.names]
         elif isinstance(node, n.Clause):
@@ -336,12 +415,23 @@ def _statements(module: n.Module) -> list[n.Statement]:
         node = waiting.pop()
         found.append(node)
         if node.__class__ in _HOLDERS:
-            waiting += [c for c in reversed(n.children(node)) if isinstance(c, n.Statement)]
+            waiting += reversed(_held(node))
     return found
 
 
-_HOLDERS = frozenset((n.Def, n.FunctionClass, n.If, n.While, n.For, n.With))
+_HOLDERS = frozenset((n.Def, n.ClassDef, n.FunctionClass, n.If, n.While, n.For, n.With, n.Try))
 """The statements that hold statements."""
+
+
+def _held(node: n.Node) -> list[n.Statement]:
+    """The statements directly inside one, those of the handlers of a ``try`` too."""
+    found: list[n.Statement] = []
+    for child in n.children(node):
+        if isinstance(child, n.Handler):
+            found += child.body
+        elif isinstance(child, n.Statement):
+            found.append(child)
+    return found
 
 
 def _imports(checked: Checked, statements: Iterable[n.Statement]) -> None:
@@ -397,17 +487,20 @@ def _module_help(dotted: str) -> str:
 def _assigned(body: Iterable[n.Statement]) -> set[str]:
     """The names that statements bind in their own scope, not in functions defined inside."""
     names: set[str] = set()
+    outer: set[str] = set()
     work: list[n.Node] = list(body)
     while work:
         node = work.pop()
         for target in _targets(node):
             if isinstance(target, n.Name):
                 names.add(target.id)
-        if isinstance(node, n.Def | n.FunctionClass):
+        if isinstance(node, n.Def | n.ClassDef | n.FunctionClass):
             names.add(node.name)
-        elif isinstance(node, n.If | n.While | n.For | n.With):
-            work += [c for c in n.children(node) if isinstance(c, n.Statement)]
-    return names
+        elif isinstance(node, n.Outer):
+            outer.update(node.names)
+        elif isinstance(node, n.If | n.While | n.For | n.With | n.Try):
+            work += _held(node)
+    return names - outer
 
 
 def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
@@ -416,13 +509,18 @@ def _counting(body: Iterable[n.Statement], names: set[str]) -> set[str]:
     work: list[n.Node] = list(body)
     while work and found:
         node = work.pop()
-        if isinstance(node, n.Def | n.FunctionClass):
+        if isinstance(node, n.Def | n.ClassDef):
+            # What it declares nonlocal it may bind.
+            for inner in n.walk(node):
+                if isinstance(inner, n.Outer):
+                    found -= set(inner.names)
+        if isinstance(node, n.Def | n.ClassDef | n.FunctionClass):
             found.discard(node.name)
             continue
         if not (isinstance(node, n.For) and _over_range(node)):
             found -= {t.id for t in _targets(node) if isinstance(t, n.Name)}
-        if isinstance(node, n.If | n.While | n.For | n.With):
-            work += [c for c in n.children(node) if isinstance(c, n.Statement)]
+        if isinstance(node, n.If | n.While | n.For | n.With | n.Try):
+            work += _held(node)
     return found
 
 
@@ -446,13 +544,15 @@ def _over_range(loop: Any) -> bool:
 
 
 def _targets(node: n.Node) -> list[n.Expr]:
-    """The single targets that a statement assigns to, tuples opened."""
-    if isinstance(node, n.Assign):
+    """The single targets that a statement binds, tuples opened."""
+    if isinstance(node, n.Assign | n.Del):
         found = list(node.targets)
-    elif isinstance(node, n.AugAssign | n.For):
+    elif isinstance(node, n.AugAssign | n.For | n.Annotation):
         found = [node.target]
     elif isinstance(node, n.With):
         found = [item.target for item in node.items if item.target is not None]
+    elif isinstance(node, n.Try):
+        found = [one.name for one in node.handlers if one.name is not None]
     else:
         return []
     single = []
@@ -460,6 +560,8 @@ def _targets(node: n.Node) -> list[n.Expr]:
         target = found.pop()
         if isinstance(target, n.Tuple | n.List):
             found += target.items
+        elif isinstance(target, n.Starred):
+            found.append(target.value)
         else:
             single.append(target)
     return single

@@ -75,11 +75,12 @@ CODES: dict[str, tuple[str, str, str]] = {
         "y = 3x",
     ),
     "E0112": (
-        "a name that begins with an underscore",
-        "Such names and attributes do not exist in the language: they are the way into Python's "
-        "insides, which no program may reach. `_` alone is a name like any other, for a value that "
-        "is not used: for _ in range(3).",
-        "_h = 1",
+        "a name with underscores that is not there",
+        "Of the names that begin and end with two underscores there are the methods of a class "
+        "(__init__, __call__, __len__ ...), __name__, and x.__class__.__name__: the others are the "
+        "way into Python's insides, which no program may reach. No function of the language has "
+        "parameters that begin with an underscore.",
+        "y = x.__dict__",
     ),
     "E0113": (
         "a character from outside ASCII",
@@ -98,12 +99,6 @@ CODES: dict[str, tuple[str, str, str]] = {
         "In one-liners, flag values and the REPL ^ is a power. A program file is valid Python "
         "too, where ^ is exclusive or; so there a power is written **.",
         "y = x^2",
-    ),
-    "E0116": (
-        "a bit operator",
-        "The operators on bits are not part of the language. Conditions are combined with and, "
-        "or, not; arrays of conditions with logical_and, logical_or, logical_not.",
-        "y = a & b",
     ),
     "E0117": (
         "an operator of another language",
@@ -129,10 +124,10 @@ CODES: dict[str, tuple[str, str, str]] = {
     ),
     "E0121": (
         "an f-string that cannot be read",
-        "A field is {expression}, {expression:format} or {expression=}. Formats are those for "
-        "numbers: .4f, 10.3e, >8, d. Conversions (!r), fields inside formats and f-strings "
-        "inside fields are left out.",
-        "y = f'{x!r}'",
+        "A field is {expression}, {expression:format}, {expression!r} or {expression=}. Formats "
+        "are those for numbers: .4f, 10.3e, >8, d. Fields inside formats and f-strings inside "
+        "fields are left out.",
+        "y = f'{x!a}'",
     ),
     "E0122": (
         "tabs and spaces mixed",
@@ -156,29 +151,26 @@ CODES: dict[str, tuple[str, str, str]] = {
         "if x:\n    y = 1\nelse if z:\n    y = 2\n",
     ),
     "E0130": (
-        "a class",
-        "The only class is a Function with its own derivative: class Name(Function): with "
-        "static methods forward(ctx, ...) and backward(ctx, ...), or forward(...) and "
-        "setup_context(ctx, inputs, output), also jvp and vmap. Models are functions of their "
-        "parameters.",
-        "class Net(Module):\n    pass\n",
+        "a class that cannot be",
+        "A class is a record of methods and values. It derives from nothing, nn.Module or a layer, "
+        "Dataset, an exception, or one other class of the program. class Name(Function): is an "
+        "operation with a derivative of its own: static methods forward(ctx, ...) and "
+        "backward(ctx, ...), or forward(...) and setup_context(ctx, inputs, output), also jvp and "
+        "vmap.",
+        "class Net(A, B):\n    pass\n",
     ),
     "E0131": (
-        "exceptions",
-        "try, except, finally and raise are left out: a program must not be able to hold on "
-        "past its limits. Test before computing, and use assert.",
-        "try:\n    y = 1\nexcept Error:\n    y = 2\n",
+        "try, except and finally that do not belong together",
+        "A try has one except or more, of which the one without a kind stands last, or a finally. "
+        "They catch errors; a limit and Ctrl-C go through them.",
+        "try:\n    y = 1\nexcept:\n    y = 2\nexcept ValueError:\n    y = 3\n",
     ),
     "E0132": (
-        "a decorator",
-        "The only one is @staticmethod in a Function. Write f = name(f) after the function, or "
-        "with no_grad(): in its body.",
-        "@jit\ndef f(x):\n    return x\n",
-    ),
-    "E0133": (
-        "global or nonlocal",
-        "A function reads names from outside but gives values back with return only.",
-        "def f():\n    global x\n",
+        "a decorator that cannot stand there",
+        "A decorator stands before a function or class, and is a gradient mode such as "
+        "torch.no_grad(), or a function that takes one. The methods of a Function stand under "
+        "@staticmethod.",
+        "@f\nx = 2\n",
     ),
     "E0134": (
         "async or await",
@@ -186,38 +178,28 @@ CODES: dict[str, tuple[str, str, str]] = {
         "async def f():\n    pass\n",
     ),
     "E0135": (
-        "a generator",
-        "Neither yield nor ( ... for ... in ... ). Write a list: [ ... for ... in ... ].",
-        "y = sum(a*a for a in x)",
+        "a generator among other arguments",
+        "sum(x for x in items) needs no brackets of its own; among other arguments it does.",
+        "y = sum(a*a for a in x, 2)",
     ),
     "E0136": ("match", "Write if ... elif ... else.", "match x:\n    case 1:\n        pass\n"),
     "E0137": (
-        "a star form",
-        "*args, **options, starred targets and import * are left out. Write the arguments one "
-        "by one.",
-        "y = f(*args)",
+        "a star where nothing is taken apart",
+        "*values stands in a call, a list, a tuple or on the left of =. from module import * is "
+        "left out: import the module, and write its prefix.",
+        "from torch import *",
     ),
-    "E0138": ("del", "Values that nothing uses are freed by themselves.", "del x"),
     "E0139": (
         "an import",
-        "import torch, numpy, math or gradcli gives the language's own names under that prefix; "
-        "nothing is loaded. Other modules are out of reach.",
+        "import torch, numpy, math or gradcli gives the language's own names under that prefix, "
+        "and so do a few of Python's modules; nothing is loaded. Others are out of reach.",
         "import os",
     ),
     "E0140": (
-        "a dictionary or a set",
-        "Curly brackets are not part of the language. Use lists, tuples, or names of their own.",
-        "y = {1: 2}",
-    ),
-    "E0141": (
-        "a type annotation",
-        "Leave the type out; shapes and types are checked when the program runs.",
-        "def f(x: float):\n    return x\n",
-    ),
-    "E0142": (
-        "else after a loop",
-        "Set a flag in the loop and test it afterwards.",
-        "for i in x:\n    pass\nelse:\n    y = 1\n",
+        "a block in braces",
+        "End the line with a colon and indent the lines under it. Curly brackets make "
+        "dictionaries and sets: {1: 2}, {1, 2}.",
+        "if x {\n    y = 1\n}\n",
     ),
     "E0145": (
         "a word of the language used as a name",
@@ -242,6 +224,11 @@ CODES: dict[str, tuple[str, str, str]] = {
         "loop there is nothing to leave; if the line belongs to a loop, indent it.",
         "x = 2\nbreak\n",
     ),
+    "E0162": (
+        "super() outside a method",
+        "super() stands in a method of a class and means the class that this one derives from.",
+        "y = super()",
+    ),
     "E0163": (
         "a module or a name that is not there",
         "import and from ... import bring in the language's own names under the prefix of a known "
@@ -255,6 +242,12 @@ CODES: dict[str, tuple[str, str, str]] = {
         "tensors, detect_anomaly(), dual_level(), or the handle of a hook, which it removes. Files "
         "and other context managers are not part of the language.",
         "with sin(2):\n    pass\n",
+    ),
+    "E0165": (
+        "global or nonlocal without a variable",
+        "global x means the variable x of the top of the program, nonlocal x that of a function "
+        "around this one; there has to be one.",
+        "def f():\n    nonlocal x\n",
     ),
     # ---- names ----
     "E0201": (
@@ -381,6 +374,11 @@ CODES: dict[str, tuple[str, str, str]] = {
         "What is to be shown or differentiated has to be a number, a tensor, or a list of these. "
         "End the program with such an expression, or name a variable that holds one with --of.",
         "$ gradcli eval \"print('done')\"",
+    ),
+    "E0315": (
+        "an exception that the program raised",
+        "The program said raise, and nothing around it caught what it raised.",
+        "raise ValueError('not ready')",
     ),
     # ---- the graph ----
     "E0401": (

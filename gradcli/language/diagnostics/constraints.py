@@ -31,6 +31,10 @@ def bad_target(
         n.Conditional: "a conditional expression",
         n.Lambda: "a function",
         n.ListComp: "a list comprehension",
+        n.GeneratorExp: "a generator",
+        n.Dict: "a dictionary",
+        n.Set: "a set",
+        n.Starred: "a starred value",
         n.Tuple: "a tuple",
         n.List: "a list",
     }.get(type(target), "an expression")
@@ -49,7 +53,7 @@ def unknown_module(source: Source, start: int, end: int, path: str) -> SyntaxFau
     """The import of a module that the language does not know."""
     root = path.partition(".")[0]
     near = closest(root, MODULES)
-    help = "torch, numpy, math and gradcli can be imported"
+    help = f"{', '.join(MODULES[:-1])} and {MODULES[-1]} can be imported"
     if near:
         help = f"did you mean `{near}`?"
     elif root in ("jax", "tensorflow", "scipy", "sympy", "autograd"):
@@ -102,61 +106,110 @@ def argument_order(source: Source, start: int, end: int, last: n.Keyword) -> Syn
     )
 
 
-def plain_class(source: Source, start: int, end: int) -> SyntaxFault:
-    """Any class but a Function."""
+def parameter_order(source: Source, start: int, end: int) -> SyntaxFault:
+    """A ``*``, ``**`` or ``/`` among parameters where it says nothing."""
     return SyntaxFault(
-        "E0130",
-        "classes are not part of the language, except a Function",
+        "E0146",
+        "this parameter stands in the wrong place",
         source,
         start,
         end,
-        help="write functions that take the parameters as arguments; an own derivative is "
-        "class Name(Function): with forward and backward",
+        help="the order is (a, b=1, *rest, c, d=2, **options); after a lone * others follow",
     )
 
 
-def class_member(source: Source, start: int, end: int, member: n.Statement) -> SyntaxFault:
-    """Something else than its methods in a Function."""
+def class_bases(source: Source, start: int, end: int) -> SyntaxFault:
+    """More than one base of a class, or one that is no name."""
+    return SyntaxFault(
+        "E0130",
+        "a class derives from one other at most",
+        source,
+        start,
+        end,
+        help="write class Net(nn.Module):",
+    )
+
+
+def class_member(
+    source: Source, start: int, end: int, member: n.Statement, function: bool
+) -> SyntaxFault:
+    """Something else than methods and values in a class, or than its methods in a Function."""
     what = f"the method `{member.name}`" if type(member) is n.Def else "this"
     last = source.line_bounds(start)[1]
     return SyntaxFault(
         "E0130",
-        f"{what} cannot stand in a Function",
+        f"{what} cannot stand in a {'Function' if function else 'class'}",
         source,
         start,
         min(end, last),
         help="a Function holds forward(ctx, ...) and backward(ctx, ...), also setup_context, jvp "
-        "and vmap; put the rest outside",
+        "and vmap; put the rest outside"
+        if function
+        else "a class holds methods, and values as name = value; put the rest into __init__",
+    )
+
+
+def special_name(source: Source, start: int, end: int) -> SyntaxFault:
+    """A name with two underscores where it has no meaning, or a keyword that begins with one."""
+    shown = source.text[start:end]
+    help = "such names are those of methods in a class, and __name__"
+    if shown == "__class__":
+        help = "write type(x), or x.__class__.__name__ for its name"
+    elif not shown.startswith("__"):
+        help = "the functions of the language have no such parameter; rename it"
+    return SyntaxFault(
+        "E0112", f"the name `{shown}` begins with an underscore", source, start, end, help=help
+    )
+
+
+def bare_generator(source: Source, start: int, end: int) -> SyntaxFault:
+    """A generator without brackets among other arguments."""
+    return SyntaxFault(
+        "E0135",
+        "a generator among other arguments needs brackets of its own",
+        source,
+        start,
+        end,
+        help="write f((x for x in items), 2)",
+    )
+
+
+def bare_except(source: Source, start: int, end: int) -> SyntaxFault:
+    """An ``except`` that catches everything before another one."""
+    return SyntaxFault(
+        "E0131",
+        "an `except:` that catches everything stands last",
+        source,
+        start,
+        end,
+        help="put it after the others, or say what it catches: except ValueError:",
     )
 
 
 def incomplete_class(
     source: Source, start: int, end: int, name: str, methods: Collection[str]
 ) -> SyntaxFault:
-    """A Function without forward or backward."""
-    missing = next(one for one in ("forward", "backward") if one not in methods)
+    """A Function without forward."""
     last = source.line_bounds(start)[1]
     return SyntaxFault(
         "E0130",
-        f"the Function `{name}` has no {missing}",
+        f"the Function `{name}` has no forward",
         source,
         start,
         last,
-        help=f"add a static method {missing}(ctx, ...)",
+        help="add a static method forward(ctx, ...)",
     )
 
 
 def decorator(source: Source, start: int, end: int) -> SyntaxFault:
-    """A decorator other than @staticmethod in a Function."""
-    shown = source.text[start:end].lstrip("@")
-    name = shown.partition("(")[0]
-    help = "write f = name(f) after the function"
-    if name.rpartition(".")[2] in ("no_grad", "enable_grad", "inference_mode"):
-        help = f"write with {name}(): inside the function"
-    elif name == "staticmethod":
-        help = "@staticmethod stands only in a class Name(Function):"
+    """A decorator in a Function that changes what its methods are."""
     return SyntaxFault(
-        "E0132", "decorators are not part of the language", source, start, end, help=help
+        "E0132",
+        "this decorator cannot stand here",
+        source,
+        start,
+        end,
+        help="the methods of a Function stand under @staticmethod, and @once_differentiable",
     )
 
 
@@ -193,8 +246,9 @@ def too_many_statements(_source: Source, _start: int, _end: int) -> LimitFault:
 EXPLANATIONS: dict[str, Explanation] = {
     explanation.__name__: explanation
     for explanation in (
-        bad_target, unknown_module, duplicate_name, default_order, argument_order, plain_class,
-        class_member, incomplete_class, decorator, not_an_expression, too_many_statements,
+        bad_target, unknown_module, duplicate_name, default_order, argument_order, parameter_order,
+        class_bases, class_member, incomplete_class, decorator, special_name, bare_generator,
+        bare_except, not_an_expression, too_many_statements,
     )
 }  # fmt: skip
 """By the kind of a SyntaxFailure."""

@@ -41,21 +41,11 @@ SIGNS = {
     ":=": ("E0118", "`:=` is not part of the language", "assign on a line of its own"),
     "&&": ("E0117", "`&&` is not an operator", "write `and`"),
     "||": ("E0117", "`||` is not an operator", "write `or`; an absolute value is abs(x)"),
-    "<<": ("E0116", "`<<` is not an operator of the language", "write x * 2**n"),
-    ">>": ("E0116", "`>>` is not an operator of the language", "write x // 2**n"),
-    "->": ("E0141", "type annotations are not part of the language", "leave out `->` and the type"),
     "<>": ("E0117", "`<>` is not an operator", "write `!=`"),
     "=>": ("E0117", "`=>` is not an operator", "write `>=`; a function is `lambda x: x**2`"),
     "=<": ("E0117", "`=<` is not an operator", "write `<=`"),
     "^=": ("E0115", "`^=` is not an operator", "write x **= 2"),
     "!": ("E0117", "`!` is not an operator", "write `not x`; a factorial is factorial(x)"),
-    "&": ("E0116", "`&` is not an operator of the language", "write `and`, or logical_and(a, b)"),
-    "|": ("E0116", "`|` is not an operator of the language", "write `or`, or logical_or(a, b); "
-          "an absolute value is abs(x)"),
-    "~": ("E0116", "`~` is not an operator of the language", "write `not x`, or logical_not(x)"),
-    "{": ("E0140", "dictionaries and sets are not part of the language",
-          "use a list, a tuple, or names of their own"),
-    "}": ("E0140", "`}` has no place in the language", "remove it"),
     "$": ("E0114", "`$` is not part of the language", "in a shell, quote the expression: 'x + 1'"),
     "?": ("E0114", "`?` is not part of the language", "a choice is written `a if test else b`"),
     "`": ("E0114", "a backquote is not part of the language", "remove it"),
@@ -133,9 +123,7 @@ def character(source: Source, start: int, end: int) -> SyntaxFault:
         names = f"rename it, for example to `{plain}`" if plain[:1].isalpha() else (
             "write `_` alone for a value that is not used"
         )  # fmt: skip
-        if word in ("__name__", "__main__"):
-            names = "leave the test out: a program always runs from its first line"
-        elif word.startswith("__") and low and text[low - 1] == ".":
+        if word.startswith("__") and low and text[low - 1] == ".":
             names = "what a value is made of is not part of the language"
         elif word.startswith("__import__"):
             names = "write import torch, import numpy or import math"
@@ -225,18 +213,8 @@ def bad_number(source: Source, start: int, end: int) -> SyntaxFault:
 
 
 WORDS = {
-    "try": ("E0131", "exceptions are not part of the language", "test with `if` first"),
-    "except": ("E0131", "exceptions are not part of the language", "test with `if` first"),
-    "finally": ("E0131", "exceptions are not part of the language", "write it after the block"),
-    "raise": ("E0131", "exceptions are not part of the language", 'write assert test, "message"'),
-    "global": ("E0133", "`global` is not part of the language",
-               "pass the value as an argument and return the new one"),
-    "nonlocal": ("E0133", "`nonlocal` is not part of the language",
-                 "pass the value as an argument and return the new one"),
     "async": ("E0134", "`async` is not part of the language", "write a plain function"),
     "await": ("E0134", "`await` is not part of the language", "call the function"),
-    "yield": ("E0135", "generators are not part of the language", "append to a list and return it"),
-    "del": ("E0138", "`del` is not part of the language", "leave it out: unused values are freed"),
 }  # fmt: skip
 
 

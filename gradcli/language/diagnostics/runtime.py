@@ -15,7 +15,8 @@ from typing import Any
 from gradcli.language.diagnostics.calls import call_help
 from gradcli.language.diagnostics.unknown_names import attribute_help, name_help
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.names.attributes import UnknownAttribute
+from gradcli.language.names.calling import own_names
+from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.syntax import nodes as n
 from gradcli.language.type_names import a_type
 from gradcli.ops.errors import Fault, LimitFault, RuntimeFault, TypeFault, ValueFault
@@ -198,7 +199,7 @@ def _bindings(scope: n.Node) -> list[tuple[n.Name, int]]:
     work = list(getattr(scope, "body", ())) if not isinstance(scope, n.Lambda) else [scope.body]
     while work:
         node = work.pop()
-        if isinstance(node, n.Def | n.Lambda | n.FunctionClass):
+        if isinstance(node, n.Def | n.Lambda | n.ClassDef | n.FunctionClass):
             continue
         targets: Sequence[n.Node] = ()
         start = node.end
@@ -206,7 +207,7 @@ def _bindings(scope: n.Node) -> list[tuple[n.Name, int]]:
             targets = node.targets
         elif isinstance(node, n.For):
             targets, start = (node.target,), node.iter.end
-        elif isinstance(node, n.ListComp):
+        elif isinstance(node, n.Comprehension):
             targets, start = tuple(c.target for c in node.clauses), node.start
         elif isinstance(node, n.With):
             targets, start = tuple(i.target for i in node.items if i.target), node.start
@@ -310,7 +311,8 @@ def _chain(frames: list[Frame], program: Any) -> list[str]:
     lines: list[tuple[str, int]] = []
     methods = {
         id(method): f"{one.name}.{method.name}"
-        for one in n.walk(program.checked.module) if isinstance(one, n.FunctionClass)
+        for one in n.walk(program.checked.module)
+        if isinstance(one, n.FunctionClass | n.ClassDef)
         for method in one.methods
     } if len(frames) > 1 else {}  # fmt: skip
     for frame in reversed(frames[:-1]):
@@ -388,9 +390,7 @@ def _translated(fault: Exception, frames: list[Frame]) -> Fault:
     message = str(fault)
     if len(message) > 300:
         message = f"{message[:300]} ..."
-    message = re.sub(r"(?:\w+\.<locals>\.)+|\b[A-Z]\w*\.(?=\w+\(\))", "", message)
-    message = re.sub(r"\bt_\d+_(\w+\(\))", r"\1", message)  # a method of a custom Function
-    message = re.sub(r"\bv_(\w+)", r"\1", message)
+    message = re.sub(r"\b[A-Z]\w*\.(?=\w+\(\))", "", own_names(message))
     message = message.replace("cannot access local variable", "no value yet for").replace(
         "cannot access free variable", "no value yet for"
     )

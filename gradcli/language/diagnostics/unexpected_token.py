@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gradcli.language.diagnostics.constraints import decorator, plain_class
-from gradcli.language.diagnostics.notation import primed, side_by_side
+from gradcli.language.diagnostics.notation import between_bars, primed, side_by_side
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.names.table import CONSTANTS, NAMES
 from gradcli.language.syntax.lexer import Tokens
 from gradcli.language.syntax.parser import Parser
 from gradcli.language.syntax.source import Source
 
-BLOCK_WORDS = frozenset(("if", "elif", "else", "while", "for", "def", "with", "class"))
+BLOCK_WORDS = frozenset((
+    "if", "elif", "else", "while", "for", "def", "with", "class", "try", "except", "finally",
+))  # fmt: skip
 
 
 class Place:
@@ -54,8 +55,8 @@ class Place:
 
     def _opener(self) -> int:
         """The token of the innermost open bracket of this statement, or -1."""
-        opens = {self.names.index(name) for name in ("`(`", "`[`")}
-        closes = {self.names.index(name) for name in ("`)`", "`]`")}
+        opens = {self.names.index(name) for name in ("`(`", "`[`", "`{`")}
+        closes = {self.names.index(name) for name in ("`)`", "`]`", "`}`")}
         kinds, depth = self.tokens.kinds, 0
         for token in range(self.at - 1, self.first - 1, -1):
             kind = kinds[token]
@@ -102,7 +103,7 @@ class Place:
     def starts_operand(self) -> bool:
         """Whether the token found is one that an expression begins with."""
         return self.name in ("NAME", "NUMBER", "STRING", "FSTRING_START") or self.word in (
-            "True", "False", "None", "lambda", "not", "...", "(", "[",
+            "True", "False", "None", "lambda", "not", "...", "(", "[", "{",
         )  # fmt: skip
 
     def found(self) -> str:
@@ -158,7 +159,45 @@ def is_function(word: str) -> bool:
 
 
 OPERATORS = frozenset(
-    "+ - * / // % ** ^ @ == != < > <= >= = += -= *= /= //= %= **= @= and or not in is".split()  # noqa: SIM905
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "//",
+        "%",
+        "**",
+        "^",
+        "@",
+        "&",
+        "|",
+        "<<",
+        ">>",
+        "==",
+        "!=",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "=",
+        "+=",
+        "-=",
+        "*=",
+        "/=",
+        "//=",
+        "%=",
+        "**=",
+        "@=",
+        "&=",
+        "|=",
+        "<<=",
+        ">>=",
+        "and",
+        "or",
+        "not",
+        "in",
+        "is",
+    ]
 )
 SIGN_OPERATORS = OPERATORS - {"and", "or", "not", "in", "is"}
 LATE_WORDS = {
@@ -188,30 +227,38 @@ DECLARATIONS = ("let", "var", "const", "float", "int", "double", "auto", "local"
 
 def foreign_forms(p: Place) -> SyntaxFault | None:
     """Forms of Python that the language leaves out, and words of other languages."""
-    for form in (_lost_words, _foreign_words, _generators, _annotations):
+    for form in (_lost_words, _foreign_words, _braces):
         if (fault := form(p)) is not None:
             return fault
     return None
 
 
 def _lost_words(p: Place) -> SyntaxFault | None:
-    """Decorators, classes, and an ``else`` that belongs to no ``if``."""
+    """What a decorator, a class and a ``try`` need, and an ``else`` that belongs to nothing."""
     at_start = p.at == p.first
-    if p.word == "@" and at_start:
-        return decorator(p.source, p.start, line_end(p))
+    if at_start and p.accepts("`@`") and not p.accepts("NUMBER"):
+        return p.fault(
+            "E0132", f"a decorator stands before a function or class, not before {p.found()}",
+            help="write def under it, or f = decorator(f) after the function",
+        )  # fmt: skip
+    if p.accepts("`except`") and not p.accepts("NUMBER") and at_start:
+        return p.fault(
+            "E0131", "a `try` needs an `except` or a `finally`",
+            help="write except ValueError: under it",
+        )  # fmt: skip
+    if p.word in ("except", "finally") and at_start:
+        return p.fault(
+            "E0131", f"`{p.word}` without a `try`",
+            help="line it up with the `try` that it belongs to",
+        )  # fmt: skip
     if p.word in ("else", "elif") and at_start:
-        owner = statement_before(p)
-        if owner in ("for", "while") and p.word == "else":
-            return p.fault(
-                "E0142", "`else` after a loop is not part of the language",
-                help="set a flag in the loop and test it after",
-            )  # fmt: skip
         return p.fault(
             "E0108", f"`{p.word}` without an `if`",
             help="line it up with the `if` that it belongs to",
         )  # fmt: skip
-    if p.head == "class" and p.first < p.at:
-        return plain_class(p.source, p.tokens.starts[p.first], p.end)
+    if p.head == "class" and p.first < p.at and p.word != "{" and not p.accepts("`:`"):
+        return p.fault("E0130", f"did not expect {p.found()} in the head of a class",
+                       help="write class Net(nn.Module):")  # fmt: skip
     if p.word == "if" and p.before == "else":
         return _marked(p, "E0125", "`else if` is written `elif`", "write `elif`", p.at - 1, p.end)
     return None
@@ -243,30 +290,13 @@ def _marked(p: Place, code: str, said: str, mend: str, token: int, stop: int) ->
     return SyntaxFault(code, said, p.source, p.tokens.starts[token], stop, help=mend)
 
 
-def _generators(p: Place) -> SyntaxFault | None:
-    if p.word == "for" and p.opener >= 0 and p.text_of(p.opener) == "(" and not p.wants_operand:
+def _braces(p: Place) -> SyntaxFault | None:
+    """``if (x) {``: blocks of other languages."""
+    words = (*BLOCK_WORDS, *LATE_WORDS)
+    if p.word == "{" and p.head in words and not p.wants_operand:
         return p.fault(
-            "E0135",
-            "generators are not part of the language",
-            "in round brackets this is a generator",
-            others=[(p.tokens.starts[p.opener], p.tokens.ends[p.opener], "")],
-            help="write a list: [ ... for ... in ... ]",
-        )
-    return None
-
-
-def _annotations(p: Place) -> SyntaxFault | None:
-    """Types after a colon; a keyword with a slip in it may look like a name with one."""
-    if p.word != ":" or p.wants_operand:
-        return None
-    parameter = p.head == "def" and p.opener >= 0 and p.kind_of(p.at - 1) == "NAME"
-    variable = p.head not in BLOCK_WORDS and p.opener < 0 and p.kind_of(p.at - 1) == "NAME"
-    if variable and (slip := misspelled(p)) is not None:
-        return slip
-    if parameter or variable:
-        return p.fault(
-            "E0141", "type annotations are not part of the language",
-            help=f"leave out `:` and the type of `{p.before}`",
+            "E0140", "blocks are not written in braces",
+            help="end the line with `:` and indent the lines under it",
         )  # fmt: skip
     return None
 
@@ -282,12 +312,12 @@ def loops(p: Place) -> SyntaxFault | None:
         )
     line = p.source.text[p.tokens.starts[p.first] : line_end(p)]
     bounds = _RANGE.match(line) if len(line) < 200 else None
-    if p.word == ":" and bounds:
+    colon = p.at if p.word == ":" else p.at - 1
+    if p.text_of(colon) == ":" and bounds:
         within = ", ".join(part.strip() for part in bounds[2].split(":"))
-        return p.fault(
-            "E0125", "a range is not written with `:`",
-            help=f"write {bounds[1]} in range({within}):",
-        )  # fmt: skip
+        said = "a range is not written with `:`"
+        mend = f"write {bounds[1]} in range({within}):"
+        return _marked(p, "E0125", said, mend, colon, p.tokens.ends[colon])
     return None
 
 
@@ -338,6 +368,10 @@ def misspelled(p: Place) -> SyntaxFault | None:
         elif p.word == ":":
             known = ("else",)
         near = closest(p.before, known) if len(p.before) > 1 else None
+    elif p.at_line_end and p.before == ":" and p.at - 2 == p.first:
+        token = p.first  # esle:
+        known = ("else", "try", "finally", "except")
+        near = closest(p.head, known) if p.kind_of(token) == "NAME" else None
     elif p.kind_of(token) == p.name == "NAME" and p.text_of(p.at + 1) in (":", ","):
         near = closest(p.before, ("lambda",))
     if near is None:
@@ -361,14 +395,11 @@ def misspelled(p: Place) -> SyntaxFault | None:
 
 
 def stars(p: Place) -> SyntaxFault | None:
-    """``*args``, ``**options`` and ``import *``."""
-    alone = p.text_of(p.at + 1) in (",", ")")
-    if p.word in ("*", "/") and p.head in ("def", "lambda") and p.accepts("NAME") and alone:
-        return p.fault(
-            "E0137",
-            f"`{p.word}` in a list of parameters is not part of the language",
-            help="leave it out: every argument may be given by position or by name",
-        )
+    """``import *``, and a star where nothing is taken apart."""
+    if p.head == "*" and p.first < p.at and not p.wants_operand and p.opener < 0:
+        mend = "remove `*`, or put a value before it"
+        stop = p.tokens.ends[p.first]
+        return _marked(p, "E0107", "nothing stands to the left of `*`", mend, p.first, stop)
     if p.word not in ("*", "**") or p.before in SIGN_OPERATORS - {"="}:
         return None
     if p.before == "import":
@@ -385,8 +416,8 @@ def stars(p: Place) -> SyntaxFault | None:
         if after and not first_of_all:
             return p.fault(
                 "E0137",
-                "star forms are not part of the language",
-                help="write the arguments one by one, or pass a list",
+                "a starred value cannot stand here",
+                help="it stands in a call, a list or a tuple: f(*values), [*values]",
             )
     return None
 
@@ -520,11 +551,16 @@ def _missing_operand(p: Place) -> SyntaxFault | None:
             help = "remove one of the operators"
         return p.fault("E0101", "two operators in a row", OPERAND, help=help)
     if p.word in OPERATORS and p.word not in ("not", "+", "-"):
+        bars = None
+        if p.word == "|":
+            first = p.source.line_bounds(p.start)[0]
+            before = p.source.text[first : p.start].strip()
+            bars = between_bars("|", before, p.source.text[p.end :])
         return p.fault(
             "E0107",
             f"nothing stands to the left of `{p.word}`",
             OPERAND,
-            help=f"remove `{p.word}`, or put a value before it",
+            help=bars or f"remove `{p.word}`, or put a value before it",
         )
     if p.before in OPERATORS or p.before in ("return", "assert", "if", "while", "elif", "lambda"):
         start, end = p.tokens.starts[p.at - 1], p.tokens.ends[p.at - 1]
@@ -607,7 +643,7 @@ _FORMS = {
     "for": "write for x in range(3):", "def": "write def f(x):", "while": "write while x > 0:",
     "with": "write with no_grad():", "import": "write import torch",
     "from": "write from torch import sin", "assert": "write assert x > 0",
-    "class": "write class F(Function):", "lambda": "write lambda x: x**2",
+    "class": "write class Net(nn.Module):", "lambda": "write lambda x: x**2",
     "pass": "`pass` stands alone on its line",
     "break": "`break` stands alone on its line",
     "continue": "`continue` stands alone on its line",

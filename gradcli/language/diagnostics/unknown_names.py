@@ -16,7 +16,8 @@ from gradcli.language.diagnostics.foreign_names import (
     VALUES,
 )
 from gradcli.language.diagnostics.render import SyntaxFault, closest
-from gradcli.language.names.attributes import WITHHELD, UnknownAttribute, attributes_of
+from gradcli.language.names.attributes import WITHHELD, attributes_of
+from gradcli.language.names.exceptions import UnknownAttribute
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
@@ -102,7 +103,7 @@ _NO_VALUE = re.compile(r"no value yet for '(\w+)'")
 
 def attribute_help(fault: UnknownAttribute) -> str | None:
     """What to write instead of an attribute that a value does not have (E0204)."""
-    kind, name = fault.kind, fault.name
+    kind, name = fault.kind, str(fault.name)
     near = closest(name, attributes_of(kind))
     mend = f"did you mean `{near}`?" if near else None
     if kind.__name__ in ("function", "builtin_function_or_method", "Operator"):

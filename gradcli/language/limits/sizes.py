@@ -8,8 +8,10 @@ the program do.
 from __future__ import annotations
 
 import itertools
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
+from types import GeneratorType
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
@@ -97,17 +99,51 @@ class Lazy:
         return f"<{self.kind}>"
 
 
+class Defaulting(dict):
+    """``collections.defaultdict``: CPython frees nested ones of its own by recursion in C."""
+
+    __slots__ = ("default_factory",)
+
+    def __init__(self, factory: Any, values: dict) -> None:
+        super().__init__(values)
+        self.default_factory = factory
+
+    def __missing__(self, key: Any) -> Any:
+        if self.default_factory is None:
+            raise KeyError(key)
+        made = self[key] = self.default_factory()
+        return made
+
+    def copy(self) -> Defaulting:
+        """Another one of the same items."""
+        return Defaulting(self.default_factory, self)
+
+
+WALKED: set[type] = {GeneratorType, dict, OrderedDict, Defaulting}
+"""Further types that a ``for`` walks over; one that is loaded late joins when its table is made."""
+
+
+def generator(items: Iterable[Any], source: Any) -> Lazy:
+    """``(... for x in source)``: CPython frees a long chain of generators by recursion in C."""
+    return Lazy("generator object <genexpr>", items, (source,))
+
+
 def iterate(value: Any) -> Any:
     """What a ``for`` walks over. Raises TypeFault (E0303) for what cannot be walked over."""
     if isinstance(value, list | tuple | range | str | Tensor | Lazy):
         return iter(value)
+    walked: Any = value
+    if value.__class__ in WALKED:
+        return iter(walked)
     if getattr(value, "__gradcli_rank__", 0) or (
         getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__")
     ):
         return iter(value)
     raise TypeFault(
-        "E0303", f"cannot loop over {a_value(value)}", help="loop over range(n), a list or a tensor"
-    )
+        "E0303", f"cannot loop over {a_value(value)}",
+        help="loop over range(n), a list or a tensor",
+        torch=f"'{type(value).__name__}' object is not iterable",
+    )  # fmt: skip
 
 
 def counted(value: Any) -> Any:
@@ -123,6 +159,25 @@ def as_list(values: Any) -> list:
     if isinstance(values, Tensor) and values.array.ndim:
         charge(TENSOR_BYTES * check_length(len(values)))
     return list(counted(values))
+
+
+def spread(values: Any) -> list:
+    """``*values`` in a call, a list or on the left of an assignment."""
+    return as_list(values)
+
+
+KEY_SIZE = 1000
+"""The most items of the nested tuples of one key: hashing looks at each, on C's own stack."""
+
+
+def key(value: Any) -> Any:
+    """``value`` itself, where it may be a key of a dictionary or an item of a set.
+
+    Raises LimitFault (E0605) for tuples that are large or deep; Python refuses lists.
+    """
+    if value.__class__ is tuple:
+        nested_size(value, KEY_SIZE)
+    return value
 
 
 _NESTED = frozenset((list, tuple))
@@ -150,7 +205,8 @@ def nested_size(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> in
             work.pop()
             continue
         total = _length(item)
-        inner = () if item.__class__ is range else [i for i in item if i.__class__ in _HOLDS]
+        held: Any = item.values() if item.__class__ in _MAPPINGS else item
+        inner = () if item.__class__ is range else [i for i in held if i.__class__ in _HOLDS]
         if inner and key not in known:
             known[key] = _OPEN
             for i in inner:
@@ -175,7 +231,8 @@ def nested_size(value: Any, limit: int = LIST_LIMIT, cycles: bool = False) -> in
 
 
 _OPEN = -1
-_HOLDS = frozenset((list, tuple, range))
+_MAPPINGS = frozenset((dict, OrderedDict, Defaulting))
+_HOLDS = frozenset((list, tuple, range, *_MAPPINGS))
 
 
 SHORT = 100_000
@@ -201,6 +258,8 @@ def item(target: Any, index: Any) -> Any:
     """``target[index]`` where the index may be anything."""
     if index.__class__ is int:
         return target[index]
+    if isinstance(target, dict):
+        return target[key(index)]
     return target[checked_index(target, index)]
 
 
@@ -213,9 +272,12 @@ def _length(items: Any) -> int:
 
 def pair(a: Any, b: Any) -> None:
     """Check two values about to be compared: comparing lists compares all that is in them."""
-    if a.__class__ in _NESTED and b.__class__ in _NESTED:
+    if a.__class__ in _COMPARED and b.__class__ in _COMPARED:
         take_steps(nested_size(a, COMPARED))
         check_nested(b, COMPARED)
+
+
+_COMPARED = _NESTED | _MAPPINGS
 
 
 def contains(item: Any, box: Any) -> bool:
@@ -232,14 +294,20 @@ def contains(item: Any, box: Any) -> bool:
         pair(item, box)
         take_steps(len(box))
         return item in box
-    if kind is Lazy:
+    if kind is Lazy or kind is GeneratorType:
         for found in counted(box):
             pair(item, found)
             if found is item or found == item:
                 return True
         return False
+    if isinstance(box, dict):
+        return key(item) in box
     if isinstance(box, Tensor):
         charge(box.array.size)
+        return item in box
+    if kind in WALKED and kind is not GeneratorType:
+        return item in box
+    if getattr(box, "__gradcli_layer__", False) and hasattr(box, "__contains__"):
         return item in box
     if isinstance(box, tuple):
         return item in box

@@ -32,19 +32,38 @@ MANY = 2000
 """Steps after which a run counts as long."""
 
 
-def tokens(steps: int, memory: int | None, long: Callable[[], Any] | None = None) -> Iterator[bool]:
+def tokens(
+    steps: int, memory: int | None, long: Callable[[], Any] | None = None, after: int = MANY
+) -> Iterator[bool]:
     """``steps`` times True, then LimitFault (E0601); E0602 where the run outgrew ``memory``.
 
-    ``long`` is called once, when some thousand steps have been taken; what it raises ends the run.
+    ``long`` is called once, when ``after`` steps have been taken; what it raises ends the run.
     """
-    return itertools.chain.from_iterable(_portions(steps, memory, long))
+    portions = itertools.chain.from_iterable(_portions(steps, memory, long, after))
+    return itertools.chain(portions, _Spent(steps))  # type: ignore[arg-type]
+
+
+class _Spent:
+    """What is left of a spent budget: the error again, should something have swallowed the
+    first."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def __iter__(self) -> _Spent:
+        return self
+
+    def __next__(self) -> bool:
+        raise _spent(self.steps, [])
 
 
 def _portions(
-    steps: int, memory: int | None, long: Callable[[], Any] | None
+    steps: int, memory: int | None, long: Callable[[], Any] | None, after: int
 ) -> Iterator[Iterator[bool]]:
     left = max(0, steps - WATCHED)
-    late = left - MANY
+    late = left - after
     # The most that the process ever held is quick to ask for, what it holds now is not.
     base = resident() if memory and peak() > memory / 2 else 0
     portion = 16

@@ -249,7 +249,7 @@ def _parting(function: Callable, pieces: Callable[[int, Any], int], name: str) -
         args = tuple(checked_option(a) for a in args)
         sizes = (v for k, v in options.items() if k != "dim")
         size = args[0] if args else next(sizes, 1)
-        if isinstance(size, int) and size < 1:
+        if isinstance(size, int) and size < 1 and name != "unbind":
             raise ValueFault("E0304", f"{name}: the size is {size}", help="give 1 or more")
         most = max(getattr(x, "shape", ()) or (0,))
         charge(TENSOR_BYTES * check_length(pieces(most, size)))

@@ -6,6 +6,7 @@ an optimizer, the ctx of a custom Function) joins the tables then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,8 +20,10 @@ from gradcli.engine.graph.node import AccumulateGrad, Handle, Node
 from gradcli.engine.named_tuples import Extremes, Range, Results
 from gradcli.engine.tensor.attributes import Size, Storage
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.names import argument_checks, builtins, functions
-from gradcli.language.type_names import a_type, a_value
+from gradcli.language.names import argument_checks, builtins, functions, identity, mappings
+from gradcli.language.names.exceptions import UnknownAttribute
+from gradcli.language.names.texts import STRING_METHODS
+from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 from gradcli.ops.operator import OPERATORS
 
@@ -28,7 +31,7 @@ from gradcli.ops.operator import OPERATORS
 _TENSOR_READ = [
     "shape", "ndim", "dtype", "device", "requires_grad", "is_leaf", "grad_fn", "grad", "data", "T",
     "mT", "mH", "real", "imag", "retains_grad", "output_nr", "is_cuda", "layout", "itemsize",
-    "nbytes",
+    "nbytes", "_version", "_base", "names", "is_sparse", "is_quantized",
 ]  # fmt: skip
 _TENSOR_CALL = [
     "size", "dim", "numel", "element_size", "is_floating_point", "is_contiguous", "stride",
@@ -41,13 +44,14 @@ _TENSOR_CALL = [
     "item", "tolist", "to", "type", "type_as", "float",
     "double", "long", "int", "bool", "conj", "cpu", "reshape", "view", "expand", "permute",
     "repeat", "flatten", "ravel", "t", "max", "min", "where", "zero_", "fill_", "copy_",
-    "contiguous",
+    "contiguous", "_is_view",
 ]  # fmt: skip
 
 
 def _tensor_methods() -> dict[str, Any]:
     table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
     table["tolist"] = argument_checks.to_list
+    table["data_ptr"] = identity.data_pointer
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
     for base in (*operators, *functions.composed()):
         for name in (base, f"{base}_"):  # and in place
@@ -57,23 +61,12 @@ def _tensor_methods() -> dict[str, Any]:
     return table
 
 
-WITHHELD = {
-    "numpy": "tensors are the only arrays here; x.tolist() gives numbers",
-    "data_ptr": "x.is_contiguous(), x.stride() and x.storage_offset() say how entries lie",
-    "metadata": "a node's notes are a dictionary; keep them in a list of your own",
-    "astype": "write x.to(torch.float32)",
-    "param_groups": "an optimizer's groups are dictionaries; make another optimizer instead",
-    "state_dict": "an optimizer's state is a dictionary",
-    "getattr": "write the attribute: x.grad_fn",
-    "setattr": "write the assignment: x.grad = None",
-    "hasattr": "write the attribute: x.grad_fn",
-    "type": "x.dtype is a tensor's element type; isinstance(x, torch.Tensor) asks",
-}
+WITHHELD = {"astype": "write x.to(torch.float32); an array of NumPy has it"}
 """Names that a tutorial may use and no program can, with what to write instead."""
 READ: dict[type, tuple[str, ...]] = {
     Tensor: tuple(_TENSOR_READ),
-    Node: ("next_functions",),
-    AccumulateGrad: ("next_functions", "variable"),
+    Node: ("next_functions", "metadata"),
+    AccumulateGrad: ("next_functions", "variable", "metadata"),
     GradientEdge: ("node", "output_nr"),
     Extremes: ("values", "indices"),
     Range: ("min", "max"),
@@ -101,7 +94,10 @@ CALL: dict[type, dict[str, Any]] = {
     Handles: {"remove": Handles.remove},
     list: builtins.LIST_METHODS,
     tuple: builtins.TUPLE_METHODS,
-    str: builtins.STRING_METHODS,
+    str: STRING_METHODS,
+    dict: mappings.DICT_METHODS,
+    mappings.Set: mappings.SET_METHODS,
+    mappings.View: {},
     Generator: {name: getattr(Generator, name) for name in _GENERATOR},
     Storage: {"nbytes": Storage.nbytes, "size": Storage.size},
     float: {"is_integer": float.is_integer},
@@ -119,6 +115,8 @@ def _family(value: Any) -> type:
     kind = value.__class__
     if kind in CALL:
         return kind
+    if isinstance(value, dict):
+        return dict
     if isinstance(value, Tensor):  # a Parameter
         return Tensor
     if isinstance(value, Node):
@@ -128,29 +126,25 @@ def _family(value: Any) -> type:
     return float if kind is np.float64 else kind
 
 
-class UnknownAttribute(TypeFault):
-    """A value of this type has no such attribute (E0204); diagnostics adds the help."""
-
-    def __init__(self, kind: type, name: str) -> None:
-        super().__init__("E0204", f"{a_type(kind.__name__)} has no attribute `{name}`")
-        self.kind = kind
-        self.name = name
-
-
-# Like every Fault it is called by the built-in type that Python raises.
-UnknownAttribute.__name__ = UnknownAttribute.__qualname__ = TypeFault.__name__
-UnknownAttribute.__module__ = TypeFault.__module__
+_SAVED = re.compile(r"_(?:raw_)?saved_[a-z0-9_]+")
 
 
 def attribute(value: Any, name: str) -> Any:
-    """``value.name`` as the tables have it. Raises TypeFault (E0204)."""
+    """``value.name`` as the tables have it. Raises UnknownAttribute (E0204)."""
+    lookup = getattr(type(value), "__gradcli_get__", None)
+    if lookup is not None:
+        return lookup(value, name)
     own = getattr(type(value), "__gradcli_node__", None)
+    said = ""
     if own is not None:  # the node of a custom Function: in PyTorch it is ctx
+        said = own(value).name()
         value = own(value)
         if name in value.ctx.__dict__:
             return value.ctx.__dict__[name]
         if name in READ[value.ctx.__class__]:
             return getattr(value.ctx, name)
+        if name == "name":
+            return lambda: said
     kind = _family(value)
     if getattr(value, "__gradcli_rank__", 0) and kind not in CALL:
         return _of_stand_in(value, name)
@@ -159,13 +153,64 @@ def attribute(value: Any, name: str) -> Any:
         if kind is Tensor:
             method = argument_checks.method_with_checks(name, method, None)
         return lambda *args, **options: method(value, *args, **options)
+    if name == "__name__" and callable(value):
+        shown = getattr(value, "__gradcli_shown__", "")
+        if shown:  # <class 'float'>
+            return shown[8:-2].rpartition(".")[2]
+        return re.sub(r"^(?:v|t_\d+)_", "", getattr(value, "__name__", "function"))
+    if issubclass(kind, Node) and _SAVED.fullmatch(name) and hasattr(value, name):
+        return getattr(value, name)
     if name in WITHHELD:
         raise TypeFault("E0204", f"programs cannot use `{name}`", help=WITHHELD[name])
     if name in READ.get(kind, ()):
         return getattr(value, name)
-    if kind in OWN and name in value.__dict__:
+    if kind in OWN and name in value.__dict__ and name[:1] != "_":
         return value.__dict__[name]
-    raise UnknownAttribute(kind, name)
+    if isinstance(value, Results) and name in value.fields:
+        return tuple.__getitem__(value, value.fields.index(name))
+    raise UnknownAttribute(kind, name, said)
+
+
+def named_attribute(value: Any, name: Any, *default: Any) -> Any:
+    """``getattr(value, name, default)``: by the same tables, of names that a program can write."""
+    if not isinstance(name, str) or name[:2] == "__":
+        raise TypeFault("E0303", "getattr takes a name in quotes", help='getattr(x, "grad_fn")')
+    try:
+        return attribute(value, name)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
+
+
+def has_attribute(value: Any, name: Any) -> bool:
+    """``hasattr(value, name)``."""
+    return named_attribute(value, name, _MISSING) is not _MISSING
+
+
+_MISSING = object()
+
+
+def set_named_attribute(value: Any, name: Any, new: Any) -> None:
+    """``setattr(value, name, new)``."""
+    if not isinstance(name, str) or name[:2] == "__":
+        raise TypeFault("E0303", "setattr takes a name in quotes", help='setattr(x, "grad", None)')
+    set_attribute(value, name, new)
+
+
+def delete_attribute(value: Any, name: str) -> None:
+    """``del value.name``: a field of what the program made. Raises TypeFault (E0204)."""
+    if not isinstance(name, str) or name[:2] == "__":
+        raise TypeFault("E0303", "delattr takes a name in quotes", help='delattr(x, "grad")')
+    remove = getattr(type(value), "__gradcli_del__", None)
+    if remove is not None:
+        remove(value, name)
+    elif name == "grad" and _family(value) is Tensor:
+        value.grad = None
+    elif value.__class__ in OWN and name[:1] != "_" and name in value.__dict__:
+        del value.__dict__[name]
+    else:
+        raise TypeFault("E0204", f"attribute `{name}` cannot be deleted")
 
 
 def _of_stand_in(value: Any, name: str) -> Any:
@@ -189,12 +234,16 @@ def attributes_of(kind: type) -> Iterator[str]:
 
 def set_attribute(value: Any, name: str, new: Any) -> None:
     """``value.name = new``, for the few attributes one may write. Raises TypeFault (E0204)."""
+    store = getattr(type(value), "__gradcli_set__", None)
+    if store is not None:
+        store(value, name, new)
+        return
     if name in WRITE.get(_family(value), ()):
         if name == "data" and not isinstance(new, Tensor):
             raise TypeFault("E0303", f"data must be a tensor, got {a_value(new)}")
         setattr(value, name, new)
         return
-    if value.__class__ in OWN and name not in attributes_of(value.__class__):
+    if value.__class__ in OWN and name[:1] != "_" and name not in attributes_of(value.__class__):
         value.__dict__[name] = new
         return
     if name in attributes_of(_family(value)):

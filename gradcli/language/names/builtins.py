@@ -7,6 +7,7 @@ Python's function would. ``TABLE`` is the part of the name table that this modul
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions.arithmetic import round as round_to
 from gradcli.language.limits.sizes import (
     INT_BITS,
+    WALKED,
     Lazy,
     as_list,
     bounded,
@@ -23,10 +25,16 @@ from gradcli.language.limits.sizes import (
     checked_index,
     counted,
     iterate,
+    key,
     pair,
+    running_steps,
     take_steps,
     too_large,
 )
+from gradcli.language.names import texts
+from gradcli.language.names.calling import called
+from gradcli.language.names.exceptions import KINDS
+from gradcli.language.names.mappings import dictionary, set_of
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
@@ -117,10 +125,31 @@ def power_by(a: Any, b: Any) -> Any:
 
 
 def modulo(a: Any, b: Any) -> Any:
-    """``a % b`` for numbers and tensors; never string formatting."""
+    """``a % b``; of a string, its formats filled with values."""
     if isinstance(a, str):
-        raise TypeFault("E0303", "% does not format strings here", help='write f"{x:.4f}"')
+        return texts.percent(a, b)
     return a % b
+
+
+def shift_left(a: Any, b: Any) -> Any:
+    """``a << b``, a whole number of bounded size."""
+    if a.__class__ is int and b.__class__ is int and b > 0:
+        bits = a.bit_length() + b
+        if bits > INT_BITS + 1:
+            raise too_large(bits)
+    return a << b
+
+
+def and_by(a: Any, b: Any) -> Any:
+    """``a &= b``: in place on tensors."""
+    a &= b
+    return a
+
+
+def or_by(a: Any, b: Any) -> Any:
+    """``a |= b``: in place on tensors and dictionaries."""
+    a |= b
+    return a
 
 
 def set_item(target: Any, index: Any, value: Any) -> None:
@@ -131,9 +160,9 @@ def set_item(target: Any, index: Any, value: Any) -> None:
     if isinstance(target, list) and isinstance(index, slice):
         value = as_list(value)
         check_length(len(target) + len(value))
-    elif value.__class__ is list:
+    elif value.__class__ is list and not isinstance(target, list | dict):
         value = check_nested(value)
-    target[checked_index(target, index)] = value
+    target[key(index) if isinstance(target, dict) else checked_index(target, index)] = value
 
 
 def extend(target: list, more: Any) -> None:
@@ -150,20 +179,16 @@ def _append(target: list, item: Any) -> None:
         check_length(len(target), copied=False)
 
 
-def _join(separator: str, parts: Any) -> str:
-    parts = as_list(parts)
-    check_length(
-        len(separator) * len(parts) + _sum(len(p) for p in parts if isinstance(p, str)), "string"
-    )
-    return separator.join(parts)
-
-
 def _searching(method: Callable) -> Callable:
     def search(target: Any, value: Any, *bounds: Any) -> Any:
         pair(target, value)
         return method(target, value, *bounds)
 
     return search
+
+
+def _sort(target: list, key: Any = None, reverse: Any = False) -> None:
+    target[:] = _sorted(target, key, reverse)
 
 
 def _copied(target: list) -> list:
@@ -177,23 +202,24 @@ _any, _all = any, all
 LIST_METHODS: dict[str, Callable] = {
     "append": _append, "extend": extend, "pop": list.pop, "insert": list.insert,
     "reverse": list.reverse, "index": _searching(list.index), "count": _searching(list.count),
-    "clear": list.clear, "copy": _copied, "remove": _searching(list.remove),
+    "clear": list.clear, "copy": _copied, "remove": _searching(list.remove), "sort": _sort,
 }  # fmt: skip
 TUPLE_METHODS: dict[str, Callable] = {
     "index": _searching(tuple.index), "count": _searching(tuple.count)
-}  # fmt: skip
-STRING_METHODS: dict[str, Callable] = {
-    "upper": str.upper, "lower": str.lower, "strip": str.strip, "join": _join,
-    "startswith": str.startswith, "endswith": str.endswith, "split": str.split,
 }  # fmt: skip
 
 
 def _length(value: Any) -> int:
     if isinstance(value, list | tuple | range | str) or getattr(value, "__gradcli_rank__", False):
         return len(value)
+    if value.__class__ in WALKED and hasattr(value, "__len__"):
+        return len(value)
     if getattr(value, "__gradcli_layer__", False) and hasattr(value, "__len__"):
         return len(value)
-    raise TypeFault("E0303", f"{a_value(value)} has no len()")
+    raise TypeFault(
+        "E0303", f"{a_value(value)} has no len()",
+        torch=f"object of type '{type(value).__name__}' has no len()",
+    )  # fmt: skip
 
 
 def _range(*bounds: Any) -> range:
@@ -242,8 +268,20 @@ def _total(values: Any, *args: Any, **options: Any) -> Any:
 def _extreme(name: str, python: Callable) -> Callable:
     pairwise, full = OPERATORS[f"{name}imum"], f"a{name}"
 
-    def extreme(*values: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """The elementwise extreme of several values; of one tensor, over all or along ``dim``."""
+    def extreme(
+        *values: Any, dim: Any = None, keepdim: bool = False, key: Any = None,
+        default: Any = _NONE,
+    ) -> Any:  # fmt: skip
+        """The elementwise extreme of several values; of one tensor, over all or along ``dim``.
+
+        With a ``key`` the item for which that is most, as Python's.
+        """
+        if key is not None or default is not _NONE:
+            items = as_list(values[0] if len(values) == 1 else values)
+            if not items and default is not _NONE:
+                return default
+            places = _ranked(items, key)
+            return items[python(range(len(items)), key=places.__getitem__)] if items else extreme()
         if len(values) == 1:
             (only,) = values
             if _is_data(only):
@@ -262,6 +300,22 @@ def _extreme(name: str, python: Callable) -> Callable:
 
     extreme.__name__ = name
     return extreme
+
+
+_NONE = object()
+
+
+def _ranked(items: list, key: Any) -> list:
+    """What items are compared by."""
+    if key is None:
+        return list(_comparable(items))
+    function = called(key, "key")
+    take = running_steps.get().__next__
+    found = []
+    for item in items:
+        take()
+        found.append(function(item))
+    return list(_comparable(found))
 
 
 def _comparable(values: Any) -> Any:
@@ -321,10 +375,12 @@ def _bool(value: Any = False) -> bool:
     return bool(value)
 
 
-def _sorted(values: Any, reverse: bool = False) -> list:
-    items = _comparable(as_list(values))
+def _sorted(values: Any, key: Any = None, reverse: bool = False) -> list:
+    items = as_list(values)
+    ranks = _ranked(items, key)
     take_steps(len(items))
-    return sorted(items, reverse=bool(reverse))
+    order = sorted(range(len(items)), key=ranks.__getitem__, reverse=bool(reverse))
+    return [items[i] for i in order]
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -343,23 +399,66 @@ def _reversed(values: Any) -> Lazy:
     return Lazy("reversed", reversed(values if isinstance(values, range) else as_list(values)))
 
 
+def _map(function: Any, *values: Any) -> Lazy:
+    call = called(function, "the first argument of map")
+    return Lazy("map", map(call, *map(counted, values)), values)
+
+
+def _filter(function: Any, values: Any) -> Lazy:
+    test = None if function is None else called(function, "the first argument of filter")
+    return Lazy("filter", filter(test, counted(values)), (values,))
+
+
+def _iter(values: Any) -> Any:
+    if values.__class__ is Lazy or values.__class__ is GeneratorType:
+        return values
+    return Lazy("iterator", iterate(values), (values,))
+
+
+def _next(values: Any, *default: Any) -> Any:
+    """The next item of an iterator. Raises TypeFault (E0303) for what is none."""
+    running_steps.get().__next__()
+    if values.__class__ is Lazy:
+        values.items = iter(values.items)
+        values = values.items
+    elif values.__class__ is not GeneratorType and not hasattr(type(values), "__next__"):
+        raise TypeFault(
+            "E0303", f"{a_value(values)} is no iterator", help="write next(iter(values))",
+            torch=f"'{type(values).__name__}' object is not an iterator",
+        )  # fmt: skip
+    return next(values, *default)
+
+
+def _divmod(a: Any, b: Any) -> tuple:
+    return a // b, modulo(a, b)
+
+
+def _callable(value: Any) -> bool:
+    return callable(value) and not getattr(value, "__gradcli_rank__", False)
+
+
+def _character(number: Any) -> str:
+    return chr(number)
+
+
+def _code_of(text: Any) -> int:
+    return ord(text)
+
+
 # Python's own functions, which have the names of operators and take lists.
 TABLE: dict[str, Any] = {
     "len": _length, "range": _range, "list": _list, "tuple": _tuple, "sum": _total,
     "max": _extreme("max", _max), "min": _extreme("min", _min), "abs": _absolute, "round": _rounded,
     "any": _every("any", _any), "all": _every("all", _all), "float": _float, "int": _int,
     "bool": _bool, "sorted": _sorted, "pow": _power,
-    "enumerate": _enumerate, "zip": _zip, "reversed": _reversed,
+    "enumerate": _enumerate, "zip": _zip, "reversed": _reversed, "map": _map, "filter": _filter,
+    "iter": _iter, "next": _next, "dict": dictionary, "set": set_of, "divmod": _divmod,
+    "callable": _callable, "chr": _character, "ord": _code_of,
 }  # fmt: skip
 PYTHON_ONLY = (
-    "isinstance",
-    "len",
-    "range",
-    "list",
-    "tuple",
-    "sorted",
-    "enumerate",
-    "zip",
-    "reversed",
-)
+    "isinstance", "len", "range", "list", "tuple", "sorted", "enumerate", "zip", "reversed", "map",
+    "filter", "iter", "next", "dict", "set", "divmod", "callable", "chr", "ord", "issubclass",
+    "type", "id", "super", "object", "getattr", "setattr", "hasattr", "delattr", "str", "repr",
+    "print", "format", *KINDS,
+)  # fmt: skip
 """Names that are Python's and stand under no prefix."""

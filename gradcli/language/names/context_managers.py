@@ -17,6 +17,8 @@ from gradcli.engine import grad_mode
 from gradcli.engine.backward.gradient_edges import Handles
 from gradcli.engine.graph.node import Handle
 from gradcli.language.names import argument_checks, attributes, settings
+from gradcli.language.names.calling import called, plain
+from gradcli.language.names.records import Entered, Instance
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import TypeFault
 
@@ -28,10 +30,26 @@ def context(value: Any) -> Any:
     """``value``, where it may stand in a ``with``. Raises TypeFault (E0164)."""
     if value.__class__ in CONTEXTS:
         return value
+    if value.__class__ is Instance and value.record.method("__enter__") is not None:
+        return Entered(value)
     said, mend = a_value(value), None
     if value.__class__ is type and value in CONTEXTS:
         said, mend = value.__name__, f"write with {value.__name__}():"
     raise TypeFault("E0164", f"`with` cannot take {said}", help=mend or TAKES)
+
+
+def decorate(decorator: Any, function: Any) -> Any:
+    """``@decorator`` over a function or a class: a gradient mode, or any function.
+
+    Raises TypeFault (E0303) for what cannot be called.
+    """
+    switches = {getattr(grad_mode, name) for name in SWITCHES}
+    if decorator.__class__ in switches or (decorator.__class__ is type and decorator in switches):
+        made = decorator(plain(function))
+        made.__name__ = getattr(function, "__name__", "")
+        made.__gradcli_method__ = True  # it may be a method, as what it holds may
+        return made
+    return called(decorator, "a decorator")(function)
 
 
 TAKES = (

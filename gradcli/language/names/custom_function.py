@@ -34,3 +34,10 @@ def function_record(words: tuple[str, ...], *methods: Any) -> Any:
 
         READ[VmapInfo] = VmapInfo._fields
     return record(name, given.pop("forward"), given.pop("backward", Function.backward), **given)
+
+
+def once(backward: Any) -> Any:
+    """A backward under ``@once_differentiable``."""
+    from gradcli.engine.custom_function.function import once_differentiable
+
+    return once_differentiable(backward)

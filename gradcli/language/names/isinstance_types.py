@@ -1,34 +1,103 @@
-"""``isinstance`` of the language, and the types that programs can name."""
+"""``isinstance`` and ``type`` of the language, and the types that programs can name."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from gradcli.engine import dtypes
 from gradcli.engine.creation import factories
+from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.names import argument_checks, builtins, namespaces
+from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is
+from gradcli.language.names.mappings import Set
+from gradcli.language.names.records import OBJECT, ClassRecord, Instance, TypeName, record_of
 from gradcli.ops.errors import TypeFault
 
 KINDS: dict[Any, type] = {
-    **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
-    argument_checks.with_checks(Tensor): Tensor,
+    **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple, dict)},
+    builtins.TABLE["set"]: Set,
     argument_checks.with_checks(factories.tensor): Tensor,
+    argument_checks.with_checks(Tensor): Tensor,
     namespaces.size: Size,
+    Node: Node,
 }  # fmt: skip
+KIND_NAMES = {
+    Tensor: "gradcli.Tensor", Size: "gradcli.Size", Set: "set", dtypes.DType: "gradcli.dtype",
+    dtypes.Device: "gradcli.device",
+}  # fmt: skip
+"""What types print as that Python calls otherwise."""
+
+
+def shown_as(function: Any, kind: type) -> None:
+    """Let a function that stands for a type print as that type does."""
+    function.__gradcli_shown__ = f"<class '{KIND_NAMES.get(kind) or kind.__name__}'>"
+
+
+for _function, _kind in KINDS.items():
+    if _function is not _kind:
+        shown_as(_function, _kind)
+
+
+_names: dict[tuple[type, str], TypeName] = {}
+
+
+def type_of(value: Any) -> Any:
+    """``type(value)``: what the program calls by that name, so that ``type(x) is float`` holds."""
+    if value.__class__ is Instance:
+        return value.record
+    if value.__class__ is ErrorValue:
+        return value.kind
+    record = record_of(value)
+    if record is not None:
+        return record
+    own = getattr(type(value), "__gradcli_made_by__", None)
+    if own is not None:
+        return own()
+    kind = value.__class__
+    for name, known in reversed(KINDS.items()):
+        if known is kind:
+            return name
+    if kind.__name__ == "Parameter":
+        from gradcli.language.names.modules import parameter  # only where there is one
+
+        return parameter
+    name = type(value).__name__  # of a node, the name that PyTorch gives it
+    return _names.setdefault((kind, name), TypeName(kind, name, KIND_NAMES.get(kind, name)))
 
 
 def is_instance(value: Any, kinds: Any) -> bool:
     """Whether ``value`` is of a type, or of one of several in a tuple. Raises TypeFault (E0303)."""
     for kind in kinds if kinds.__class__ is tuple else (kinds,):
+        if isinstance(kind, ErrorKind):
+            if value.__class__ is ErrorValue and error_is(value, kind):
+                return True
+            continue
+        if isinstance(kind, ClassRecord):
+            record = record_of(value)
+            if record is not None and record.derives(kind):
+                return True
+            continue
+        if kind is OBJECT:
+            return True
         known = KINDS.get(kind) if callable(kind) else None
+        if isinstance(kind, TypeName):
+            known = kind.kind
         if known is None and hasattr(kind, "__gradcli_kind__"):  # a layer: nn.Linear
             known = kind.__gradcli_kind__()
         if known is None:
             raise TypeFault(
                 "E0303", "isinstance needs a type, or several in a tuple",
-                help="torch.Tensor, float, int, bool, str, list or tuple",
+                help="torch.Tensor, float, int, bool, str, list or tuple, or a class",
             )  # fmt: skip
         if isinstance(value, known):
             return True
     return False
+
+
+def is_subclass(record: Any, kind: Any) -> bool:
+    """``issubclass`` of the program's own classes."""
+    if not isinstance(record, ClassRecord):
+        raise TypeFault("E0303", "issubclass takes a class of the program first")
+    return record.derives(kind)

@@ -22,7 +22,14 @@ from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import overloads, reshaping
-from gradcli.language.names import argument_checks, builtins, context_managers, functions, settings
+from gradcli.language.names import (
+    argument_checks,
+    builtins,
+    context_managers,
+    exceptions,
+    functions,
+    settings,
+)
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 from gradcli.ops.operator import OPERATORS
@@ -85,17 +92,43 @@ def _result_type(tensor1: Any, tensor2: Any) -> dtypes.DType:
     )
 
 
+def _in_place() -> dict[str, Any]:
+    """``torch.sin_`` and the like: the operators of one tensor that write to it."""
+    found = {}
+    for op in OPERATORS.values():
+        name = f"{op.name}_"
+        method = getattr(Tensor, name, None)
+        if op.arity == 1 and not op.variadic and method is not None:
+            found[name] = _writing(name, method)
+    return found
+
+
+def _writing(name: str, method: Callable) -> Callable:
+    def call(input: Any, *args: Any, **options: Any) -> Any:
+        if not isinstance(input, Tensor):
+            raise TypeFault(
+                "E0303", f"{name} writes to a tensor, got {a_value(input)}", help=f"x.{name}()"
+            )
+        return argument_checks.method_with_checks(name, method, None)(input, *args, **options)
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call
+
+
 def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
     table = dict(names)
     for name in builtins.PYTHON_ONLY:
         table.pop(name, None)
     table.update(functions.composed())
     table.update(functions.created())
+    table.update(_in_place())
     table.update(factories.TYPED)
     table.update(
         max=overloads.torch_max, min=overloads.torch_min, all=OPERATORS["all"],
         abs=Tensor.abs,  # type: ignore[attr-defined]
-        any=OPERATORS["any"], from_numpy=factories.as_tensor, Tensor=Tensor, Size=size,
+        any=OPERATORS["any"], from_numpy=_from_numpy, as_tensor=_as_tensor, Tensor=Tensor,
+        Size=size,
         device=_device, complex=factories.complex_of, is_floating_point=_is_floating_point,
         is_complex=_is_complex, is_inference=_is_inference, result_type=_result_type,
         broadcast_shapes=overloads.broadcast_shapes, set_default_device=_default_device,
@@ -135,6 +168,23 @@ def _device(name: str) -> dtypes.Device:
     return engine.dtypes.CPU if name == "cpu" else settings.refuse_device(name)
 
 
+def _from_numpy(ndarray: Any) -> Tensor:
+    from gradcli.language.names import arrays  # few programs have arrays
+
+    return arrays.tensor_of(ndarray)
+
+
+def _as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    if isinstance(data, Tensor) and data.__class__.__name__ == "NumpyArray":
+        data = _from_numpy(data)
+    make = argument_checks.with_checks(factories.as_tensor)
+    made: Tensor = make(data, dtype=dtype, device=device)
+    return made
+
+
+_from_numpy.__name__, _as_tensor.__name__ = "from_numpy", "as_tensor"
+
+
 def _generator(device: Any = "cpu") -> Generator:
     _device(str(device))
     return Generator()
@@ -171,6 +221,17 @@ def _autograd() -> dict[str, Any]:
 
     return {"Function": Function, "grad": engine.grad, "backward": engine.backward,
             **_transforms("autograd")(), **context_managers.anomaly()}  # fmt: skip
+
+
+def _function() -> dict[str, Any]:
+    from gradcli.engine.custom_function.function import Function
+    from gradcli.language.names.custom_function import once
+
+    return {"Function": Function, "once_differentiable": once}
+
+
+def _linalg() -> dict[str, Any]:
+    return {**_public("linalg")(), "LinAlgError": exceptions.LINALG}
 
 
 def _graph() -> dict[str, Any]:
@@ -220,9 +281,10 @@ def _schedulers() -> dict[str, Any]:
 
 _TORCH: dict[str, Callable[[], dict[str, Any]]] = {
     "nn.functional": _public("nn.functional"), "nn.init": _modules("init"),
-    "nn.utils": _modules("utils"), "nn": _modules("nn"),
-    "utils.checkpoint": _transforms("checkpoints"), "linalg": _public("linalg"),
+    "nn.utils": _modules("utils"), "nn": _modules("nn"), "utils.data": _modules("data"),
+    "utils.checkpoint": _transforms("checkpoints"), "linalg": _linalg,
     "special": _public("special"), "fft": _public("fft"), "masked": _public("masked"),
+    "autograd.function": _function,
     "autograd.functional": _transforms("functional"), "autograd.graph": _graph,
     "autograd.forward_ad": context_managers.forward_ad,
     "autograd": _autograd, "func": _transforms("func"),
@@ -254,7 +316,14 @@ def numpy(names: dict[str, Any]) -> Namespace:
         if dtype.name in table:
             table[dtype.name] = made = _number_of(dtype)
             argument_checks.TYPES[made] = dtype
-    return Namespace(table, {"linalg": _public("linalg")})
+    # Few programs have arrays, and NumPy's functions are many.
+    from gradcli.language.names import arrays
+
+    table.update(arrays.table(table))
+    table["ndarray"] = arrays.NDARRAY
+    return Namespace(table, {
+        "linalg": lambda: arrays.linalg(_public("linalg")()), "random": arrays.random_table,
+    })  # fmt: skip
 
 
 def _wide(make: Callable) -> Callable:
@@ -337,3 +406,20 @@ def _counting(function: Callable) -> Callable:
     call.__name__ = name
     call.__module__ = __name__
     return call
+
+
+STANDARD = (
+    "collections", "copy", "functools", "itertools", "random", "time", "typing", "warnings",
+)  # fmt: skip
+"""Python's modules of which programs have a few names."""
+
+
+def standard(name: str) -> Callable[[dict[str, Any]], Namespace]:
+    """What fills the namespace of one of Python's modules, loaded when a program imports it."""
+
+    def make(_names: dict[str, Any]) -> Namespace:
+        from gradcli.language.names import standard_modules
+
+        return Namespace(getattr(standard_modules, name)(), {})
+
+    return make

@@ -12,7 +12,16 @@ from typing import Any
 from gradcli.engine import dtypes, grad_mode
 from gradcli.engine.creation import factories, sampling
 from gradcli.functions import methods, overloads
-from gradcli.language.names import builtins, functions, isinstance_types, namespaces
+from gradcli.language.names import (
+    attributes,
+    builtins,
+    exceptions,
+    functions,
+    identity,
+    isinstance_types,
+    namespaces,
+    records,
+)
 
 CONSTANTS = {
     "pi": 3.141592653589793,
@@ -40,7 +49,14 @@ def _bare_names() -> dict[str, Any]:
     table["double"] = dtypes.float64
     table["Tensor"] = factories.tensor
     table.update(builtins.TABLE)
-    table["isinstance"] = isinstance_types.is_instance
+    table.update(
+        isinstance=isinstance_types.is_instance, issubclass=isinstance_types.is_subclass,
+        type=isinstance_types.type_of, id=identity.identity, super=records.parent,
+        object=records.OBJECT, getattr=attributes.named_attribute,
+        setattr=attributes.set_named_attribute, hasattr=attributes.has_attribute,
+        delattr=attributes.delete_attribute,
+    )  # fmt: skip
+    table.update(exceptions.KINDS)
     return table
 
 
@@ -93,7 +109,7 @@ CALLED: Mapping[str, Any] = _Called({
 """Functions by bare names that are theirs only where they are called: ``t(A)``, but ``sin(t)``."""
 _MAKERS = {
     "torch": namespaces.torch, "gradcli": namespaces.torch, "numpy": namespaces.numpy,
-    "math": namespaces.math,
+    "math": namespaces.math, **{name: namespaces.standard(name) for name in namespaces.STANDARD},
 }  # fmt: skip
 _made: dict[str, namespaces.Namespace] = {}
 

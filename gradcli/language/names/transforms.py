@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 from gradcli.language.limits.sizes import SHORT, Lazy, as_list, check_nested, counted
-from gradcli.language.limits.step_budget import FILE
 from gradcli.language.names import attributes
+from gradcli.language.names.calling import plain
 from gradcli.ops.errors import TypeFault
 
 
@@ -29,17 +28,6 @@ def argument(value: Any) -> Any:
     elif kind is str:
         raise TypeFault("E0303", "a transformed function takes tensors and numbers, not a string")
     return value
-
-
-def _plain(function: Any) -> Callable:
-    """A function of the program as gradcli calls it: its parameters carry generated names."""
-    if not isinstance(function, FunctionType) or function.__code__.co_filename != FILE:
-        return function
-
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*args, **{f"v_{name}": value for name, value in options.items()})
-
-    return call
 
 
 def _guarded(function: Callable, name: str) -> Callable:
@@ -75,7 +63,7 @@ def _of_function(transform: Callable, name: str) -> Callable:
                 help=f"write {name}(f, ...) with a function f, not its value f(x)",
             )  # fmt: skip
         options = {k: v if isinstance(v, str) else argument(v) for k, v in options.items()}
-        result = transform(_plain(function), *[argument(a) for a in args], **options)
+        result = transform(plain(function), *[argument(a) for a in args], **options)
         return _results(result, name)
 
     call.__name__ = name
@@ -87,8 +75,30 @@ def _of_function(transform: Callable, name: str) -> Callable:
 def func() -> dict[str, Callable]:
     """``torch.func``."""
     from gradcli import func as face
+    from gradcli.nn.functional_call import functional_call, stack_module_state
 
-    return {name: _of_function(getattr(face, name), name) for name in face.__all__}
+    return {
+        **{name: _of_function(getattr(face, name), name) for name in face.__all__},
+        "functional_call": _checked_call(functional_call),
+        "stack_module_state": _checked_call(stack_module_state),
+    }
+
+
+def _checked_call(function: Callable) -> Callable:
+    """A function of modules and dictionaries."""
+
+    def call(module: Any, *args: Any, **options: Any) -> Any:
+        modules = as_list(module) if isinstance(module, list | tuple) else [module]
+        for one in modules:
+            if not getattr(one, "__gradcli_layer__", False):
+                raise TypeFault(
+                    "E0303", f"{function.__name__} takes a module first", help="model, params, x"
+                )
+        return function(module, *args, **options)
+
+    call.__name__ = function.__name__
+    call.__module__ = __name__
+    return call
 
 
 @functools.cache
@@ -117,7 +127,7 @@ def checkpoints() -> dict[str, Callable]:
     def checkpoint_sequential(
         functions: Any, segments: Any, input: Any, use_reentrant: Any = None
     ) -> Any:
-        steps = [_plain(f) for f in counted(functions)]
+        steps = [plain(f) for f in counted(functions)]
         for step in steps:
             if not callable(step) or getattr(step, "__gradcli_rank__", False):
                 raise TypeFault(
@@ -145,7 +155,13 @@ def optim() -> dict[str, Callable]:
         if isinstance(kind, type) and issubclass(kind, face.Optimizer) and kind is not (
             face.Optimizer
         ):  # fmt: skip
-            attributes.CALL[kind] = {"step": kind.step, "zero_grad": kind.zero_grad}
+            attributes.CALL[kind] = {
+                name: getattr(kind, name)
+                for name in ("step", "zero_grad", "state_dict", "load_state_dict",
+                             "add_param_group")
+                if hasattr(kind, name)
+            }  # fmt: skip
+            attributes.READ[kind] = ("param_groups", "defaults", "state")
             made[name] = _optimizer(kind, name)
     return made
 

@@ -21,9 +21,10 @@ from gradcli.language.compile.resolve import Checked, check
 from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import FILE
-from gradcli.language.names import settings
+from gradcli.language.names import identity, settings, showing
 from gradcli.language.runtime import text
 from gradcli.language.runtime.scope import adopted, nowhere, scope_of
+from gradcli.language.runtime.walk import STATEMENTS, walked
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import LimitFault
@@ -77,12 +78,13 @@ class Program:
     products, as closed forms do: ``where(x > 0, 1, 0) @ w``. A program refuses that, as PyTorch.
     """
 
-    __slots__ = ("_cache", "_passes", "checked", "formula", "origins")
+    __slots__ = ("_cache", "_passes", "_ran", "checked", "formula", "origins")
 
     def __init__(self, checked: Checked, formula: bool = True) -> None:
         self.checked = checked
         self.formula = formula
         self.origins: dict[str, str] = {}
+        self._ran = False
         self._passes = any(word in checked.source.text for word in _PASSES)
         self._cache: dict[tuple, tuple[Any, list[n.Node], dict[str, Any]]] = {}
 
@@ -148,6 +150,11 @@ class Program:
 
             watch = tracer(self.source, trace)
         inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
+        if not (self._ran or keep is None or keep or watch or instead or lasting):
+            self._ran = True
+            found = self._walked({name: values[name] for name in inputs}, limits)
+            if found is not None:
+                return found
         code, places, constants = self._compiled(inputs, keep, watch is not None)
         scope = scope_of(constants, limits, write or nowhere, instead, long)
         if watch is not None:
@@ -156,6 +163,8 @@ class Program:
         arguments = [adopted(values[name], scope) for name in inputs]
         before = running_steps.get(), mode.grad, mode.inference, mode.mixes
         mode.mixes = self.formula
+        spelling = showing.spelled_torch.set(self.checked.says_torch)
+        numbers = identity.begin()
         again = _Again(values, limits, keep) if twice and self._passes else None
         running_steps.set(scope["h_budget"])
         set_budget(limits.memory, scope["h_tick"])
@@ -173,11 +182,27 @@ class Program:
             raise placed(fault, self, places) from None
         finally:
             set_budget(None)
+            showing.spelled_torch.reset(spelling)
+            identity.end(numbers)
             settings.put_back(keep=lasting)
             steps, mode.grad, mode.inference, mode.mixes = before
             running_steps.set(steps)
         variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
         return Outcome(value, variables)
+
+    def _walked(self, inputs: Mapping[str, Any], limits: Limits) -> Outcome | None:
+        """The first run of a long text without control flow (see ``walk``); None for others."""
+        if len(self.checked.module.body) < STATEMENTS:
+            return None
+        mixes, mode.mixes = mode.mixes, self.formula
+        set_budget(limits.memory)
+        try:
+            with np.errstate(all="ignore"), no_collection():
+                found = walked(self.checked, inputs)
+        finally:
+            set_budget(None)
+            mode.mixes = mixes
+        return None if found is None else Outcome(*found)
 
     def _compiled(self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool) -> Any:
         """The code, its places and its constants for these inputs, made once."""

@@ -9,19 +9,40 @@ from __future__ import annotations
 import contextlib
 import itertools
 import operator
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.limits.sizes import contains, item, iterate, pair
+from gradcli.language.limits.sizes import (
+    Defaulting,
+    contains,
+    generator,
+    item,
+    iterate,
+    key,
+    pair,
+    spread,
+)
 from gradcli.language.limits.step_budget import FILE, tokens
-from gradcli.language.names import attributes, builtins, custom_function, isinstance_types
+from gradcli.language.names import (
+    attributes,
+    builtins,
+    custom_function,
+    exceptions,
+    isinstance_types,
+    mappings,
+    records,
+    showing,
+)
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
-from gradcli.language.names.context_managers import context
+from gradcli.language.names.calling import keywords, plain
+from gradcli.language.names.context_managers import context, decorate
 from gradcli.language.runtime import text
-from gradcli.ops.errors import LimitFault
+from gradcli.language.syntax.strings import good_spec
+from gradcli.ops.errors import LimitFault, TypeFault
 
 
 def nowhere(_text: str) -> None:
@@ -38,7 +59,9 @@ def _too_deep(depth: int) -> Callable:
     return refuse
 
 
-_OF_THE_RUN = ("h_budget", "h_tick", "h_steps", "h_down", "h_up", "h_deep", "g_print")
+_OF_THE_RUN = (
+    "h_budget", "h_tick", "h_steps", "h_down", "h_up", "h_deep", "h_depth", "h_catches", "g_print",
+)  # fmt: skip
 
 
 def scope_of(
@@ -56,6 +79,8 @@ def scope_of(
     scope["h_down"] = depth.pop
     scope["h_up"] = depth.append
     scope["h_deep"] = _too_deep(limits.depth)
+    scope["h_depth"] = depth.__len__
+    scope["h_catches"] = _catching(depth)
     scope["g_print"] = show = text.printer(write, limits.output)
     for name, value in constants.items():
         if value.__class__ is tuple and value and value[0] == "method":
@@ -70,6 +95,18 @@ def scope_of(
             value = called if instead is None else instead(value, called)
         scope[name] = value
     return scope
+
+
+def _catching(depth: list[bool]) -> Callable[..., tuple[type, ...]]:
+    """What ``except`` asks first; the calls that the error left give their tokens back."""
+
+    def catches(before: int, *kinds: Any) -> tuple[type, ...]:
+        found = exceptions.catches(*kinds)
+        if found:
+            depth.extend([True] * (before - len(depth)))
+        return found
+
+    return catches
 
 
 _NUMBERS = frozenset((float, int, str, bool, complex))
@@ -132,20 +169,9 @@ def _made_caller(name: str, count: int | None) -> Callable:
     def with_any(value: Any, /, *args: Any, **options: Any) -> Any:
         if value.__class__ is tensor:
             return checked(value, *args, **options)
-        return attribute(value, name)(*args, **options)
+        return plain(attribute(value, name))(*args, **options)
 
     return without if count == 0 else with_one if count == 1 else with_any
-
-
-def _keywords(function: Any) -> Any:
-    """What to call with keywords that carry generated names, as the program's functions have."""
-    if isinstance(function, FunctionType) and function.__code__.co_filename == FILE:
-        return function
-
-    def call(*args: Any, **options: Any) -> Any:
-        return function(*args, **{name[2:]: value for name, value in options.items()})
-
-    return call
 
 
 def _cut(value: Any, part: slice) -> Any:
@@ -156,14 +182,14 @@ def _cut(value: Any, part: slice) -> Any:
 
 def _comparing(compare: Callable) -> Callable:
     def compared(a: Any, b: Any) -> Any:
-        if a.__class__ in _LISTS:
+        if a.__class__ in _LOOKED_INTO:
             pair(a, b)
         return compare(a, b)
 
     return compared
 
 
-_LISTS = frozenset((list, tuple))
+_LOOKED_INTO = frozenset((list, tuple, dict, OrderedDict, Defaulting))
 
 
 def _keep(value: Any) -> Any:
@@ -173,7 +199,7 @@ def _keep(value: Any) -> Any:
 
 
 def _fail(message: Any = None) -> None:
-    raise AssertionError("" if message is None else text.show(message))
+    raise AssertionError("" if message is None else showing.show(message))
 
 
 def _concat(*pieces: str) -> str:
@@ -181,55 +207,113 @@ def _concat(*pieces: str) -> str:
     return "".join(pieces)
 
 
+def _raised(value: Any) -> None:
+    """``raise value``. Raises what the value is; TypeFault (E0303) where it is no exception."""
+    error = exceptions.raisable(value)
+    raise exceptions.Raised(error, showing.show(error))
+
+
 _HELPERS: dict[str, Any] = {
     "h_Tensor": Tensor,
     "h_add": builtins.add,
     "h_add_to": builtins.add_to,
+    "h_and_by": builtins.and_by,
     "h_attribute": attributes.attribute,
+    "h_class": records.class_record,
     "h_concat": _concat,
     "h_context": context,
     "h_cut": _cut,
+    "h_decorate": decorate,
+    "h_del_attribute": attributes.delete_attribute,
+    "h_del_item": mappings.delete_item,
+    "h_dict": mappings.of_pairs,
     "h_divide_by": operator.itruediv,
     "h_eq": _comparing(operator.eq),
+    "h_error": exceptions.error_of,
     "h_fail": _fail,
-    "h_field": text.field,
+    "h_field": showing.field,
+    "h_finishes": exceptions.finishes,
     "h_floor_by": operator.ifloordiv,
+    "h_generator": generator,
     "h_ge": _comparing(operator.ge),
     "h_gt": _comparing(operator.gt),
     "h_in": contains,
     "h_item": item,
     "h_iterate": iterate,
     "h_keep": _keep,
-    "h_keywords": _keywords,
+    "h_key": key,
+    "h_keywords": keywords,
+    "h_kind": isinstance_types.type_of,
     "h_le": _comparing(operator.le),
     "h_locals": locals,
     "h_lt": _comparing(operator.lt),
+    "h_mapping": mappings.mapping,
+    "h_marked": records.marked,
     "h_matmul_by": operator.imatmul,
     "h_modulo": builtins.modulo,
     "h_modulo_by": builtins.modulo,
     "h_multiply": builtins.multiply,
     "h_multiply_by": builtins.multiply_by,
+    "h_named": mappings.named,
     "h_ne": _comparing(operator.ne),
     "h_not_in": lambda item, box: not contains(item, box),
+    "h_once": custom_function.once,
+    "h_or_by": builtins.or_by,
+    "h_own_named": mappings.own_named,
     "h_put": list.append,
     "h_power": builtins.power,
     "h_power_by": builtins.power_by,
+    "h_raise": _raised,
+    "h_raise_again": exceptions.raised_again,
     "h_record": custom_function.function_record,
-    "h_repr": lambda value: text.show(value, True),
+    "h_rest": mappings.rest,
+    "h_set": mappings.set_of,
     "h_set_attribute": attributes.set_attribute,
     "h_set_item": builtins.set_item,
+    "h_shift_left": builtins.shift_left,
+    "h_shift_right": operator.rshift,
     "h_slice": slice,
+    "h_spread": spread,
     "h_sub_from": operator.isub,
+    "h_super": records.parent,
     "h_type": type,
 }
 
+
+def _numpy(x: Any, force: Any = False) -> Any:
+    """``x.numpy()``: an array that prints as NumPy's."""
+    from gradcli.language.names import arrays  # few programs have arrays
+
+    return arrays.of_tensor(x.detach() if force else x)
+
+
+attributes.CALL[Tensor]["numpy"] = _numpy
 _PRINT = names.NAMES["print"] = text.printer(nowhere)
 
 
 def _string(value: Any = "") -> str:
-    return text.show(value)
+    return showing.show(value)
 
 
 _string.__name__ = _string.__qualname__ = "str"
 names.NAMES["str"] = _string
 isinstance_types.KINDS[_string] = str
+isinstance_types.shown_as(_string, str)
+
+
+def _representation(value: Any) -> str:
+    return showing.show(value, True)
+
+
+_representation.__name__ = _representation.__qualname__ = "repr"
+names.NAMES["repr"] = _representation
+
+
+def _text_of(value: Any, spec: Any = "") -> str:
+    if not isinstance(spec, str) or not good_spec(spec):
+        raise TypeFault("E0303", "format takes a value and a format", help='format(x, ".4f")')
+    return showing.field(value, spec)
+
+
+_text_of.__name__ = _text_of.__qualname__ = "format"
+names.NAMES["format"] = _text_of

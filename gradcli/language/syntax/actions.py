@@ -21,14 +21,30 @@ def _failure(kind: Kind, w: Tokens, node: n.Node, **details: Any) -> SyntaxFailu
 
 
 def check_target(w: Tokens, target: n.Expr) -> None:
-    """Refuses what cannot be assigned to."""
-    waiting = [target]
+    """Refuses what cannot be assigned to, and more than one ``*rest`` among several targets."""
+    waiting: list[tuple[n.Expr, bool]] = [(target, False)]
     while waiting:
-        one = waiting.pop()
+        one, among = waiting.pop()
         if isinstance(one, n.Tuple | n.List):
-            waiting.extend(reversed(one.items))
-        elif not isinstance(one, n.Name | n.Subscript | n.Attribute):
+            rest = [item for item in one.items if isinstance(item, n.Starred)]
+            if len(rest) > 1:
+                raise _failure("bad_target", w, rest[1], target=rest[1])
+            waiting.extend((item, True) for item in reversed(one.items))
+        elif isinstance(one, n.Starred) and among:
+            waiting.append((one.value, False))
+        elif not isinstance(one, n.Name | n.Subscript | n.Attribute) or _special(one):
             raise _failure("bad_target", w, one, target=one)
+
+
+def _special(node: n.Expr) -> bool:
+    """Whether a name or attribute is one of those with two underscores, which are only read."""
+    text = node.id if isinstance(node, n.Name) else getattr(node, "name", "")
+    return str(text).startswith("__")
+
+
+def starred(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Starred:
+    """``*values``."""
+    return n.Starred(symbols[0], start, end)
 
 
 def tuple_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Tuple:
@@ -60,6 +76,39 @@ def list_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.List:
 def list_comprehension(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.ListComp:
     """``[element for ...]``."""
     return n.ListComp(symbols[0], tuple(symbols[1:]), start, end)
+
+
+def generator(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.GeneratorExp:
+    """``element for ...`` in round brackets, or as the only argument of a call."""
+    return n.GeneratorExp(symbols[0], tuple(symbols[1:]), start, end)
+
+
+def set_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Set:
+    """``{a, b}``."""
+    return n.Set(tuple(symbols), start, end)
+
+
+def set_comprehension(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.SetComp:
+    """``{element for ...}``."""
+    return n.SetComp(symbols[0], tuple(symbols[1:]), start, end)
+
+
+def entry(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.DictItem:
+    """``key: value`` or ``**more``."""
+    key = symbols[0] if len(symbols) > 1 else None
+    return n.DictItem(key, symbols[-1], start, end)
+
+
+def dict_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Dict:
+    """``{key: value}``."""
+    return n.Dict(tuple(symbols), start, end)
+
+
+def dict_comprehension(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.DictComp:
+    """``{key: value for ...}``."""
+    if symbols[0].key is None:
+        raise _failure("bad_target", w, symbols[0], target=symbols[0])
+    return n.DictComp(symbols[0], tuple(symbols[1:]), start, end)
 
 
 def clause(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Clause:
@@ -120,11 +169,19 @@ def unary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
 
 
 def attribute(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Attribute:
-    """``a.name``."""
-    return n.Attribute(symbols[0], w.word(symbols[1]), start, end)
+    """``a.name``.
+
+    Of the names with two underscores ``__name__`` is the name of a type or function,
+    ``__class__`` stands only before it, and a method of a class may ask the class before.
+    """
+    value, token = symbols
+    word = w.word(token)
+    if word == "__class__" and not w.text.startswith(".__name__", end):
+        raise SyntaxFailure("special_name", w.source, w.starts[token], end)
+    return n.Attribute(value, word, start, end)
 
 
-def call(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Call:
+def call(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Call:
     """``f(args, name=value)``."""
     args: list[Any] = symbols[1] if len(symbols) > 1 else []
     keywords: tuple[n.Keyword, ...] = ()
@@ -140,23 +197,35 @@ def arguments(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[n.N
     last = None
     for argument in symbols:
         if type(argument) is n.Keyword:
-            if argument.name in seen:
+            name = argument.name
+            if name is not None and name in seen:
+                first = seen[name].start
                 raise _failure(
-                    "duplicate_name",
-                    w,
-                    argument,
-                    what="argument",
-                    name=argument.name,
-                    first=seen[argument.name].start,
+                    "duplicate_name", w, argument, what="argument", name=name, first=first
                 )
-            seen[argument.name] = last = argument
+            if name is not None:
+                seen[name] = argument
+            last = argument
         elif last is not None:
             raise _failure("argument_order", w, argument, last=last)
+        elif (
+            type(argument) is n.GeneratorExp
+            and len(symbols) > 1
+            and w.text[argument.start] + w.text[argument.end - 1] != "()"
+        ):
+            raise _failure("bare_generator", w, argument)
     return symbols
+
+
+def keywords_of(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Keyword:
+    """``**values`` of a call."""
+    return n.Keyword(None, symbols[0], start, end)
 
 
 def keyword(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Keyword:
     """``name=value`` of a call."""
+    if w.text[start] == "_" and w.word(symbols[0]) != "_":
+        raise SyntaxFailure("special_name", w.source, start, w.ends[symbols[0]])
     return n.Keyword(w.word(symbols[0]), symbols[1], start, end)
 
 
@@ -179,8 +248,11 @@ def slice_item(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Slice:
 
 
 def name(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Name:
-    """A name."""
-    return n.Name(w.text[start:end], start, end)
+    """A name; of those with two underscores only ``__name__`` has a value."""
+    text = w.text[start:end]
+    if text[:2] == "__" and text != "__name__":
+        raise SyntaxFailure("special_name", w.source, start, end)
+    return n.Name(text, start, end)
 
 
 def number(w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Number:
@@ -266,9 +338,9 @@ def fstring(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FString:
 
 
 def field(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FormatPart:
-    """``{value:format}`` of an f-string."""
-    spec, shown = w.values[symbols[2]]
-    return n.FormatPart(symbols[1], spec, shown, start, end)
+    """``{value!r:format}`` of an f-string."""
+    spec, text, conversion = w.values[symbols[2]]
+    return n.FormatPart(symbols[1], spec, text, conversion, start, end)
 
 
 def _statements(symbols: list[Any]) -> tuple[n.Statement, ...]:
@@ -339,6 +411,51 @@ def return_nothing(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.R
     return n.Return(None, start, end)
 
 
+def annotation(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Annotation:
+    """``x: int = value``."""
+    target, kind, *value = symbols
+    if type(target) not in (n.Name, n.Attribute, n.Subscript):
+        raise _failure("bad_target", w, target, target=target)
+    check_target(w, target)
+    return n.Annotation(target, kind, value[0] if value else None, start, end)
+
+
+def raise_stmt(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Raise:
+    """``raise value from cause``."""
+    value, cause = [*symbols, None, None][:2]
+    return n.Raise(value, cause, start, end)
+
+
+def del_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Del:
+    """``del a, b[0]``."""
+    (target,) = symbols
+    targets = target.items if isinstance(target, n.Tuple) else (target,)
+    for one in targets:
+        if not isinstance(one, n.Name | n.Subscript | n.Attribute) or _special(one):
+            raise _failure("bad_target", w, one, target=one)
+    return n.Del(targets, start, end)
+
+
+def global_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
+    """``global a, b``."""
+    return n.Outer("global", tuple([w.word(token) for token in symbols]), start, end)
+
+
+def nonlocal_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Outer:
+    """``nonlocal a, b``."""
+    return n.Outer("nonlocal", tuple([w.word(token) for token in symbols]), start, end)
+
+
+def yield_stmt(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Yield:
+    """``yield value``."""
+    return n.Yield(symbols[0] if symbols else None, False, start, end)
+
+
+def yield_from(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Yield:
+    """``yield from values``."""
+    return n.Yield(symbols[0], True, start, end)
+
+
 def assertion(_w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Assert:
     """``assert test, message``."""
     return n.Assert(symbols[0], symbols[1] if len(symbols) > 1 else None, start, end)
@@ -359,7 +476,10 @@ def continue_stmt(_w: Tokens, start: int, end: int, _symbols: list[Any]) -> n.Co
     return n.Continue(start, end)
 
 
-MODULES = ("torch", "numpy", "math", "gradcli")
+MODULES = (
+    "torch", "numpy", "math", "gradcli", "collections", "copy", "functools", "itertools", "random",
+    "time", "typing", "warnings",
+)  # fmt: skip
 """What a program may import: names of the language under that prefix, and nothing else."""
 
 
@@ -426,16 +546,49 @@ def else_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple
 
 
 def while_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.While:
-    """``while test: body``."""
-    test, body = symbols
-    return n.While(test, body, start, body[-1].end)
+    """``while test: body else: orelse``."""
+    test, body, *orelse = symbols
+    last = (orelse or [body])[0][-1]
+    return n.While(test, body, orelse[0] if orelse else (), start, last.end)
 
 
 def for_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.For:
-    """``for target in items: body``."""
-    target, over, body = symbols
+    """``for target in items: body else: orelse``."""
+    target, over, body, *orelse = symbols
     check_target(w, target)
-    return n.For(target, over, body, start, body[-1].end)
+    last = (orelse or [body])[0][-1]
+    return n.For(target, over, body, orelse[0] if orelse else (), start, last.end)
+
+
+def try_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Try:
+    """``try: body except ...: ... else: ... finally: ...``."""
+    body, *more = symbols
+    handlers = tuple([one for one in more if type(one) is n.Handler])
+    final: tuple[n.Statement, ...] = ()
+    if type(more[-1]) is list:
+        (final,) = more.pop()
+    orelse: tuple[n.Statement, ...] = more[-1] if more and type(more[-1]) is tuple else ()
+    for handler in handlers[:-1]:
+        if handler.kind is None:
+            raise SyntaxFailure("bare_except", w.source, handler.start, handler.start + 6)
+    end = (final or orelse or handlers[-1].body)[-1].end
+    return n.Try(body, handlers, orelse, final, start, end)
+
+
+def handler(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Handler:
+    """``except kind as name: body``."""
+    *head, body = symbols
+    kind = head[0] if head else None
+    called = None
+    if len(head) > 1:
+        place = w.starts[head[1]], w.ends[head[1]]
+        called = n.Name(w.word(head[1]), *place)
+    return n.Handler(kind, called, body, start, body[-1].end)
+
+
+def finally_clause(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
+    """``finally: body``, in a list."""
+    return symbols
 
 
 def with_stmt(_w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.With:
@@ -456,16 +609,45 @@ def with_item(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.WithItem
 
 
 def def_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Def:
-    """``def name(params): body``."""
-    called, *params, body = symbols
-    return n.Def(w.word(called), params[0] if params else (), body, start, body[-1].end)
+    """``def name(params) -> returns: body``."""
+    called, *more, body = symbols
+    params: tuple[n.Param, ...] = ()
+    if more and type(more[0]) is tuple:
+        params = more.pop(0)
+    returns = more[0][0] if more else None
+    return n.Def(w.word(called), params, body, start, body[-1].end, (), returns)
+
+
+def returns(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
+    """``-> kind``, in a list."""
+    return symbols[-1:]
 
 
 def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n.Param, ...]:
-    """The parameters of a function; no name twice, defaults last."""
+    """The parameters of a function: no name twice, defaults last, one ``*`` and one ``**`` at most.
+
+    After ``*`` a parameter is given by name only; what stands before ``/`` by place only.
+    """
+    found: list[n.Param] = []
     seen: dict[str, n.Param] = {}
     last = None
+    by_name = 0  # 1: just after a lone *, 2: after that
     for param in symbols:
+        if param.kind == "/":
+            if not found or by_name or any(one.kind for one in found):
+                raise _failure("parameter_order", w, param)
+            found = [_param(one, "/") for one in found]
+            continue
+        if (found and found[-1].kind == "**") or (param.kind == "*" and by_name):
+            raise _failure("parameter_order", w, param)
+        if param.kind == "*":
+            by_name = 2 if param.name else 1
+            if not param.name:
+                star = param
+                continue
+        elif by_name and param.kind == "":
+            param = _param(param, "=")
+            by_name = 2
         if param.name in seen:
             raise _failure(
                 "duplicate_name",
@@ -475,32 +657,97 @@ def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n
                 name=param.name,
                 first=seen[param.name].start,
             )
-        if last is not None and last.default is not None and param.default is None:
-            raise _failure("default_order", w, param, parameter=param, last=last)
-        seen[param.name] = last = param
-    return tuple(symbols)
+        if param.kind == "":
+            if last is not None and last.default is not None and param.default is None:
+                raise _failure("default_order", w, param, parameter=param, last=last)
+            last = param
+        seen[param.name] = param
+        found.append(param)
+    if by_name == 1:
+        raise _failure("parameter_order", w, star)
+    return tuple(found)
+
+
+def _param(param: n.Param, kind: str) -> n.Param:
+    """The same parameter of another kind."""
+    return n.Param(param.name, param.default, param.start, param.end, param.annotation, kind)
 
 
 def parameter(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Param:
-    """``name=default`` of a def."""
-    return n.Param(w.word(symbols[0]), symbols[1] if len(symbols) > 1 else None, start, end)
+    """``name: kind = default`` of a def, ``*rest``, ``**more``, or a lone ``*`` or ``/``."""
+    kind = w.word(symbols[0])
+    kind = kind if kind in ("*", "**", "/") else ""
+    rest = symbols[1:] if kind else symbols
+    called = w.word(rest[0]) if rest else ""
+    annotation = default = None
+    for sign, value in zip(rest[1::2], rest[2::2], strict=True):
+        if w.word(sign) == ":":
+            annotation = value
+        else:
+            default = value
+    return n.Param(called, default, start, end, annotation, kind)
 
 
-def class_head(w: Tokens, start: int, end: int, symbols: list[Any]) -> tuple[str, str]:
-    """``class Name(Function):``; every other class is refused."""
+def class_head(
+    w: Tokens, start: int, end: int, symbols: list[Any]
+) -> tuple[str, tuple[n.Expr, ...], int]:
+    """``class Name(bases):``; one base at most, and no keywords."""
     bases = symbols[1] if len(symbols) > 1 else []
-    base = n.dotted_text(bases[0]) if len(bases) == 1 else ""
-    if base.rpartition(".")[2] != "Function":
-        raise SyntaxFailure("plain_class", w.source, start, end)
-    return w.word(symbols[0]), base
+    plain = [base for base in bases if isinstance(base, n.Name | n.Attribute)]
+    if len(bases) > 1 or len(plain) != len(bases):
+        raise SyntaxFailure("class_bases", w.source, bases[0].start, bases[-1].end)
+    return w.word(symbols[0]), tuple(bases), end
 
 
-def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.FunctionClass:
+def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> Any:
+    """A class: a custom Function where its base is called so, else a record."""
+    (called, bases, head), *items = symbols
+    body = _statements(items)
+    if bases and n.dotted_text(bases[0]).rpartition(".")[2] == "Function":
+        return _function_class(w, called, n.dotted_text(bases[0]), body, start, head)
+    seen: dict[str, n.Def] = {}
+    for number, item in enumerate(body):
+        if type(item) is n.Def:
+            if item.name in seen and not _accessor(item):
+                raise _failure(
+                    "duplicate_name",
+                    w,
+                    item,
+                    what="method",
+                    name=item.name,
+                    first=seen[item.name].start,
+                )
+            seen[item.name] = item
+        elif not _of_record(item, number):
+            raise _failure("class_member", w, item, member=item, function=False)
+    return n.ClassDef(called, bases, body, start, body[-1].end)
+
+
+def _accessor(item: n.Def) -> bool:
+    """Whether a method stands under ``@name.setter``: it shares its name with the property."""
+    return any(isinstance(one, n.Attribute) and one.name == "setter" for one in item.decorators)
+
+
+def _of_record(item: n.Statement, number: int) -> bool:
+    """Whether a statement may stand in a class: ``name = value``, ``pass`` or a docstring."""
+    if isinstance(item, n.Assign):
+        return all(isinstance(target, n.Name) for target in item.targets)
+    if isinstance(item, n.Annotation):
+        return isinstance(item.target, n.Name)
+    if isinstance(item, n.ExprStmt):
+        text = isinstance(item.value, n.String) and not number
+        return text or (isinstance(item.value, n.Literal) and item.value.value is ...)
+    return isinstance(item, n.Pass)
+
+
+def _function_class(
+    w: Tokens, called: str, base: str, body: tuple[n.Statement, ...], start: int, head: int
+) -> n.FunctionClass:
     """A custom Function: its methods and ``generate_vmap_rule``, and nothing else."""
-    (called, base), *items = symbols
     methods: dict[str, n.Def] = {}
     rule = None
-    for number, item in enumerate(_statements(items)):
+    end = head
+    for number, item in enumerate(body):
         if type(item) is n.Def and item.name in METHODS:
             if item.name in methods:
                 raise _failure(
@@ -511,13 +758,13 @@ def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Functio
                     name=item.name,
                     first=methods[item.name].start,
                 )
-            methods[item.name] = item
+            methods[item.name] = _static(w, item)
         elif (chosen := _rule_of(item)) is not None:
             rule = chosen
         elif number or type(item) is not n.ExprStmt or type(item.value) is not n.String:
-            raise _failure("class_member", w, item, member=item)
+            raise _failure("class_member", w, item, member=item, function=True)
         end = item.end
-    if "forward" not in methods or not methods.keys() & {"backward", "jvp"}:
+    if "forward" not in methods:
         raise SyntaxFailure(
             "incomplete_class", w.source, start, end, name=called, methods=tuple(methods)
         )
@@ -539,17 +786,28 @@ def _rule_of(item: n.Statement) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def static_method(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def:
-    """``@staticmethod`` before a method."""
-    method: n.Def
-    *decorators, method = symbols
-    for path, begin, stop in decorators:
-        if path != "staticmethod":
-            raise SyntaxFailure("decorator", w.source, begin, stop)
-    return method
+def _static(w: Tokens, method: n.Def) -> n.Def:
+    """A method of a Function without its ``@staticmethod``."""
+    kept = []
+    for one in method.decorators:
+        path = n.dotted_text(one)
+        if path.rpartition(".")[2] == "once_differentiable":
+            kept.append(one)
+        elif path != "staticmethod":
+            raise _failure("decorator", w, one)
+    return method.decorated(tuple(kept))
 
 
-def decorator(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[str, int, int]:
-    """``@name``, and its place."""
-    path: tuple[str, int, int] = symbols[0]
-    return path
+def decorated(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Def | n.ClassDef:
+    """A function or class under its decorators."""
+    *decorators, made = symbols
+    if isinstance(made, n.FunctionClass):
+        raise _failure("decorator", w, decorators[0])
+    found: n.Def | n.ClassDef = made.decorated(tuple(decorators))
+    return found
+
+
+def decorator(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> n.Expr:
+    """``@value``."""
+    found: n.Expr = symbols[0]
+    return found

@@ -22,7 +22,8 @@ Kind = Literal[
     "unexpected_token", "not_an_expression", "too_many_statements",
     # the builders of nodes
     "bad_target", "bad_number", "unknown_module", "duplicate_name", "default_order",
-    "argument_order", "plain_class", "class_member", "incomplete_class", "decorator",
+    "argument_order", "parameter_order", "class_bases", "class_member", "incomplete_class",
+    "decorator", "special_name", "bare_generator", "bare_except",
 ]  # fmt: skip
 """The mistakes that syntax knows, by the stage that finds them."""
 

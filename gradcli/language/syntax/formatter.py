@@ -116,6 +116,9 @@ def _printed(module: n.Module, lines: _Lines) -> list[tuple[str, int, int]]:
 def _statement(node: n.Statement, lines: _Lines, depth: int) -> list[tuple[Any, int, int]]:
     """A statement as its own lines and the statements under them."""
     found: list[tuple[Any, int, int]] = []
+    for decorator in getattr(node, "decorators", ()):
+        text = printer._write([("@"), (decorator, printer.TEST)])
+        found.append((text, lines.at(decorator.start), depth))
     line = lines.at(node.start)
     for pieces, body in printer._STATEMENTS[type(node)](node):
         text = printer._write(pieces)
@@ -133,7 +136,7 @@ def _record(node: n.FunctionClass, lines: _Lines, depth: int) -> list[tuple[Any,
     found: list[tuple[Any, int, int]] = [(f"class {node.name}({node.base}):", head, depth)]
     next_line = head + 1
     for method in node.methods:
-        line = lines.at(method.start)
+        line = lines.at((method.decorators or (method,))[0].start)
         marks = [k for k in range(next_line, line) if lines.text[lines.starts[k]] == "@"]
         for k in range(next_line, marks[0] if marks else line):
             found.append((lines.text[lines.starts[k] : lines.ends[k]], k, depth + 1))

@@ -29,15 +29,13 @@ NESTING_LIMIT = 1000
 INDENT_LIMIT = 100
 """How deep blocks nest (CPython's own limit)."""
 
-OPENERS = {"(": ")", "[": "]"}
-CLOSERS = {")": "(", "]": "["}
+OPENERS = {"(": ")", "[": "]", "{": "}"}
+CLOSERS = {")": "(", "]": "[", "}": "{"}
 
 # Keywords of Python that the language leaves out, and operators of other languages. What to write
 # instead stands in ``diagnostics/lexical.py``.
-FORBIDDEN_WORDS = frozenset(
-    "async await del except finally global nonlocal raise try yield".split()  # noqa: SIM905
-)
-FORBIDDEN_SIGNS = frozenset((":=", "&&", "||", "<<", ">>", "->", "<>", "=>", "=<", "^="))
+FORBIDDEN_WORDS = frozenset(("async", "await"))
+FORBIDDEN_SIGNS = frozenset((":=", "&&", "||", "<>", "=>", "=<", "^="))
 STRING_PREFIXES = frozenset(("r", "u", "b", "f", "br", "rb", "fr", "rf"))
 
 _REST = r"|(\n)|(\#[^\n]*)|(\\\n))?"
@@ -88,7 +86,7 @@ class Lexer:
         patterns = tables["patterns"]
         # Every alternative may be left out, so the pattern matches anywhere.
         self.match: Callable[[str, int, int], re.Match[str]] = re.compile(
-            rf"[ \t]*(?:({patterns['NAME']})|({patterns['NUMBER']})" + _REST
+            rf"[ \t]*(?:({patterns['NAME']}|{patterns['DUNDER']})|({patterns['NUMBER']})" + _REST
         ).match  # type: ignore[assignment]
 
     def lex(self, source: Source, mode: str = "line") -> Tokens:
@@ -125,6 +123,7 @@ class _Scan:
         text, tokens, brackets = self.text, self.tokens, self.brackets
         match, literals = self.lexer.match, self.lexer.literals
         name_kind, number_kind = self.lexer.kind["NAME"], self.lexer.kind["NUMBER"]
+        dunder_kind = self.lexer.kind["DUNDER"]
         newline = self.lexer.kind["_NEWLINE"]
         layout = (newline, self.lexer.kind["_INDENT"], self.lexer.kind["_DEDENT"])
         kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
@@ -147,6 +146,8 @@ class _Scan:
                 kind = literals.get(word, name_kind)
                 if kind == name_kind and word in FORBIDDEN_WORDS:
                     raise self.failure("python_keyword", pos - len(word), pos)
+                if word[:2] == "__":
+                    kind = dunder_kind
                 kinds.append(kind)
                 starts.append(pos - len(word))
                 ends.append(pos)
@@ -342,14 +343,14 @@ class _Scan:
                 break
             if text[brace] == "}":
                 raise self.failure("lone_brace", brace, brace + 1)
-            stop, spec, shown, pos = field_end(self.source, brace, close)
+            stop, form, pos = field_end(self.source, brace, close)
             tokens.add(kind["FIELD_START"], brace, brace + 1)
             outer, self.brackets = self.brackets, []
             self.run(brace + 1, stop, True)
             if self.brackets:
                 raise self.failure("unclosed_bracket", self.brackets[-1], self.brackets[-1] + 1)
             self.brackets = outer
-            tokens.values[len(tokens.kinds)] = (spec, shown)
+            tokens.values[len(tokens.kinds)] = form
             tokens.add(kind["FIELD_END"], stop, pos)
             piece = ""
             begin = pos

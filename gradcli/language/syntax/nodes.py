@@ -143,7 +143,7 @@ class Binary(Expr):
 
 
 class Unary(Expr):
-    """``op operand``, where op is ``-``, ``+`` or ``not``."""
+    """``op operand``, where op is ``-``, ``+``, ``~`` or ``not``."""
 
     __slots__ = ("op", "operand")
     fields = ("operand",)
@@ -246,16 +246,16 @@ class Call(Expr):
 
 
 class Keyword(Node):
-    """``name=value`` in a call."""
+    """``name=value`` in a call; name is None for ``**value``."""
 
     __slots__ = ("name", "value")
     fields = ("value",)
     data = ("name",)
 
-    name: str
+    name: str | None
     value: Expr
 
-    def __init__(self, name: str, value: Expr, start: int = 0, end: int = 0) -> None:
+    def __init__(self, name: str | None, value: Expr, start: int = 0, end: int = 0) -> None:
         put(self, "name", name)
         put(self, "value", value)
         put(self, "start", start)
@@ -364,22 +364,104 @@ class Lambda(Expr):
         put(self, "end", end)
 
 
-class ListComp(Expr):
-    """``[element for ... in ... if ...]``."""
+class Set(Expr):
+    """``{a, b}``."""
+
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    items: tuple[Expr, ...]
+
+    def __init__(self, items: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "items", items)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Dict(Expr):
+    """``{key: value, **more}``."""
+
+    __slots__ = ("items",)
+    fields = ("items",)
+
+    items: tuple[DictItem, ...]
+
+    def __init__(self, items: tuple[DictItem, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "items", items)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class DictItem(Node):
+    """``key: value``; key is None for ``**value``."""
+
+    __slots__ = ("key", "value")
+    fields = ("key", "value")
+
+    key: Expr | None
+    value: Expr
+
+    def __init__(self, key: Expr | None, value: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "key", key)
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Starred(Expr):
+    """``*value`` among the items of a tuple or list, the arguments of a call, or targets."""
+
+    __slots__ = ("value",)
+    fields = ("value",)
+
+    value: Expr
+
+    def __init__(self, value: Expr, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Comprehension(Expr):
+    """``element for ... in ... if ...``, in the brackets that say what it makes."""
 
     __slots__ = ("clauses", "element")
     fields = ("element", "clauses")
 
-    element: Expr
+    element: Expr | DictItem
     clauses: tuple[Clause, ...]
 
     def __init__(
-        self, element: Expr, clauses: tuple[Clause, ...], start: int = 0, end: int = 0
+        self, element: Expr | DictItem, clauses: tuple[Clause, ...], start: int = 0, end: int = 0
     ) -> None:
         put(self, "element", element)
         put(self, "clauses", clauses)
         put(self, "start", start)
         put(self, "end", end)
+
+
+class ListComp(Comprehension):
+    """``[element for ...]``."""
+
+    __slots__ = ()
+
+
+class SetComp(Comprehension):
+    """``{element for ...}``."""
+
+    __slots__ = ()
+
+
+class DictComp(Comprehension):
+    """``{key: value for ...}``: its element is a DictItem."""
+
+    __slots__ = ()
+
+
+class GeneratorExp(Comprehension):
+    """``(element for ...)``, also without brackets of its own as the argument of a call."""
+
+    __slots__ = ()
 
 
 class Clause(Node):
@@ -419,22 +501,30 @@ class FString(Expr):
 
 
 class FormatPart(Node):
-    """``{value:spec}``; ``text`` is what ``{value=}`` prints before the value, or None."""
+    """``{value!conversion:spec}``; ``text`` is what ``{value=}`` prints before it, or None."""
 
-    __slots__ = ("spec", "text", "value")
+    __slots__ = ("conversion", "spec", "text", "value")
     fields = ("value",)
-    data = ("spec", "text")
+    data = ("spec", "text", "conversion")
 
     value: Expr
     spec: str
     text: str | None
+    conversion: str
 
     def __init__(
-        self, value: Expr, spec: str, text: str | None, start: int = 0, end: int = 0
+        self,
+        value: Expr,
+        spec: str,
+        text: str | None,
+        conversion: str = "",
+        start: int = 0,
+        end: int = 0,
     ) -> None:
         put(self, "value", value)
         put(self, "spec", spec)
         put(self, "text", text)
+        put(self, "conversion", conversion)
         put(self, "start", start)
         put(self, "end", end)
 
@@ -454,15 +544,17 @@ class Module(Node):
 
 
 class Def(Statement):
-    """``def name(params): body``."""
+    """``def name(params) -> returns: body`` under its decorators."""
 
-    __slots__ = ("body", "name", "params")
-    fields = ("params", "body")
+    __slots__ = ("body", "decorators", "name", "params", "returns")
+    fields = ("decorators", "params", "returns", "body")
     data = ("name",)
 
     name: str
     params: tuple[Param, ...]
     body: tuple[Statement, ...]
+    decorators: tuple[Expr, ...]
+    returns: Expr | None
 
     def __init__(
         self,
@@ -471,12 +563,22 @@ class Def(Statement):
         body: tuple[Statement, ...],
         start: int = 0,
         end: int = 0,
+        decorators: tuple[Expr, ...] = (),
+        returns: Expr | None = None,
     ) -> None:
         put(self, "name", name)
         put(self, "params", params)
         put(self, "body", body)
+        put(self, "decorators", decorators)
+        put(self, "returns", returns)
         put(self, "start", start)
         put(self, "end", end)
+
+    def decorated(self, decorators: tuple[Expr, ...]) -> Def:
+        """The same under other decorators."""
+        return Def(
+            self.name, self.params, self.body, self.start, self.end, decorators, self.returns
+        )
 
 
 class Return(Statement):
@@ -519,39 +621,147 @@ class If(Statement):
 
 
 class While(Statement):
-    """``while test: body``."""
+    """``while test: body else: orelse``."""
 
-    __slots__ = ("body", "test")
-    fields = ("test", "body")
+    __slots__ = ("body", "orelse", "test")
+    fields = ("test", "body", "orelse")
 
     test: Expr
     body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
 
     def __init__(
-        self, test: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
+        self,
+        test: Expr,
+        body: tuple[Statement, ...],
+        orelse: tuple[Statement, ...] = (),
+        start: int = 0,
+        end: int = 0,
     ) -> None:
         put(self, "test", test)
         put(self, "body", body)
+        put(self, "orelse", orelse)
         put(self, "start", start)
         put(self, "end", end)
 
 
 class For(Statement):
-    """``for target in iter: body``."""
+    """``for target in iter: body else: orelse``."""
 
-    __slots__ = ("body", "iter", "target")
-    fields = ("target", "iter", "body")
+    __slots__ = ("body", "iter", "orelse", "target")
+    fields = ("target", "iter", "body", "orelse")
 
     target: Expr
     iter: Expr
     body: tuple[Statement, ...]
+    orelse: tuple[Statement, ...]
 
     def __init__(
-        self, target: Expr, iter: Expr, body: tuple[Statement, ...], start: int = 0, end: int = 0
+        self,
+        target: Expr,
+        iter: Expr,
+        body: tuple[Statement, ...],
+        orelse: tuple[Statement, ...] = (),
+        start: int = 0,
+        end: int = 0,
     ) -> None:
         put(self, "target", target)
         put(self, "iter", iter)
         put(self, "body", body)
+        put(self, "orelse", orelse)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Try(Statement):
+    """``try: body except ...: else: orelse finally: final``."""
+
+    __slots__ = ("body", "final", "handlers", "orelse")
+    fields = ("body", "handlers", "orelse", "final")
+
+    body: tuple[Statement, ...]
+    handlers: tuple[Handler, ...]
+    orelse: tuple[Statement, ...]
+    final: tuple[Statement, ...]
+
+    def __init__(
+        self,
+        body: tuple[Statement, ...],
+        handlers: tuple[Handler, ...],
+        orelse: tuple[Statement, ...],
+        final: tuple[Statement, ...],
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "body", body)
+        put(self, "handlers", handlers)
+        put(self, "orelse", orelse)
+        put(self, "final", final)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Raise(Statement):
+    """``raise value from cause``; both may be None."""
+
+    __slots__ = ("cause", "value")
+    fields = ("value", "cause")
+
+    value: Expr | None
+    cause: Expr | None
+
+    def __init__(
+        self, value: Expr | None, cause: Expr | None, start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "value", value)
+        put(self, "cause", cause)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Del(Statement):
+    """``del a, b[0]``."""
+
+    __slots__ = ("targets",)
+    fields = ("targets",)
+
+    targets: tuple[Expr, ...]
+
+    def __init__(self, targets: tuple[Expr, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "targets", targets)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Outer(Statement):
+    """``global a, b`` or ``nonlocal a, b``: ``word`` says which."""
+
+    __slots__ = ("names", "word")
+    data = ("word", "names")
+
+    word: str
+    names: tuple[str, ...]
+
+    def __init__(self, word: str, names: tuple[str, ...], start: int = 0, end: int = 0) -> None:
+        put(self, "word", word)
+        put(self, "names", names)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Yield(Statement):
+    """``yield value`` or ``yield from values`` on a line of its own; value may be None."""
+
+    __slots__ = ("many", "value")
+    fields = ("value",)
+    data = ("many",)
+
+    value: Expr | None
+    many: bool
+
+    def __init__(self, value: Expr | None, many: bool, start: int = 0, end: int = 0) -> None:
+        put(self, "value", value)
+        put(self, "many", many)
         put(self, "start", start)
         put(self, "end", end)
 
@@ -633,6 +843,26 @@ class Assign(Statement):
         self, targets: tuple[Expr, ...], value: Expr, start: int = 0, end: int = 0
     ) -> None:
         put(self, "targets", targets)
+        put(self, "value", value)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Annotation(Statement):
+    """``target: kind = value``; value may be None. The kind is read, and not computed."""
+
+    __slots__ = ("kind", "target", "value")
+    fields = ("target", "kind", "value")
+
+    target: Expr
+    kind: Expr
+    value: Expr | None
+
+    def __init__(
+        self, target: Expr, kind: Expr, value: Expr | None, start: int = 0, end: int = 0
+    ) -> None:
+        put(self, "target", target)
+        put(self, "kind", kind)
         put(self, "value", value)
         put(self, "start", start)
         put(self, "end", end)
@@ -739,19 +969,97 @@ class FunctionClass(Statement):
 # ---- Parts of statements -------------------------------------------------------------------------
 
 
-class Param(Node):
-    """A parameter; default is None where there is none."""
+class ClassDef(Statement):
+    """``class name(bases):`` with methods, values and a docstring, under its decorators."""
 
-    __slots__ = ("default", "name")
-    fields = ("default",)
+    __slots__ = ("bases", "body", "decorators", "name")
+    fields = ("decorators", "bases", "body")
     data = ("name",)
 
     name: str
-    default: Expr | None
+    bases: tuple[Expr, ...]
+    body: tuple[Statement, ...]
+    decorators: tuple[Expr, ...]
 
-    def __init__(self, name: str, default: Expr | None, start: int = 0, end: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        bases: tuple[Expr, ...],
+        body: tuple[Statement, ...],
+        start: int = 0,
+        end: int = 0,
+        decorators: tuple[Expr, ...] = (),
+    ) -> None:
+        put(self, "name", name)
+        put(self, "bases", bases)
+        put(self, "body", body)
+        put(self, "decorators", decorators)
+        put(self, "start", start)
+        put(self, "end", end)
+
+    def decorated(self, decorators: tuple[Expr, ...]) -> ClassDef:
+        """The same under other decorators."""
+        return ClassDef(self.name, self.bases, self.body, self.start, self.end, decorators)
+
+    @property
+    def methods(self) -> tuple[Def, ...]:
+        """The functions among what it holds."""
+        return tuple(one for one in self.body if isinstance(one, Def))
+
+
+class Handler(Node):
+    """``except kind as name: body``; kind and name may be None."""
+
+    __slots__ = ("body", "kind", "name")
+    fields = ("kind", "name", "body")
+
+    kind: Expr | None
+    name: Name | None
+    body: tuple[Statement, ...]
+
+    def __init__(
+        self,
+        kind: Expr | None,
+        name: Name | None,
+        body: tuple[Statement, ...],
+        start: int = 0,
+        end: int = 0,
+    ) -> None:
+        put(self, "kind", kind)
+        put(self, "name", name)
+        put(self, "body", body)
+        put(self, "start", start)
+        put(self, "end", end)
+
+
+class Param(Node):
+    """A parameter; annotation and default are None where there is none.
+
+    kind    "" as it stands; "/" by place only; "=" by name only; "*" or "**" for all that are left
+    """
+
+    __slots__ = ("annotation", "default", "kind", "name")
+    fields = ("annotation", "default")
+    data = ("name", "kind")
+
+    name: str
+    default: Expr | None
+    annotation: Expr | None
+    kind: str
+
+    def __init__(
+        self,
+        name: str,
+        default: Expr | None,
+        start: int = 0,
+        end: int = 0,
+        annotation: Expr | None = None,
+        kind: str = "",
+    ) -> None:
         put(self, "name", name)
         put(self, "default", default)
+        put(self, "annotation", annotation)
+        put(self, "kind", kind)
         put(self, "start", start)
         put(self, "end", end)
 

@@ -12,12 +12,18 @@ from typing import Any
 from gradcli.language.syntax import nodes as n
 
 # How tightly each form holds together; a form looser than its place asks for is put in brackets.
-TEST, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM = range(1, 12)
+(
+    TEST, OR, AND, NOT, COMPARE, BIT_OR, BIT_AND, SHIFT, SUM, PRODUCT, SIGN, POWER, POSTFIX, ATOM,
+) = range(1, 15)  # fmt: skip
 BARE = 0
 """A place where even a tuple needs no brackets."""
 
 # operator: (its tightness, what its left and its right side must have, how it is spaced)
 BINARY = {
+    "|": (BIT_OR, BIT_OR, BIT_AND, " | "),
+    "&": (BIT_AND, BIT_AND, SHIFT, " & "),
+    "<<": (SHIFT, SHIFT, SUM, " << "),
+    ">>": (SHIFT, SHIFT, SUM, " >> "),
     "+": (SUM, SUM, PRODUCT, " + "),
     "-": (SUM, SUM, PRODUCT, " - "),
     "*": (PRODUCT, PRODUCT, SIGN, "*"),
@@ -97,9 +103,9 @@ def _unary(node: n.Unary, asked: int) -> list[Any]:
 
 
 def _compare(node: n.Compare, asked: int) -> list[Any]:
-    pieces: list[Any] = [(node.left, SUM)]
+    pieces: list[Any] = [(node.left, BIT_OR)]
     for op, right in zip(node.ops, node.rights, strict=True):
-        pieces += [f" {op} ", (right, SUM)]
+        pieces += [f" {op} ", (right, BIT_OR)]
     return _bracketed(COMPARE, asked, pieces)
 
 
@@ -119,12 +125,37 @@ def _conditional(node: n.Conditional, asked: int) -> list[Any]:
 
 
 def _lambda(node: n.Lambda, asked: int) -> list[Any]:
-    pieces = ["lambda", " " if node.params else "", *_listed(node.params), ": ", (node.body, TEST)]
+    pieces = ["lambda", " " if node.params else "", *_params(node.params), ": ", (node.body, TEST)]
     return _bracketed(TEST, asked, pieces)
 
 
+def _params(params: tuple[n.Param, ...]) -> list[Any]:
+    """Parameters with commas between them, and a lone ``*`` or ``/`` where their kinds ask for
+    it."""
+    pieces: list[Any] = []
+    before = ""
+    for param in (*params, None):
+        kind = "" if param is None else param.kind
+        if before == "/" and kind != "/":
+            pieces += [", /"]
+        if param is None:
+            break
+        if pieces:
+            pieces.append(", ")
+        if kind == "=" and before not in ("=", "*"):
+            pieces.append("*, ")
+        pieces.append((param, BARE))
+        before = kind
+    return pieces
+
+
 def _param(node: n.Param, _asked: int) -> list[Any]:
-    return [node.name] if node.default is None else [node.name, "=", (node.default, TEST)]
+    pieces: list[Any] = [node.kind if node.kind[:1] == "*" else "", node.name]
+    if node.annotation is not None:
+        pieces += [": ", (node.annotation, TEST)]
+    if node.default is not None:
+        pieces += ["=" if node.annotation is None else " = ", (node.default, TEST)]
+    return pieces
 
 
 def _name(node: n.Name, _asked: int) -> list[Any]:
@@ -145,11 +176,13 @@ def _literal(node: n.Literal, _asked: int) -> list[Any]:
 
 
 def _call(node: n.Call, _asked: int) -> list[Any]:
+    if len(node.args) == 1 and type(node.args[0]) is n.GeneratorExp and not node.keywords:
+        return [(node.func, POSTFIX), (node.args[0], BARE)]
     return [(node.func, POSTFIX), "(", *_listed((*node.args, *node.keywords)), ")"]
 
 
 def _keyword(node: n.Keyword, _asked: int) -> list[Any]:
-    return [f"{node.name}=", (node.value, TEST)]
+    return ["**" if node.name is None else f"{node.name}=", (node.value, TEST)]
 
 
 def _attribute(node: n.Attribute, _asked: int) -> list[Any]:
@@ -180,8 +213,33 @@ def _list(node: n.List, _asked: int) -> list[Any]:
     return ["[", *_listed(node.items), "]"]
 
 
-def _list_comp(node: n.ListComp, _asked: int) -> list[Any]:
-    return ["[", (node.element, TEST), *[(clause, BARE) for clause in node.clauses], "]"]
+def _set(node: n.Set, _asked: int) -> list[Any]:
+    return ["{", *_listed(node.items), "}"]
+
+
+def _dict(node: n.Dict, _asked: int) -> list[Any]:
+    return ["{", *_listed(node.items), "}"]
+
+
+def _dict_item(node: n.DictItem, _asked: int) -> list[Any]:
+    if node.key is None:
+        return ["**", (node.value, OR)]
+    return [(node.key, TEST), ": ", (node.value, TEST)]
+
+
+def _starred(node: n.Starred, _asked: int) -> list[Any]:
+    return ["*", (node.value, OR)]
+
+
+_BRACKETS: dict[type, tuple[str, str]] = {
+    n.ListComp: ("[", "]"), n.SetComp: ("{", "}"), n.DictComp: ("{", "}"),
+    n.GeneratorExp: ("(", ")"),
+}  # fmt: skip
+
+
+def _comprehension(node: n.Comprehension, _asked: int) -> list[Any]:
+    first, last = _BRACKETS[type(node)]
+    return [first, (node.element, TEST), *[(clause, BARE) for clause in node.clauses], last]
 
 
 def _clause(node: n.Clause, _asked: int) -> list[Any]:
@@ -217,7 +275,10 @@ def _fstring(node: n.FString, _asked: int) -> list[Any]:
 
 def _field(part: n.FormatPart) -> str:
     inner = part.text if part.text is not None else _write([(part.value, OR)], inside_field=True)
-    return "{" + inner + (f":{part.spec}" if part.spec else "") + "}"
+    if inner[:1] == "{":  # else it would be read as a brace of the text
+        inner = f" {inner} "
+    conversion = f"!{part.conversion}" if part.conversion else ""
+    return "{" + inner + conversion + (f":{part.spec}" if part.spec else "") + "}"
 
 
 def _fixed(text: str, quote: str) -> str:
@@ -262,7 +323,14 @@ _FORMS: dict[type, Any] = {
     n.Slice: _slice,
     n.Tuple: _tuple,
     n.List: _list,
-    n.ListComp: _list_comp,
+    n.Set: _set,
+    n.Dict: _dict,
+    n.DictItem: _dict_item,
+    n.Starred: _starred,
+    n.ListComp: _comprehension,
+    n.SetComp: _comprehension,
+    n.DictComp: _comprehension,
+    n.GeneratorExp: _comprehension,
     n.Clause: _clause,
     n.WithItem: _with_item,
     n.FString: _fstring,
@@ -294,6 +362,8 @@ def _statement(node: n.Statement, depth: int) -> list[Any]:
     if parts[0][1] is None:
         return [margin, *parts[0][0], "\n"]
     pieces = []
+    for decorator in getattr(node, "decorators", ()):
+        pieces += [margin, "@", (decorator, TEST), "\n"]
     for head, body in parts:
         pieces += [margin, *head, ":\n", *_block(body, depth + 1)]
     return pieces
@@ -318,7 +388,44 @@ def _assign(node: n.Assign) -> list[Any]:
 
 
 def _def(node: n.Def) -> list[Any]:
-    return [([f"def {node.name}(", *_listed(node.params), ")"], node.body)]
+    returns = [] if node.returns is None else [" -> ", (node.returns, TEST)]
+    return [([f"def {node.name}(", *_params(node.params), ")", *returns], node.body)]
+
+
+def _class(node: n.ClassDef) -> list[Any]:
+    bases = ["(", *_listed(node.bases), ")"] if node.bases else []
+    return [([f"class {node.name}", *bases], node.body)]
+
+
+def _loop(head: list[Any], node: n.While | n.For) -> list[Any]:
+    return [(head, node.body), *([(["else"], node.orelse)] if node.orelse else [])]
+
+
+def _try(node: n.Try) -> list[Any]:
+    parts: list[Any] = [(["try"], node.body)]
+    for handler in node.handlers:
+        kind = [] if handler.kind is None else [" ", (handler.kind, TEST)]
+        called = [] if handler.name is None else [f" as {handler.name.id}"]
+        parts.append((["except", *kind, *called], handler.body))
+    if node.orelse:
+        parts.append((["else"], node.orelse))
+    return [*parts, (["finally"], node.final)] if node.final else parts
+
+
+def _raise(node: n.Raise) -> list[Any]:
+    value = [] if node.value is None else [" ", (node.value, TEST)]
+    cause = [] if node.cause is None else [" from ", (node.cause, TEST)]
+    return [(["raise", *value, *cause], None)]
+
+
+def _yield(node: n.Yield) -> list[Any]:
+    value = [] if node.value is None else [" ", (node.value, TEST if node.many else BARE)]
+    return [(["yield from" if node.many else "yield", *value], None)]
+
+
+def _annotation(node: n.Annotation) -> list[Any]:
+    value = [] if node.value is None else [" = ", (node.value, BARE)]
+    return [([(node.target, POSTFIX), ": ", (node.kind, TEST), *value], None)]
 
 
 def _with(node: n.With) -> list[Any]:
@@ -346,8 +453,15 @@ _STATEMENTS: dict[type, Any] = {
     n.Def: _def,
     n.Return: lambda s: [(["return"] if s.value is None else ["return ", (s.value, BARE)], None)],
     n.If: _if,
-    n.While: lambda s: [(["while ", (s.test, TEST)], s.body)],
-    n.For: lambda s: [(["for ", (s.target, BARE), " in ", (s.iter, BARE)], s.body)],
+    n.ClassDef: _class,
+    n.While: lambda s: _loop(["while ", (s.test, TEST)], s),
+    n.For: lambda s: _loop(["for ", (s.target, BARE), " in ", (s.iter, BARE)], s),
+    n.Try: _try,
+    n.Raise: _raise,
+    n.Del: lambda s: [(["del ", *_listed(s.targets)], None)],
+    n.Outer: lambda s: [([f"{s.word} {', '.join(s.names)}"], None)],
+    n.Yield: _yield,
+    n.Annotation: _annotation,
     n.Break: lambda _s: [(["break"], None)],
     n.Continue: lambda _s: [(["continue"], None)],
     n.Pass: lambda _s: [(["pass"], None)],

@@ -43,14 +43,16 @@ def unescape(source: Source, start: int, end: int) -> str:
             raise SyntaxFailure("unknown_escape", source, slash, pos)
 
 
-def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | None, int]:
+def field_end(
+    source: Source, brace: int, close: int
+) -> tuple[int, tuple[str, str | None, str], int]:
     """Splits the field of an f-string that opens at ``brace``, before ``close``.
 
-    Returns where the expression stops, the format, the text to show for ``{x=}`` (else None), and
-    the offset after the closing brace.
+    Returns where the expression stops; the format, the text to show for ``{x=}`` (else None) and
+    the conversion (``r`` or ``s``, or an empty text); and the offset after the closing brace.
     """
     text = source.text
-    depth, pos, quote = 0, brace + 1, ""
+    depth, pos, quote = "", brace + 1, ""  # the brackets that are open, innermost last
     shown: str | None = None
     while pos < close:
         char = text[pos]
@@ -60,13 +62,15 @@ def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | N
         elif char in "'\"":
             quote = char
         elif char in "([{":
-            depth += 1
-        elif char in ")]" and depth:
-            depth -= 1
-        elif char == "}" or (char == ":" and not depth):
+            depth += char
+        elif char in ")]}" and depth and (char != "}" or depth[-1] == "{"):
+            depth = depth[:-1]
+        elif (
+            char == "}"
+            or (char == ":" and not depth)
+            or (char == "!" and text[pos + 1] != "=" and not depth)
+        ):
             break
-        elif char == "!" and text[pos + 1] != "=" and not depth:
-            raise SyntaxFailure("field_conversion", source, pos, pos + 2)
         elif char in "=!<>" and text[pos + 1] == "=":
             pos += 1
         elif char == "=" and not depth and text[pos - 1] not in "<>":
@@ -83,8 +87,14 @@ def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | N
         stop = pos
     if not text[brace + 1 : stop].strip():
         raise SyntaxFailure("empty_field", source, brace, pos + 1)
+    conversion = ""
+    if text[pos] == "!":
+        conversion = text[pos + 1]
+        if conversion not in "rs" or text[pos + 2] not in ":}":
+            raise SyntaxFailure("field_conversion", source, pos, pos + 2)
+        pos += 2
     if text[pos] == "}":
-        return stop, "", shown, pos + 1
+        return stop, ("", shown, conversion), pos + 1
     end = text.find("}", pos, close)
     nested = text.find("{", pos, close)
     if 0 <= nested < end:
@@ -94,7 +104,7 @@ def field_end(source: Source, brace: int, close: int) -> tuple[int, str, str | N
     spec = text[pos + 1 : end]
     if not good_spec(spec):
         raise SyntaxFailure("bad_format", source, pos + 1, end)
-    return stop, spec, shown, end + 1
+    return stop, (spec, shown, conversion), end + 1
 
 
 def good_spec(spec: str) -> bool:

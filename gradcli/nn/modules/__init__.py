@@ -5,6 +5,7 @@ linear      Linear, Bilinear, Identity   activation  ReLU, GELU, Softmax ...
 loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspose2d ...
 pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
 sparse      Embedding, EmbeddingBag      rnn         RNN, LSTM, GRU and their cells
+resampling  Upsample, PixelShuffle, Fold
 padding     ZeroPad2d, ReflectionPad1d   transformer MultiheadAttention, Transformer ...
 """
 
@@ -24,19 +25,23 @@ _HOMES = {
         "InstanceNorm3d",
     ),
     "container": ("ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"),
-    "conv": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d"),
+    "conv": ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d",
+             "ConvTranspose3d"),
     "distance": ("CosineSimilarity", "PairwiseDistance"),
-    "dropout": ("Dropout", "Dropout1d", "Dropout2d"),
+    "dropout": (
+        "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout",
+    ),
     "flatten": ("Flatten", "Unflatten"),
     "linear": ("Bilinear", "Identity", "Linear"),
     "loss": (
-        "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
+        "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
         "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
         "MarginRankingLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss",
         "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+        "TripletMarginWithDistanceLoss", "MultiLabelMarginLoss",
     ),
     "module": ("Module",),
-    "normalization": ("GroupNorm", "LayerNorm", "RMSNorm"),
+    "normalization": ("GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"),
     "padding": (
         "CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d",
         "ConstantPad3d", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
@@ -45,7 +50,13 @@ _HOMES = {
     ),
     "pooling": (
         "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-        "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d",
+        "AvgPool1d", "AvgPool2d", "MaxPool1d", "MaxPool2d", "AdaptiveAvgPool3d",
+        "AdaptiveMaxPool3d", "AvgPool3d", "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d",
+        "LPPool2d", "LPPool3d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d",
+    ),
+    "resampling": (
+        "ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample",
+        "UpsamplingBilinear2d", "UpsamplingNearest2d",
     ),
     "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
     "sparse": ("Embedding", "EmbeddingBag"),

@@ -158,7 +158,7 @@ class _Transposed(_Convolution):
             raise ValueFault(
                 "E0301",
                 f"requested an output size of {size}, but valid sizes range from {least} to "
-                f"{most} (for an input of {input.shape[-self.rank :]})",
+                f"{most} (for an input of {input.shape[2:]})",
             )
         return tuple(n - low for n, low in zip(size, least, strict=True))
 
@@ -173,3 +173,9 @@ class ConvTranspose2d(_Transposed):
     """The transpose of ``Conv2d``."""
 
     rank = 2
+
+
+class ConvTranspose3d(_Transposed):
+    """The transpose of ``Conv3d``."""
+
+    rank = 3

@@ -41,3 +41,21 @@ class Dropout2d(Dropout):
     """``Dropout`` of whole channels of ``(N, C, H, W)``."""
 
     _function = staticmethod(F.dropout2d)
+
+
+class Dropout3d(Dropout):
+    """``Dropout`` of whole channels of ``(N, C, D, H, W)``."""
+
+    _function = staticmethod(F.dropout3d)
+
+
+class AlphaDropout(Dropout):
+    """``Dropout`` for ``SELU``: entries get its least value; mean and variance stay."""
+
+    _function = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(Dropout):
+    """``AlphaDropout`` of whole channels."""
+
+    _function = staticmethod(F.feature_alpha_dropout)

@@ -43,10 +43,17 @@ MultiLabelSoftMarginLoss = _row("MultiLabelSoftMarginLoss", F.multilabel_soft_ma
                                 weight=None, **_REDUCED)  # fmt: skip
 MultiMarginLoss = _row("MultiMarginLoss", F.multi_margin_loss, p=1, margin=1.0, weight=None,
                        **_REDUCED)  # fmt: skip
+MultiLabelMarginLoss = _row("MultiLabelMarginLoss", F.multilabel_margin_loss, **_REDUCED)
+TripletMarginWithDistanceLoss = _row("TripletMarginWithDistanceLoss",
+                                     F.triplet_margin_with_distance_loss, 3,
+                                     distance_function=None, margin=1.0, swap=False,
+                                     reduction="mean")  # fmt: skip
+CTCLoss = _row("CTCLoss", F.ctc_loss, 4, blank=0, reduction="mean", zero_infinity=False)
 
 __all__ = [
-    "BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss",
-    "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "MarginRankingLoss",
-    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
-    "SoftMarginLoss", "TripletMarginLoss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss",
+    "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "MSELoss",
+    "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss",
+    "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]  # fmt: skip

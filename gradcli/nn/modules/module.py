@@ -56,7 +56,7 @@ class Module(State):
     def forward(self, *inputs: Any) -> Any:
         """What the module computes. Raises UnwrittenFault where the subclass has none."""
         raise UnwrittenFault(
-            "E0304", f'Module [{type(self).__name__}] is missing the required "forward" function'
+            "E0304", f'Module [{self._get_name()}] is missing the required "forward" function'
         )
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -73,7 +73,7 @@ class Module(State):
         for kind in _KINDS:
             if kind in own and name in own[kind]:
                 return own[kind][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'{self._get_name()}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__

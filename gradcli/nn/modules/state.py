@@ -34,6 +34,7 @@ class State:
 
     named_modules: Callable[..., Any]
     modules: Callable[..., Any]
+    _get_name: Callable[[], str]
 
     def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict:
         """Parameters and persistent buffers by dotted name; their memory is shared."""
@@ -74,7 +75,7 @@ class State:
                 )
         if faults:
             lines = "".join(f"\n\t{fault}" for fault in faults)
-            name = type(self).__name__
+            name = self._get_name()
             raise RuntimeFault("E0304", f"Error(s) in loading state_dict for {name}:{lines}")
         with no_grad():
             for name, value in own.items():

@@ -301,8 +301,8 @@ class _Flattening:
         if name == "polygamma" and len(args) == 2 and not node.keywords:
             return name, args[1:], {"n": self.whole(args[0])}, None
         if op.name == "norm":
-            self.check_order(args, {k.name: k.value for k in node.keywords})
-        params = {k.name: self.literal(k.value) for k in node.keywords}
+            self.check_order(args, {str(k.name): k.value for k in node.keywords})
+        params = {str(k.name): self.literal(k.value) for k in node.keywords}
         if op.variadic:
             return self.joining(op.name, node, args, params)
         inputs, rest = args[: op.arity], args[op.arity :]

@@ -14,6 +14,7 @@ from gradcli.engine.creation.sampling import randperm
 from gradcli.engine.dtypes import int64
 from gradcli.functions.overloads import stack
 from gradcli.ops.errors import ValueFault
+from gradcli.ops.memory_budget import step
 
 __all__ = ["DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
 
@@ -162,10 +163,12 @@ class DataLoader:
             return
         if self.batch_size is None:
             for i in self._order():
+                step()
                 yield self.dataset[i]
             return
         rows: list = []
         for i in self._order():
+            step()
             rows.append(i)
             if len(rows) == self.batch_size:
                 yield self.collate_fn([self.dataset[i] for i in rows])

@@ -1,10 +1,18 @@
 """A session: a statement changes everything or nothing."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
+from gradcli.cli.repl.interrupts import Interrupts
 from gradcli.cli.repl.rollback import Snapshot
 from gradcli.cli.repl.session import Session
+from gradcli.cli.repl.settings import Settings
+from gradcli.cli.repl.shell import Shell
 from gradcli.engine import dtypes, printing
 from gradcli.language.runtime.run import Limits
 from gradcli.ops.errors import Fault
@@ -48,11 +56,23 @@ k = 2
 def f(a):
     return a*k
 
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 1)
+        self.count = 0
+    def forward(self, x):
+        self.count += 1
+        return self.inner(x)*k
+
+own = Net()
+d = {"a": 1, "v": v}
 """
 SEEN = (
     "x.tolist()", "x.grad", "h.grad is None", "v.tolist()", "part.tolist()", "box[1]",
     "net.weight.tolist()", "net.training", "x.requires_grad", "k", "f(3)", "g.initial_seed()",
-    "x.is_leaf", "v.shape",
+    "x.is_leaf", "v.shape", "own.count", "own.inner.weight.tolist()", "sorted(d)", "d['a']",
+    "own.inner.bias.grad",
 )  # fmt: skip
 CHANGES = (
     "v.mul_(0).add_(5)", "part += 7", "v[2] = 9", "part[0] = 3", "box.append(4)", "box[1][0] = 8",
@@ -63,7 +83,9 @@ CHANGES = (
     "x.requires_grad_(False)", "for i in range(4): v[i] = i", "x.register_hook(lambda g: g*100)",
     "v.view(2, 2).t().fill_(6)", "k = 7; f(1); v.fill_(k)", "h.sum().backward(); x.grad.mul_(3)",
     "torch.set_default_dtype(torch.float64)", "v.requires_grad_(); v2 = v*2",
-    "torch.manual_seed(5); v.uniform_()",
+    "torch.manual_seed(5); v.uniform_()", "own.count = 7", "own(torch.ones(2)).sum().backward()",
+    "d['b'] = 2", "d['v'].mul_(3).add_(1)", "d.pop('a')", "d.update(a=5)", "own.more = 3",
+    "torch.nn.init.ones_(own.inner.weight)",
 )  # fmt: skip
 
 
@@ -132,6 +154,8 @@ def test_functions_may_be_defined_before_what_they_call(session):
     run(session, "def odd(n):\n    return False if n == 0 else even(n - 1)\n")
     assert run(session, "even(10)") is True and "odd" in session.variables
     fails(session, "1 + nothing", "E0202")
+    assert run(session, "double = lambda v: twice*v", "twice = 2", "double(4)") == 8
+    fails(session, "def f(x=nothing):\n    return x\n", "E0202")
 
 
 def test_a_constant_may_become_a_variable(session):
@@ -166,6 +190,15 @@ def test_reset_and_back(session):
     assert session.variables["b"] == 2 and len(session.lines) == 2
 
 
+def test_random_numbers_of_a_failed_statement_come_again(session):
+    run(session, "import random, torch", "random.seed(1); torch.manual_seed(1)")
+    fails(session, "random.random(); torch.rand(3); torch.ones(2).view(9)", "E0306")
+    assert run(session, "random.random()") == 0.13436424411240122
+    first = run(session, "torch.rand(3).tolist()")
+    run(session, "torch.manual_seed(1)")
+    assert run(session, "torch.rand(3).tolist()") == first
+
+
 def test_undo_goes_past_what_only_looked(session):
     run(session, "a = [1]", "a.append(2)", "a", "a[0]", "_ + 1")
     assert session.undo().text == "a.append(2)" and session.variables["a"] == [1]
@@ -177,3 +210,38 @@ def test_a_snapshot_copies_no_entries(session):
     run(session, "v = zeros(1000, 1000)", "w = v[0]")
     taken = Snapshot(session.variables)
     assert taken.log.nbytes == 0 and len(taken) < 20
+
+
+def test_a_fault_of_the_tool_does_not_end_the_session(session, capsys, monkeypatch):
+    shell = Shell(Settings())
+    shell.begin(None, ())
+    shell.take("x = tensor([1., 2.])")
+
+    def stumble(*args):
+        raise KeyError("inside")
+
+    monkeypatch.setattr("gradcli.cli.repl.shell.Session.feed", stumble)
+    assert shell.take("x.mul_(2)")
+    monkeypatch.undo()
+    shell.take("x")
+    captured = capsys.readouterr()
+    assert "E0999" in captured.err and captured.out == "tensor([1., 2.])\n" and shell.failed == 1
+
+
+def test_ctrl_c_stops_a_command(session, capsys):
+    interrupts = Interrupts()
+    interrupts.watch()
+    try:
+        shell = Shell(Settings(), interrupts)
+        shell.begin(None, ())
+        shell.take("x = tensor(3.)")
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        began = time.perf_counter()
+        shell.take(":minimize (x - 1)^2 --method sgd --lr 0.00001 --steps 10000000")
+        assert time.perf_counter() - began < 5
+        shell.take("x")
+    finally:
+        interrupts.release()
+    captured = capsys.readouterr()
+    assert "interrupted" in captured.err and captured.out == "tensor(3.)\n"

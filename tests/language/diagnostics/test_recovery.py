@@ -17,12 +17,12 @@ def codes(text):
 
 
 def test_each_statement_has_its_own():
-    text = "x = 2 +* 3\ny = 1\nif y = 3:\n    z = 2\nw = 3x\nprint(y)\nclass A:\n    q = 1\n"
+    text = "x = 2 +* 3\ny = 1\nif y = 3:\n    z = 2\nw = 3x\nprint(y)\nclass A(B, C):\n    q = 1\n"
     assert [line for _, line in codes(text)] == [1, 3, 5, 7]
 
 
 def test_a_block_goes_with_its_head():
-    text = "try:\n    x = 1\nexcept ValueError:\n    x = 2\ny = 2 +\n"
+    text = "class A(B, C):\n    def f(self):\n        x = 1\n    z = 2\ny = 2 +\n"
     assert [line for _, line in codes(text)] == [1, 5]
 
 

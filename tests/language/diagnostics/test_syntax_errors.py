@@ -76,44 +76,20 @@ MARKED = [
     ("«elsif» x: y", "E0125", "`elsif` is written `elif`"),
     ("if x:\n  y\n«else if» z:\n  w", "E0125", "written `elif`"),
     ("«function» f(x): y", "E0125", "`function` is written `def`"),
-    ("«class A:»\n  pass", "E0130", "classes are not"),
-    ("«class M(nn.Module):»\n  def __init__(self): x", "E0130", "classes are not"),
     ("class F(Function):\n  «x = 3»", "E0130", "cannot stand in a Function"),
     ("class F(Function):\n  «def setup(x): y»", "E0130", "the method `setup`"),
     ("class F(Function):\n  «generate_vmap_rule = 1»", "E0130", "cannot stand in a Function"),
     ("class F(Function):\n  «generate_vmap_rule = x = True»", "E0130", "cannot stand"),
     ("class F(Function):\n  def vmap(i, d, x): x\n  «def vmap»(i, d, x): x", "E0146", "method"),
-    (
-        "«class F(Function):»\n  def forward(x): x\n  def setup_context(c, i, o): x",
-        "E0130",
-        "no backward",
-    ),
-    ("«class F(Function):»\n  def forward(ctx): pass", "E0130", "has no backward"),
-    ("«try»:\n  x", "E0131", "exceptions"),
-    ("«raise» x", "E0131", "exceptions"),
-    ("«@jit»\ndef f(x): x", "E0132", "decorators"),
-    ("class F(Function):\n  @«once»\n  def forward(ctx): x", "E0132", "decorators"),
-    ("«global» x", "E0133", "`global`"),
+    ("«class F(Function):»\n  def backward(ctx, g): x", "E0130", "has no forward"),
+    ("class F(Function):\n  @«once»\n  def forward(ctx): x", "E0132", "cannot stand here"),
     ("«async» def f(): x", "E0134", "`async`"),
     ("x = «await» y", "E0134", "`await`"),
-    ("«yield» x", "E0135", "generators"),
-    ("sum(x «for» x in y)", "E0135", "generators"),
     ("«match» x:\n  case 1: y", "E0136", "`match`"),
-    ("f(«*»a)", "E0137", "star forms"),
-    ("f(b, «**»k)", "E0137", "star forms"),
-    ("a, «*»b = c", "E0137", "star forms"),
-    ("def f(«*»a): x", "E0137", "star forms"),
-    ("lambda «*»a: x", "E0137", "star forms"),
     ("from torch import «*»", "E0137", "`import *`"),
-    ("«del» x", "E0138", "`del`"),
     ("import «os»", "E0139", "cannot import `os`"),
     ("import torch, «os.path» as p", "E0139", "cannot import `os.path`"),
     ("from «scipy» import linalg", "E0139", "cannot import `scipy`"),
-    ("x«:» int = 3", "E0141", "annotations"),
-    ("def f(x«:» int): x", "E0141", "annotations"),
-    ("def f(x) «->» int: x", "E0141", "annotations"),
-    ("for i in x:\n  y\n«else»:\n  z", "E0142", "after a loop"),
-    ("while x:\n  if a: b\n«else»:\n  z", "E0142", "after a loop"),
     ("«lambda» = 3", "E0145", "`lambda` is a word"),
     ("def «in»(x): y", "E0145", "`in` is a word"),
     ("x.«is»", "E0145", "`is` is a word"),
@@ -137,7 +113,7 @@ def test_syntax_errors(marked, code, words):
 def test_the_first_mistake_is_told():
     assert fault_of("x = = 3\ny = 007").code == "E0101"
     assert fault_of("x = 007\ny = = 3").code == "E0110"
-    assert fault_of("class Net(Module):\n    def __init__(self): pass").code == "E0130"
+    assert fault_of("class Net(A, B):\n    def __init__(self): pass").code == "E0130"
 
 
 @pytest.mark.parametrize(
@@ -403,7 +379,6 @@ def test_what_to_write_instead(text, message, mend):
         ("2*||A @ x - b||^2", "a norm is norm(A @ x - b), its square norm(A @ x - b)**2"),
         ("|x| + y", "an absolute value is abs(x)"),
         ("a || b", "write `or`; an absolute value is abs(x)"),
-        ("a | b", "write `or`, or logical_or(a, b); an absolute value is abs(x)"),
         ("x'*A*x", "the transpose of x is x.T, and matrices multiply by @: x.T @ A @ x"),
         ("(A @ x)' * y", "the transpose of (...) is (...).T, and matrices multiply by @: "
          "x.T @ A @ x"),

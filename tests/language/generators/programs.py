@@ -46,6 +46,10 @@ class Generator:
         margin = "    " * depth
         if depth < 3 and pick < 0.30:
             return self.block(depth)
+        if depth == 0 and pick < 0.33:
+            return self.record()
+        if depth < 3 and pick < 0.345:
+            return self.handled(depth)
         if pick < 0.36 and depth < 2:
             return self.function(depth)
         return [margin + line for line in self.simple()]
@@ -57,6 +61,9 @@ class Generator:
             kind = rng.choice((FLOAT, INT, VECTOR, SCALAR, LIST, VECTOR))
             value = self.expression(kind, 3)
             return [f"{self.bind(kind)} = {value}"]
+        if pick < 0.43:
+            values = self.expression(LIST, 1)
+            return [f"{self.bind(FLOAT)}, *{self.bind(LIST)} = [{self.number()}, *{values}]"]
         if pick < 0.50:
             kind = rng.choice((FLOAT, SCALAR))
             first, second = self.expression(kind, 2), self.expression(INT, 2)
@@ -106,6 +113,61 @@ class Generator:
             value = self.expression(VECTOR, 2)
             return [f"with no_grad(): {self.bind(VECTOR)} = {value}"]
         return [f"assert {self.truth(2)} or True, 'never'"]
+
+    def record(self) -> list[str]:
+        """A class, and an instance of it."""
+        rng, go = self.rng, self.expression
+        self.count += 1
+        name, held = f"C{self.count}", f"o{self.count}"
+        lines = [
+            f"class {name}:", f"    k = {self.number()}",
+            f"    def __init__(self, a, b={self.number()}):",
+            "        self.a, self.b = a, b",
+            "    def total(self, *more, **named):",
+            "        return self.a*0.5 + self.k + sum(more)*0.1 + named.get('z', 0.25)",
+            "    def __call__(self, t): return self.b*t*0.5",
+            "    @property",
+            "    def twice(self): return self.a*2",
+            "    @staticmethod",
+            "    def half(t): return t*0.5",
+            "    def __repr__(self): return f'" + name + "({self.a!r})'",
+        ]  # fmt: skip
+        if rng.random() < 0.5:
+            lines += [
+                f"class {name}b({name}):", "    def __init__(self, a):",
+                f"        super().__init__(a, b={self.number()})",
+                "    def total(self, *more, **named): return super().total(*more)*0.5",
+            ]  # fmt: skip
+            name += "b"
+        lines.append(f"{held} = {name}({go(FLOAT, 1)})")
+        lines.append(f"print(repr({held}), {held}.twice, {name}.k)")
+        uses = (
+            f"{held}.total({go(FLOAT, 1)}, z={go(FLOAT, 1)})", f"{held}({go(FLOAT, 1)})",
+            f"{held}.half({held}.a)", f"{name}.total({held}, *[0.5], **{{'z': 1.5}})",
+        )  # fmt: skip
+        values = [rng.choice(uses) for _ in range(2)]
+        return [*lines, *[f"{self.bind(FLOAT)} = {value}" for value in values]]
+
+    def handled(self, depth: int) -> list[str]:
+        """A ``try`` whose body may fail."""
+        rng, margin = self.rng, "    " * depth
+        fails = rng.choice(
+            ("1/0", "{}['q']", "[][2]", "raise ValueError('v', 2)", "int('x')", "pass",
+             "raise RuntimeError", "assert False, 'a'", "None.shape", "[].index(1)")
+        )  # fmt: skip
+        kinds = rng.choice(
+            ("", " Exception as e", " (ZeroDivisionError, LookupError) as e", " ValueError as e")
+        )
+        shown = "print(type(e).__name__)" if "as e" in kinds else "print('failed')"
+        lines = [f"{margin}try:", *self.body(depth), f"{margin}    {fails}"]
+        lines += [f"{margin}except{kinds}:", f"{margin}    {shown}"]
+        if kinds not in ("", " Exception as e"):
+            lines += [f"{margin}except:", f"{margin}    print('other')"]
+        if rng.random() < 0.5:
+            lines += [f"{margin}else:", f"{margin}    print('fine')"]
+        if rng.random() < 0.5:
+            lines += [f"{margin}finally:", f"{margin}    print('last')"]
+        return lines
 
     def block(self, depth: int) -> list[str]:
         rng, margin = self.rng, "    " * depth
@@ -213,6 +275,9 @@ class Generator:
         name = self.name(kind)
         if name is None:
             return repr("no name")
+        if self.rng.random() < 0.2 and kind != SCALAR:
+            older = (f"'{{}} {{n}}'.format(1, n={name})", f"'%s %5.2f' % ({name}, {name})")
+            return self.rng.choice((f"f'{{{name}!r}} {{{name}=}}'", *older))
         return self.rng.choice((f"f'{name} {{{name}:{spec}}}'", f"f'{{{name}}}'", "'it' 's'"))
 
     def truth(self, depth: int) -> str:
@@ -272,6 +337,14 @@ class Generator:
                 lambda: f"round({go(FLOAT, d)}, 3)",
                 lambda: f"(lambda z: z*0.5 + {self.number()})({go(FLOAT, d)})",
                 lambda: f"(lambda _, z=0.5: z)({go(FLOAT, d)})",
+                lambda: f"sum(k*0.5 for k in {go(LIST, d)})",
+                lambda: f"max({go(LIST, d)}, key=lambda k: -k)",
+                lambda: f"{{'a': {go(FLOAT, d)}, 2: 0.5}}['a']",
+                lambda: f"dict(u={go(FLOAT, d)}).get('u', 1.0)",
+                lambda: f"(lambda *a, s=1.0: sum(a)*s)({go(FLOAT, d)}, *{go(LIST, d)}, s=0.25)",
+                lambda: f"next(k for k in {go(LIST, d)})",
+                lambda: f"[*{go(LIST, d)}, {go(FLOAT, d)}][-1]",
+                lambda: f"list({{'b': {go(FLOAT, d)}}}.values())[0]",
             )
         )()
 
@@ -338,6 +411,10 @@ class Generator:
             (
                 lambda: f"[{go(FLOAT, d)}, {go(FLOAT, d)}, {go(FLOAT, d)}]",
                 lambda: f"sorted({go(LIST, d)})",
+                lambda: f"sorted({go(LIST, d)}, key=lambda k: -k)",
+                lambda: f"list(map(lambda k: k*0.5, {go(LIST, d)}))",
+                lambda: f"[*{go(LIST, d)}, *{go(LIST, d)}][:3]",
+                lambda: f"[v for v in {{i: k for i, k in enumerate({go(LIST, d)})}}.values()]",
                 lambda: f"[k*{go(FLOAT, d)} for k in range({self.rng.randint(2, 4)})]",
                 lambda: f"{go(LIST, d)} + [{go(FLOAT, d)}]",
                 lambda: f"[k*0.5 for k in {go(LIST, d)} + [0.25]]",

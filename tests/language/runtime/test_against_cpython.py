@@ -17,6 +17,7 @@ import pytest
 import gradcli
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import mode
+from gradcli.language.names.builtins import PYTHON_ONLY
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.language.runtime.text import printer
@@ -62,7 +63,9 @@ def both(text):
 def by_python(text, given, write):
     try:
         with np.errstate(all="ignore"):
-            names = {**NAMES, "Function": Function, **given, "print": printer(write)}
+            face = {name: f for name, f in NAMES.items() if name not in PYTHON_ONLY}
+            names = {**face, "Function": Function, **given, "print": printer(write)}
+            names["__name__"] = "__main__"
             exec(compile(text, "twin", "exec"), names)
     except Exception as problem:
         return getattr(problem, "code", None) or PYTHON[type(problem).__name__]
@@ -118,6 +121,21 @@ def test_many_typed_programs_print_and_differentiate_as_under_cpython():
 # ---- Mutation ------------------------------------------------------------------------------------
 
 PIECES = (
+    "try: ",
+    "except: ",
+    "finally: ",
+    "raise ",
+    "yield ",
+    "class A: ",
+    "@no_grad()\n",
+    "*",
+    "**{}",
+    "{",
+    "del ",
+    "nonlocal ",
+    "super()",
+    "f'{x!r}'",
+    "__init__",
     "(",
     ")",
     "[",

@@ -16,13 +16,14 @@ from gradcli.language.syntax import nodes as n
 
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**", ast.MatMult: "@",
+    ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.LShift: "<<",
+    ast.RShift: ">>",
 }  # fmt: skip
 COMPARE = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
-UNARY = {ast.UAdd: "+", ast.USub: "-", ast.Not: "not"}
+UNARY = {ast.UAdd: "+", ast.USub: "-", ast.Not: "not", ast.Invert: "~"}
 
 
 def flat(
@@ -82,10 +83,11 @@ def _ours(node: Any, places: bool) -> tuple[Any, list[Any], Any]:
         return "FString", _our_pieces(node), here
     if type(node) is n.FormatPart:
         conversion = 114 if node.text is not None and not node.spec else -1
+        conversion = ord(node.conversion) if node.conversion else conversion
         return ("Format", node.spec, conversion), [_bare(node.value)], None
-    if type(node) in (n.Param, n.Keyword, n.Clause, n.WithItem, n.Module, n.Import):
+    if type(node) in (n.Param, n.Keyword, n.Clause, n.WithItem, n.Module, n.Import, n.DictItem):
         here = None
-    if here and type(node) in (n.If, n.While, n.For, n.With, n.Def):
+    if here and type(node) in (n.If, n.While, n.For, n.With, n.Def, n.ClassDef, n.Try, n.Handler):
         here = (node.start, None)
     data = tuple(getattr(node, name) for name in node.data)
     children = []
@@ -116,10 +118,16 @@ def _bare(node: n.Node) -> tuple[Any, ...]:
 
 
 def _params(args: ast.arguments) -> list[Any]:
-    missing = len(args.args) - len(args.defaults)
-    defaults = [None] * missing + args.defaults
-    assert not (args.vararg or args.kwarg or args.kwonlyargs or args.posonlyargs), "star forms"
-    return [("param", one.arg, value) for one, value in zip(args.args, defaults, strict=True)]
+    plain = [*args.posonlyargs, *args.args]
+    defaults = [None] * (len(plain) - len(args.defaults)) + args.defaults
+    kinds = ["/"] * len(args.posonlyargs) + [""] * len(args.args)
+    found = [(*three, kind) for *three, kind in zip(plain, defaults, kinds, strict=True)]
+    if args.vararg:
+        found.append((args.vararg, None, "*"))
+    found += [(*two, "=") for two in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+    if args.kwarg:
+        found.append((args.kwarg, None, "**"))
+    return [("param", one.arg, kind, one.annotation, value) for one, value, kind in found]
 
 
 def _python(node: Any, place: Callable[[Any], Any]) -> tuple[Any, list[Any], Any]:
@@ -129,7 +137,11 @@ def _python(node: Any, place: Callable[[Any], Any]) -> tuple[Any, list[Any], Any
         if node[0] == "group":
             return node[:2], node[2], None
         if node[0] == "param":
-            return ("Param", node[1]), [node[2]], None
+            return ("Param", node[1], node[2]), [node[3], node[4]], None
+        if node[0] == "entry":
+            return ("DictItem",), [node[1], node[2]], None
+        if node[0] == "called":
+            return ("Name", node[1]), [], None
         return node, [], None
     shape = _SHAPES[type(node).__name__]
     what, children = shape(node)
@@ -138,9 +150,30 @@ def _python(node: Any, place: Callable[[Any], Any]) -> tuple[Any, list[Any], Any
     if isinstance(node, ast.arg | ast.keyword):
         return what, children, None
     here = place(node)
-    if here and isinstance(node, ast.If | ast.While | ast.For | ast.With | ast.FunctionDef):
+    if here and isinstance(node, _HEADS):
         here = (here[0], None)
     return what, children, here
+
+
+_HEADS = (
+    ast.If | ast.While | ast.For | ast.With | ast.FunctionDef | ast.ClassDef | ast.Try
+    | ast.ExceptHandler
+)  # fmt: skip
+
+
+def _entries(node: ast.Dict) -> list[Any]:
+    """The items of a dictionary, which Python keeps as two lists."""
+    return [("entry", *pair) for pair in zip(node.keys, node.values, strict=True)]
+
+
+def _handler(node: ast.ExceptHandler) -> tuple[Any, list[Any]]:
+    called = None if node.name is None else ("called", node.name)
+    return ("Handler",), [node.type, called, _group("body", node.body)]
+
+
+def _class(node: ast.ClassDef) -> tuple[Any, list[Any]]:
+    groups = _group("decorators", node.decorator_list), _group("bases", node.bases)
+    return ("ClassDef", node.name), [*groups, _group("body", node.body)]
 
 
 def _python_pieces(node: ast.JoinedStr) -> list[Any]:
@@ -160,7 +193,15 @@ def _format(node: ast.FormattedValue) -> tuple[Any, list[Any]]:
 
 
 def _def(node: ast.FunctionDef) -> tuple[Any, list[Any]]:
-    return ("Def", node.name), [_group("params", _params(node.args)), _group("body", node.body)]
+    head = _group("decorators", node.decorator_list), _group("params", _params(node.args))
+    return ("Def", node.name), [*head, node.returns, _group("body", node.body)]
+
+
+def _statement(node: ast.Expr) -> tuple[Any, list[Any]]:
+    """An expression that stands alone; ``yield`` is a statement of ours."""
+    if isinstance(node.value, ast.Yield | ast.YieldFrom):
+        return ("Yield", isinstance(node.value, ast.YieldFrom)), [node.value.value]
+    return ("ExprStmt",), [node.value]
 
 
 _SHAPES: dict[str, Callable[[Any], tuple[Any, list[Any]]]] = {
@@ -168,8 +209,27 @@ _SHAPES: dict[str, Callable[[Any], tuple[Any, list[Any]]]] = {
     "FunctionDef": _def,
     "Return": lambda x: (("Return",), [x.value]),
     "If": lambda x: (("If",), [x.test, _group("body", x.body), _group("orelse", x.orelse)]),
-    "While": lambda x: (("While",), [x.test, _group("body", x.body)]),
-    "For": lambda x: (("For",), [x.target, x.iter, _group("body", x.body)]),
+    "ClassDef": _class,
+    "While": lambda x: (("While",), [x.test, _group("body", x.body), _group("orelse", x.orelse)]),
+    "For": lambda x: (
+        ("For",),
+        [x.target, x.iter, _group("body", x.body), _group("orelse", x.orelse)],
+    ),
+    "Try": lambda x: (
+        ("Try",),
+        [
+            _group("body", x.body),
+            _group("handlers", x.handlers),
+            _group("orelse", x.orelse),
+            _group("final", x.finalbody),
+        ],
+    ),
+    "ExceptHandler": _handler,
+    "Raise": lambda x: (("Raise",), [x.exc, x.cause]),
+    "Delete": lambda x: (("Del",), [_group("targets", x.targets)]),
+    "Global": lambda x: (("Outer", "global", tuple(x.names)), []),
+    "Nonlocal": lambda x: (("Outer", "nonlocal", tuple(x.names)), []),
+    "AnnAssign": lambda x: (("Annotation",), [x.target, x.annotation, x.value]),
     "Break": lambda _x: (("Break",), []),
     "Continue": lambda _x: (("Continue",), []),
     "Pass": lambda _x: (("Pass",), []),
@@ -178,7 +238,7 @@ _SHAPES: dict[str, Callable[[Any], tuple[Any, list[Any]]]] = {
     "withitem": lambda x: (("WithItem",), [x.context_expr, x.optional_vars]),
     "Assign": lambda x: (("Assign",), [_group("targets", x.targets), x.value]),
     "AugAssign": lambda x: (("AugAssign", BINARY[type(x.op)]), [x.target, x.value]),
-    "Expr": lambda x: (("ExprStmt",), [x.value]),
+    "Expr": _statement,
     "Name": lambda x: (("Name", x.id), []),
     "Constant": lambda x: (_value(x.value), []),
     "BinOp": lambda x: (("Binary", BINARY[type(x.op)]), [x.left, x.right]),
@@ -199,6 +259,15 @@ _SHAPES: dict[str, Callable[[Any], tuple[Any, list[Any]]]] = {
     "Slice": lambda x: (("Slice",), [x.lower, x.upper, x.step]),
     "Tuple": lambda x: (("Tuple",), [_group("items", x.elts)]),
     "List": lambda x: (("List",), [_group("items", x.elts)]),
+    "Set": lambda x: (("Set",), [_group("items", x.elts)]),
+    "Dict": lambda x: (("Dict",), [_group("items", _entries(x))]),
+    "Starred": lambda x: (("Starred",), [x.value]),
+    "SetComp": lambda x: (("SetComp",), [x.elt, _group("clauses", x.generators)]),
+    "GeneratorExp": lambda x: (("GeneratorExp",), [x.elt, _group("clauses", x.generators)]),
+    "DictComp": lambda x: (
+        ("DictComp",),
+        [("entry", x.key, x.value), _group("clauses", x.generators)],
+    ),
     "Lambda": lambda x: (("Lambda",), [_group("params", _params(x.args)), x.body]),
     "ListComp": lambda x: (("ListComp",), [x.elt, _group("clauses", x.generators)]),
     "comprehension": lambda x: (("Clause",), [x.target, x.iter, _group("conditions", x.ifs)]),

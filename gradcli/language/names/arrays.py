@@ -1,0 +1,443 @@
+"""NumPy's arrays in programs: ``np.array(...)``, ``x.numpy()``.
+
+An array is a tensor that records nothing, computes by NumPy's own rules and prints as NumPy prints;
+it shares its memory with the tensor that it came from, and may be given wherever a tensor may. An
+operation that a tensor takes part in is the tensor's. What an operation makes is charged before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.language.limits.sizes import as_list, check_nested
+from gradcli.language.names import argument_checks, attributes, settings
+from gradcli.language.names.records import TypeName
+from gradcli.language.type_names import a_value
+from gradcli.ops.errors import TypeFault
+from gradcli.ops.memory_budget import charge
+
+
+class NumpyArray(Tensor):
+    """An array: a tensor outside every graph that behaves as ``numpy.ndarray`` does."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(self.array[()] if not self.array.ndim else self.array)
+
+    def __str__(self) -> str:
+        return str(self.array)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.array.item(), spec) if spec and self.array.size == 1 else str(self)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __iter__(self) -> Any:
+        return (array_of(item) for item in self.array)
+
+    def __getitem__(self, index: Any) -> Any:
+        return array_of(self.array[_index(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.array[_index(index)] = _plain(value)
+
+    __hash__ = Tensor.__hash__
+
+
+class ElementType:
+    """``a.dtype``: prints as NumPy's, and equals ``np.float64`` and the type's name."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, dtype: dtypes.DType) -> None:
+        self.dtype = dtype
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ElementType):
+            return self.dtype is other.dtype
+        return _element_type(other) is self.dtype
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return self.dtype.name
+
+    def __repr__(self) -> str:
+        return f"dtype('{self.dtype.name}')"
+
+
+def array_of(found: Any) -> Any:
+    """What NumPy computed, as a value of the program."""
+    if isinstance(found, tuple | list):
+        listed = [array_of(one) for one in found]
+        return listed if isinstance(found, list) else tuple(listed)
+    if isinstance(found, bool | np.bool_):
+        return bool(found)
+    if not isinstance(found, np.ndarray | np.generic):
+        return found
+    array = np.asarray(found)
+    if array.dtype.kind not in "biufc":
+        raise TypeFault("E0303", "arrays of programs hold numbers", help="np.array([1.0, 2.0])")
+    made = wrap(array, dtypes.dtype_of(array))
+    out = object.__new__(NumpyArray)
+    out.array, out.dtype, out.edge, out.meta = made.array, made.dtype, None, made.meta
+    return out
+
+
+def of_tensor(x: Any) -> Any:
+    """``x.numpy()``: shares the tensor's memory. Raises RuntimeFault (E0404) in a graph."""
+    return array_of(np.asarray(x.numpy()))
+
+
+def tensor_of(x: Any) -> Tensor:
+    """``torch.from_numpy(x)``: shares the array's memory. Raises TypeFault (E0303)."""
+    if x.__class__ is not NumpyArray:
+        if isinstance(x, Tensor):
+            return x
+        raise TypeFault("E0303", f"expected np.ndarray (got {type(x).__name__})")
+    return wrap(x.array, x.dtype)
+
+
+def _plain(value: Any) -> Any:
+    """An argument as NumPy takes it."""
+    if isinstance(value, Tensor):
+        return value.array
+    if value.__class__ in (list, tuple, range):
+        values = check_nested(as_list(value))
+        charge(sum(8 * one.array.size for one in values if isinstance(one, Tensor)))
+        return np.asarray([_plain(v) for v in values]) if values else np.asarray([])
+    if isinstance(value, bool | int | float | complex | None):
+        return float(value) if value.__class__ is int and value.bit_length() > 63 else value
+    raise TypeFault("E0303", f"arrays are made of numbers, not of {a_value(value)}")
+
+
+def _index(index: Any) -> Any:
+    if index.__class__ is tuple:
+        return tuple(_index(part) for part in index)
+    if isinstance(index, slice) or index is None or index is ...:
+        return index
+    return _plain(index)
+
+
+def _element_type(dtype: Any) -> Any:
+    """What ``dtype=`` names; None where it names nothing."""
+    if isinstance(dtype, ElementType):
+        return dtype.dtype
+    if isinstance(dtype, str):
+        return next((d for d in dtypes.ALL if d.name == dtype), None)
+    if isinstance(dtype, dtypes.DType):
+        return dtype
+    try:
+        return argument_checks.TYPES.get(dtype)
+    except TypeError:
+        return None
+
+
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    """Keywords as NumPy takes them."""
+    found = {}
+    for name, value in options.items():
+        if name == "dtype" and value is not None:
+            dtype = _element_type(value)
+            if dtype is None:
+                raise TypeFault("E0303", "dtype is np.float32, np.int64 and the like")
+            found[name] = dtype.numpy
+        elif name == "out":
+            if value.__class__ is not NumpyArray:
+                raise TypeFault("E0303", "out= is an array", help="np.add(a, 1, out=a)")
+            found[name] = value.array
+        elif value.__class__ in (tuple, list) and name in ("axis", "axes", "shape"):
+            found[name] = tuple(argument_checks.checked_option(v) for v in value)
+        else:
+            found[name] = _plain(value) if not isinstance(value, str) else value
+    return found
+
+
+def _charged(values: list[Any]) -> None:
+    """Account for what arguments may be broadcast to."""
+    shapes = [v.shape for v in values if isinstance(v, np.ndarray)]
+    if shapes:
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            shape = max(shapes, key=np.prod)
+        charge(8 * int(np.prod(shape, dtype=float)))
+
+
+def _is_traced(value: Any) -> bool:
+    """Whether a value is a tensor, or stands for one: what a gradient may be asked of."""
+    return value.__class__ is not NumpyArray and bool(getattr(value, "__gradcli_rank__", False))
+
+
+def by_numpy(function: Callable, otherwise: Any = None) -> Callable:
+    """``np.name``: NumPy's own for arrays and lists, ``otherwise`` for tensors and numbers."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        given = (*args, *options.values())
+        numbers = not any(v.__class__ in (NumpyArray, list, tuple, range) for v in given)
+        if otherwise is not None and (numbers or any(map(_is_traced, given))):
+            return otherwise(*args, **options)
+        values = [_plain(a) if not isinstance(a, str) else a for a in args]
+        _charged(values)
+        made = function(*values, **_options(options))
+        return array_of(made) if "out" not in options else options["out"]
+
+    call.__name__ = getattr(function, "__name__", "array")
+    call.__module__ = __name__
+    return call
+
+
+ELEMENTWISE: dict[str, Callable] = {
+    name: getattr(np, name) for name in dir(np) if isinstance(getattr(np, name), np.ufunc)
+}
+"""Functions whose results are as large as what their arguments broadcast to."""
+OTHERS: dict[str, Callable] = dict(  # noqa: C408 -- names, not texts
+    round=np.round, where=np.where, clip=np.clip, sum=np.sum, mean=np.mean, std=np.std, var=np.var,
+    median=np.median, prod=np.prod, max=np.max, min=np.min, amax=np.amax, amin=np.amin,
+    argmax=np.argmax, argmin=np.argmin, all=np.all, any=np.any, cumsum=np.cumsum,
+    cumprod=np.cumprod, sort=np.sort, argsort=np.argsort, reshape=np.reshape, ravel=np.ravel,
+    transpose=np.transpose, squeeze=np.squeeze, expand_dims=np.expand_dims,
+    concatenate=np.concatenate, stack=np.stack, hstack=np.hstack, vstack=np.vstack, dot=np.dot,
+    trace=np.trace, flip=np.flip, unique=np.unique, allclose=np.allclose, isclose=np.isclose,
+    array_equal=np.array_equal, nonzero=np.nonzero, ptp=np.ptp, count_nonzero=np.count_nonzero,
+    zeros_like=np.zeros_like, ones_like=np.ones_like, triu=np.triu, tril=np.tril,
+    argwhere=np.argwhere, average=np.average, real=np.real, imag=np.imag,
+)  # fmt: skip
+"""Functions whose results are no larger than all their arguments, or twice that."""
+METHODS: dict[str, Callable] = dict(  # noqa: C408
+    sum=np.ndarray.sum, mean=np.ndarray.mean, std=np.ndarray.std, var=np.ndarray.var,
+    min=np.ndarray.min, max=np.ndarray.max, argmin=np.ndarray.argmin, argmax=np.ndarray.argmax,
+    prod=np.ndarray.prod, cumsum=np.ndarray.cumsum, cumprod=np.ndarray.cumprod,
+    reshape=np.ndarray.reshape, ravel=np.ndarray.ravel, flatten=np.ndarray.flatten,
+    transpose=np.ndarray.transpose, squeeze=np.ndarray.squeeze, dot=np.ndarray.dot,
+    copy=np.ndarray.copy, all=np.ndarray.all, any=np.ndarray.any, round=np.ndarray.round,
+    clip=np.ndarray.clip, argsort=np.ndarray.argsort, nonzero=np.ndarray.nonzero,
+    trace=np.ndarray.trace, swapaxes=np.ndarray.swapaxes, diagonal=np.ndarray.diagonal,
+)  # fmt: skip
+
+
+def _method(name: str, function: Callable) -> Callable:
+    def call(self: NumpyArray, *args: Any, **options: Any) -> Any:
+        values = [
+            self.array,
+            *[
+                tuple(a) if a.__class__ in (tuple, list) and name != "dot" else _plain(a)
+                for a in args
+            ],
+        ]
+        _charged(values)
+        return array_of(function(*values, **_options(options)))
+
+    call.__name__ = name
+    return call
+
+
+def _as_type(self: NumpyArray, dtype: Any) -> Any:
+    return array_of(self.array.astype(_options({"dtype": dtype})["dtype"]))
+
+
+def _sorted_here(self: NumpyArray, axis: int = -1) -> None:
+    self.array.sort(axis)
+
+
+attributes.CALL[NumpyArray] = {
+    **{name: _method(name, function) for name, function in METHODS.items()},
+    "astype": _as_type, "sort": _sorted_here,
+    "tolist": argument_checks.to_list, "item": lambda self, *at: self.array.item(*at),
+    "fill": lambda self, value: self.array.fill(_plain(value)),
+    "view": lambda self: array_of(self.array.view()),
+}  # fmt: skip
+ATTRIBUTES: dict[str, Callable[[NumpyArray], Any]] = {
+    "shape": lambda a: tuple(a.array.shape), "ndim": lambda a: a.array.ndim,
+    "size": lambda a: a.array.size, "dtype": lambda a: ElementType(a.dtype),
+    "T": lambda a: array_of(a.array.T), "real": lambda a: array_of(a.array.real),
+    "imag": lambda a: array_of(a.array.imag), "nbytes": lambda a: a.array.nbytes,
+    "itemsize": lambda a: a.array.itemsize,
+}  # fmt: skip
+
+
+def _operator(name: str, function: Callable) -> Callable:
+    plain = getattr(Tensor, name, None)
+
+    def apply(self: NumpyArray, *others: Any) -> Any:
+        if any(map(_is_traced, others)):
+            return NotImplemented if plain is None else plain(self, *others)
+        values = [self.array, *map(_plain, others)]
+        _charged(values)
+        return array_of(function(*values))
+
+    apply.__name__ = name
+    return apply
+
+
+def _reflected(function: Callable) -> Callable:
+    return lambda a, b: function(b, a)
+
+
+_WITH_ANOTHER = {
+    "__add__": np.add, "__sub__": np.subtract, "__mul__": np.multiply,
+    "__truediv__": np.true_divide, "__floordiv__": np.floor_divide, "__mod__": np.mod,
+    "__pow__": np.power, "__matmul__": np.matmul, "__and__": np.bitwise_and,
+    "__or__": np.bitwise_or,
+}  # fmt: skip
+for _name, _function in _WITH_ANOTHER.items():
+    _back = f"__r{_name[2:]}"
+    setattr(NumpyArray, _name, _operator(_name, _function))
+    setattr(NumpyArray, _back, _operator(_back, _reflected(_function)))
+for _name, _function in {
+    "__lt__": np.less, "__le__": np.less_equal, "__gt__": np.greater, "__ge__": np.greater_equal,
+    "__eq__": np.equal, "__ne__": np.not_equal, "__neg__": np.negative, "__pos__": np.positive,
+    "__abs__": np.absolute, "__invert__": np.invert,
+}.items():  # fmt: skip
+    setattr(NumpyArray, _name, _operator(_name, _function))
+
+
+def _in_place(function: Callable) -> Callable:
+    def apply(self: NumpyArray, other: Any) -> Any:
+        function(self.array, _plain(other), out=self.array)
+        return self
+
+    return apply
+
+
+for _name in ("__add__", "__sub__", "__mul__", "__truediv__"):
+    setattr(NumpyArray, f"__i{_name[2:]}", _in_place(_WITH_ANOTHER[_name]))
+
+
+def attribute(a: NumpyArray, name: str) -> Any:
+    """``a.name``. Raises UnknownAttribute (E0204)."""
+    if name in ATTRIBUTES:
+        return ATTRIBUTES[name](a)
+    method = attributes.CALL[NumpyArray].get(name)
+    if method is None:
+        raise attributes.UnknownAttribute(NumpyArray, name, "numpy.ndarray")
+    return lambda *args, **options: method(a, *args, **options)
+
+
+NDARRAY = TypeName(NumpyArray, "ndarray", "numpy.ndarray")
+"""``np.ndarray``."""
+NumpyArray.__gradcli_get__ = attribute  # type: ignore[attr-defined]
+NumpyArray.__gradcli_made_by__ = staticmethod(lambda: NDARRAY)  # type: ignore[attr-defined]
+
+
+def _diag(v: Any, k: Any = 0) -> Any:
+    v = np.asarray(v)
+    if v.ndim == 1:
+        charge(8 * (v.size + abs(int(k))) ** 2)
+    return np.diag(v, k)
+
+
+def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
+    """Differences, of an order that the size along the axis bounds."""
+    a = np.asarray(a)
+    return np.diff(a, min(int(n), max(a.shape, default=0)), axis)
+
+
+def table(names: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's functions over those of the language; ``names`` are what they do with tensors."""
+    found = {}
+    for name, function in {**ELEMENTWISE, **OTHERS}.items():
+        known = argument_checks.with_checks(names[name]) if name in names else None
+        found[name] = by_numpy(function, known)
+    for name, function in (("diag", _diag), ("diff", _diff)):
+        found[name] = by_numpy(function, argument_checks.with_checks(names[name]))
+    for name in ("array", "asarray", "ones", "zeros", "full", "eye", "arange", "linspace"):
+        found[name] = _made(names[name])
+    return found
+
+
+def _made(make: Callable) -> Callable:
+    """What makes tensors, so that it makes arrays."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        if options.get("dtype") is not None:
+            options["dtype"] = _element_type(options["dtype"]) or options["dtype"]
+        if args and isinstance(args[0], Tensor) and args[0].requires_grad:
+            args[0].numpy()  # which says what to write instead
+        made = make(*args, **options)
+        if made.__class__ is Tensor and made.edge is None:
+            return array_of(made.array)
+        return made
+
+    call.__name__ = make.__name__
+    call.__module__ = __name__
+    return call
+
+
+_LINALG: dict[str, Callable] = dict(  # noqa: C408 -- names, not texts
+    inv=np.linalg.inv, det=np.linalg.det, norm=np.linalg.norm, solve=np.linalg.solve,
+    eig=np.linalg.eig, eigh=np.linalg.eigh, eigvals=np.linalg.eigvals, svd=np.linalg.svd,
+    qr=np.linalg.qr, pinv=np.linalg.pinv, matrix_rank=np.linalg.matrix_rank,
+    cholesky=np.linalg.cholesky, lstsq=np.linalg.lstsq, slogdet=np.linalg.slogdet,
+)  # fmt: skip
+
+
+def linalg(names: dict[str, Any]) -> dict[str, Any]:
+    """``np.linalg`` over the functions of ``torch.linalg``, which tensors go to."""
+    return {**names, **{
+        name: by_numpy(
+            function, argument_checks.with_checks(names[name]) if name in names else None
+        )
+        for name, function in _LINALG.items()
+    }}  # fmt: skip
+
+
+# ---- Random numbers ------------------------------------------------------------------------------
+
+_source: ContextVar[np.random.RandomState | None] = ContextVar("numpy random", default=None)
+
+
+def _of_the_run() -> np.random.RandomState:
+    """NumPy's generator of the run: from 0 until the program sets a seed."""
+    source = _source.get()
+    if source is None:
+        source = np.random.RandomState(0)
+        _source.set(source)
+        settings.undone("numpy random", lambda: _source.set(None))  # type: ignore[arg-type]
+    return source
+
+
+def _seeded(seed: Any = None) -> None:
+    _of_the_run().seed(0 if seed is None else seed)
+
+
+def _drawn(name: str, sizes: str) -> Callable:
+    """A function of ``np.random``; ``sizes`` is its parameter for a shape, or empty where all
+    arguments are one."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        given = args if not sizes else [options.get(sizes, args[-1] if len(args) > 1 else 1)]
+        shape = [n for one in given for n in (one if isinstance(one, tuple | list) else (one,))]
+        charge(8 * int(np.prod([n for n in shape if isinstance(n, int)] or [1], dtype=float)))
+        values = [tuple(a) if a.__class__ in (tuple, list) and not sizes else
+                  a if isinstance(a, tuple) else _plain(a) for a in args]  # fmt: skip
+        options = {k: v if isinstance(v, tuple) else _plain(v) for k, v in options.items()}
+        return array_of(getattr(_of_the_run(), name)(*values, **options))
+
+    call.__name__ = name
+    call.__module__ = __name__
+    return call
+
+
+def _shuffled(values: Any) -> None:
+    if values.__class__ is list:
+        check_nested(values)
+        _of_the_run().shuffle(values)
+    else:
+        _of_the_run().shuffle(_plain(values))
+
+
+def random_table() -> dict[str, Any]:
+    """``np.random``: NumPy's own sequences."""
+    sized = ("normal", "uniform", "randint", "choice", "binomial", "poisson", "exponential")
+    table: dict[str, Any] = {name: _drawn(name, "size") for name in sized}
+    table.update({name: _drawn(name, "") for name in ("rand", "randn", "random", "permutation")})
+    return {**table, "seed": _seeded, "shuffle": _shuffled}

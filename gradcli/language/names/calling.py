@@ -1,0 +1,59 @@
+"""Calls of a program's functions by gradcli's own: hooks, transforms, methods, sort keys.
+
+In generated code the parameters of a program's functions carry the prefix ``v_``. Everything else
+that can be called (functions of the tables, bound methods, classes) takes the names of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from gradcli.language.limits.step_budget import FILE
+from gradcli.language.type_names import a_value
+from gradcli.ops.errors import TypeFault
+
+
+def of_program(function: Any) -> bool:
+    """Whether a value is a function that the program defined, as generated code has it."""
+    return function.__class__ is FunctionType and function.__code__.co_filename == FILE
+
+
+def plain(function: Any) -> Any:
+    """``function`` so that it takes keywords under the names of the text."""
+    if not of_program(function):
+        return function
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*args, **{f"v_{name}": value for name, value in options.items()})
+
+    return call
+
+
+def keywords(function: Any) -> Any:
+    """``function`` so that it takes keywords under the names of generated code."""
+    if of_program(function):
+        return function
+
+    def call(*args: Any, **options: Any) -> Any:
+        return function(*args, **{name[2:]: value for name, value in options.items()})
+
+    return call
+
+
+def called(value: Any, what: str) -> Callable:
+    """``value``, where it can be called. Raises TypeFault (E0303)."""
+    if not callable(value) or getattr(value, "__gradcli_rank__", False):
+        raise TypeFault(
+            "E0303", f"{what} is a function, got {a_value(value)}", help="write lambda x: x"
+        )
+    return plain(value)
+
+
+def own_names(message: str) -> str:
+    """Python's own message with the program's names, as generated code has other ones."""
+    message = re.sub(r"(?:\w+\.<locals>\.)+", "", message)
+    message = re.sub(r"\bt_\d+_(\w+\(\))", r"\1", message)  # a method
+    return re.sub(r"\bv_(\w+)", r"\1", message)

@@ -1,0 +1,150 @@
+"""What ``gradcli.func`` refuses of arguments and results, in PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.transforms.tracer import rank_of
+from gradcli.transforms.tree import flatten
+
+
+def drawn(shape: Any) -> str:
+    """The structure of a tree with a star for each leaf: ``{'a': *, 'b': (*, *)}``."""
+    if shape is None:
+        return "*"
+    kind, keys, shapes = shape
+    inner = [drawn(part) for part, _ in shapes]
+    if kind is dict:
+        return "{" + ", ".join(f"{k!r}: {v}" for k, v in zip(keys, inner, strict=True)) + "}"
+    if kind is tuple:
+        return "(" + ", ".join(inner) + "," * (len(inner) == 1) + ")"
+    return "[" + ", ".join(inner) + "]"
+
+
+def differentiable(values: Sequence[Any]) -> None:
+    """Raise ValueFault (E0303) for what is no tensor, RuntimeFault (E0404) for whole numbers."""
+    for value in values:
+        if not rank_of(value):
+            raise ValueFault(
+                "E0303",
+                f"Thing passed to transform API must be Tensor, got {type(value)}",
+                help="write torch.tensor(3.0) for 3.0",
+            )
+        if value.dtype.kind < 2:
+            raise RuntimeFault(
+                "E0404",
+                f"only Tensors of floating point dtype can require gradients, not "
+                f"{value.dtype.name}",
+                help="write x.double(), or give the numbers a decimal point",
+                torch="only Tensors of floating point dtype can require gradients",
+            )
+
+
+def tensors(outputs: Sequence[Any], transform: str) -> None:
+    """Raise RuntimeFault (E0403) unless a function that was transformed gave tensors."""
+    for out in outputs:
+        if rank_of(out):
+            continue
+        call, made = transform, f"f({'*primals' if 'primals' in transform else '*args'})"
+        if out is None and len(outputs) == 1:
+            raise RuntimeFault(
+                "E0403",
+                f"{call}: Expected f to be a function that has non-empty output (got output = "
+                "[None])",
+                help="the function has no return",
+            )
+        raise RuntimeFault(
+            "E0403",
+            f"{call}: expected {made} to return only tensors, got unsupported type {type(out)}",
+        )
+
+
+def scalar_tensor(result: Any) -> None:
+    """Raise RuntimeFault (E0403) unless what ``grad`` differentiates gave one tensor."""
+    if not rank_of(result):
+        raise RuntimeFault(
+            "E0403",
+            "grad needs a function that gives one number as a tensor, this one gave "
+            f"{'several values' if isinstance(result, tuple | list | dict) else repr(result)}",
+            help="reduce them to one, or give (value, aux) and has_aux=True",
+            torch="grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
+            f"{type(result)}",
+        )
+
+
+def pair(result: Any, transform: str) -> tuple[Any, Any]:
+    """``(output, aux)`` of a function with has_aux. Raises RuntimeFault (E0403)."""
+    if result.__class__ is not tuple or len(result) != 2:
+        raise RuntimeFault(
+            "E0403",
+            f"{transform}: output of function f should be a tuple: (output, aux) if has_aux is "
+            "True",
+        )
+    return result
+
+
+def cotangents_as(given: Any, shape: Any) -> list[Any]:
+    """The cotangents, nested as the outputs are. Raises RuntimeFault (E0405)."""
+    leaves, own = flatten(given)
+    if own != shape:
+        raise RuntimeFault(
+            "E0405",
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs "
+            f"to the function. cotangents: {drawn(own)}, primal output: {drawn(shape)}",
+        )
+    for leaf in leaves:
+        if leaf is not None and not rank_of(leaf):
+            kind = type(leaf).__name__
+            raise TypeFault("E0405", f"gradients can be either Tensors or None, but got {kind}")
+    return leaves
+
+
+def primals_and_tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], Any]:
+    """The leaves of both, and the structure that they share. Raises RuntimeFault (E0302)."""
+    call = "jvp(f, primals, tangents)"
+    if primals.__class__ is not tuple:
+        raise RuntimeFault(
+            "E0302",
+            f"{call}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
+            help="write jvp(f, (x,), (v,))",
+        )
+    at, shape = flatten(primals)
+    along, own = flatten(tangents)
+    if own != shape:
+        raise RuntimeFault(
+            "E0302",
+            f"{call}: Expected primals and tangents to have the same python structure. For "
+            "example, if primals is a tuple of 3 tensors, tangents also must be. Got primals with "
+            f"structure {drawn(shape)} and tangents with structure {drawn(own)}",
+        )
+    if not at:
+        raise RuntimeFault("E0302", f"{call}: Expected primals to contain at least one Tensor.")
+    for name, values in (("primals", at), ("tangents", along)):
+        for value in values:
+            if not rank_of(value):
+                raise RuntimeFault(
+                    "E0303", f"{call}: Expected {name} to only contain Tensors, got {type(value)}"
+                )
+    for primal in at:
+        if primal.dtype.kind < 2:
+            raise ValueFault(
+                "E0404",
+                f"Expected primal to be floating point or complex, but got: {primal.dtype}",
+                help="write x.double(), or give the numbers a decimal point",
+            )
+    return at, along, shape
+
+
+def mapped_outputs(outputs: Sequence[Any], func: Callable[..., Any]) -> None:
+    """Raise ValueFault (E0303) unless a function under ``vmap`` gave tensors."""
+    name = getattr(func, "__name__", repr(func))
+    for out in outputs:
+        if not rank_of(out):
+            raise ValueFault(
+                "E0303",
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did "
+                "you mean to set out_dims= to None for output?",
+                help="write torch.tensor(3.0) for 3.0",
+            )

@@ -1,0 +1,236 @@
+"""Rows from every form of file, results to every form; the same bytes without pyarrow."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from gradcli.batch import columns as columns_module
+from gradcli.batch.encode import _csv_block
+from gradcli.batch.sources import ArraySource, array_source, open_arrays
+from gradcli.cli.main import run
+from gradcli.ops.errors import Fault
+from tests.support.batches import output_of
+
+rng = np.random.default_rng(3)
+N = 500
+TABLE = {"a": rng.uniform(1, 3, N), "b": rng.uniform(0, 1, N), "t": rng.uniform(0, 5, N)}
+EXPECTED = TABLE["a"] * np.exp(-TABLE["b"] * TABLE["t"])
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = ["id,a,b,t"]
+    rows = zip(*(v.tolist() for v in TABLE.values()), strict=True)
+    text += [f"r{i},{a!r},{b!r},{t!r}" for i, (a, b, t) in enumerate(rows)]
+    (tmp_path / "in.csv").write_text("\n".join(text) + "\n")
+    np.savez(tmp_path / "in.npz", **TABLE)
+    np.savez_compressed(tmp_path / "packed.npz", **TABLE)
+    np.save(tmp_path / "in.npy", np.stack(list(TABLE.values()), 1))
+    kinds = [(n, float) for n in TABLE]
+    np.save(tmp_path / "named.npy", np.array(list(zip(*TABLE.values(), strict=True)), kinds))
+    return tmp_path
+
+
+def batch(*words):
+    return run(["batch", "a*exp(-b*t)", *words, "--quiet", "--workers", "1"])
+
+
+def test_every_form_gives_the_same_bytes(files):
+    inputs = [("--csv", "in.csv"), ("--npz", "in.npz"), ("--npz", "packed.npz"),
+              ("--npy", "in.npy", "--columns", "a,b,t"), ("--npy", "named.npy")]  # fmt: skip
+    found = []
+    for i, words in enumerate(inputs):
+        assert batch(*words, "--wrt", "a,b", "-o", f"{i}.csv", "--executor", "serial") == 0
+        found.append((files / f"{i}.csv").read_bytes())
+    assert set(found) == {found[0]} and found[0].startswith(b"value,d_a,d_b\n")
+    table = np.loadtxt(io.BytesIO(found[0]), delimiter=",", skiprows=1)
+    np.testing.assert_allclose(table[:, 0], EXPECTED)
+    np.testing.assert_allclose(table[:, 2], -TABLE["a"] * TABLE["t"] * table[:, 1])
+
+
+def test_outputs(files):
+    for form in ("npz", "npy", "jsonl", "csv"):
+        assert batch("--csv", "in.csv", "--wrt", "b", "--id", "id", "-o", f"out.{form}") == 0
+    archive = np.load(files / "out.npz")
+    table = np.load(files / "out.npy")
+    assert set(archive) == {"value", "d_b", "id"} and table.dtype.names == ("id", "value", "d_b")
+    records = [json.loads(line) for line in (files / "out.jsonl").read_text().splitlines()]
+    lines = (files / "out.csv").read_text().splitlines()
+    assert lines[0] == "id,value,d_b" and lines[3].split(",")[0] == "r2"
+    for i in (0, 17, N - 1):
+        exact = archive["value"][i]
+        assert exact == table["value"][i] == records[i]["value"]["data"]
+        assert exact == float(lines[i + 1].split(",")[1])
+        assert archive["id"][i] == table["id"][i] == records[i]["id"] == f"r{i}"
+    assert not list(files.glob("*.partial")) and not list(files.glob("*.errors.jsonl"))
+
+
+def test_parquet(files):
+    pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    vectors = {**TABLE, "v": np.arange(2.0 * N).reshape(N, 2).tolist()}
+    pq.write_table(pa.table(vectors), files / "in.parquet")
+    assert batch("--parquet", "in.parquet", "-o", "out.parquet", "--wrt", "a") == 0
+    found = pq.read_table(files / "out.parquet")
+    np.testing.assert_allclose(found["value"].to_numpy(), EXPECTED)
+    assert run(["batch", "sum(v)*a", "--parquet", "in.parquet", "-o", "v.npz", "--quiet"]) == 0
+    assert np.load(files / "v.npz")["d_v"].shape == (N, 2)
+    assert run(["batch", "sum(v)*a", "--parquet", "in.parquet", "-o", "v.parquet", "--quiet"]) == 0
+    assert pq.read_table(files / "v.parquet")["d_v"][3].as_py() == [TABLE["a"][3]] * 2
+
+
+def test_failed_rows_in_tables(files, capsys):
+    text = 'id,x,y\n=1+1,1,2\n"@b",oops,2\nc,3,4\n'
+    (files / "bad.csv").write_text(text)
+    words = ["batch", "x*y", "--csv", "bad.csv", "--id", "id", "--wrt", "x", "--quiet"]
+    assert run([*words, "-o", "out.csv"]) == 1
+    assert (files / "out.csv").read_text() == (
+        "id,value,d_x\n'=1+1,2.0,2.0\n'@b,nan,nan\nc,12.0,4.0\n"
+    )
+    (error,) = map(json.loads, (files / "out.csv.errors.jsonl").read_text().splitlines())
+    assert error["row"] == 2 and error["id"] == "@b" and error["error"]["code"] == "E0901"
+    assert run([*words, "-o", "out.npz"]) == 1
+    found = np.load(files / "out.npz")
+    assert np.isnan(found["value"]).tolist() == [False, True, False]
+    assert found["id"].tolist() == ["=1+1", "@b", "c"]
+    (files / "bad.csv").write_text("id,x,y\nc,3,4\n")
+    assert run([*words, "-o", "out.csv"]) == 0
+    assert not (files / "out.csv.errors.jsonl").exists()
+
+
+def test_vectors_in_cells(files):
+    (files / "v.csv").write_text('x,y\n"[1,2]",2\n"3,4",1\n')
+    assert run(["batch", "sum(x*x)*y", "--csv", "v.csv", "-o", "v2.csv", "--quiet"]) == 0
+    assert (files / "v2.csv").read_text() == (
+        'value,d_x,d_y\n10.0,"[4.0, 8.0]",5.0\n25.0,"[6.0, 8.0]",25.0\n'
+    )
+    assert run(["batch", "sum(x*x)*y", "--csv", "v.csv", "-o", "v.npy", "--quiet"]) == 0
+    assert np.load(files / "v.npy")["d_x"].tolist() == [[4, 8], [6, 8]]
+    (files / "w.jsonl").write_text('{"x": [1, 2]}\n{"x": [1]}\n{"x": [3, 4]}\n')
+    assert run(["batch", "sum(x*x)", "--jsonl", "w.jsonl", "-o", "w.npz", "--quiet"]) == 1
+    assert np.isnan(np.load(files / "w.npz")["d_x"][1]).all()
+    assert "E0912" in (files / "w.npz.errors.jsonl").read_text()
+
+
+def numbers():
+    found = [
+        rng.normal(size=300), rng.integers(0, 2**63, 300).astype(np.uint64).view(np.float64),
+        10.0 ** rng.uniform(-7, 18, 300), np.rint(rng.normal(size=100) * 1e6),
+        [0.0, -0.0, np.inf, -np.inf, np.nan, 1e10, 1e-4, 9999999999.5, 5e-324, 1e16, 1e22],
+    ]  # fmt: skip
+    return np.concatenate(found)
+
+
+def test_a_number_has_the_same_text_without_pyarrow(monkeypatch):
+    pytest.importorskip("pyarrow")
+    columns = [numbers(), numbers()[::-1].copy()]
+    with_arrow = _csv_block(columns)
+    monkeypatch.setattr(columns_module, "_arrow", [None])
+    assert _csv_block(columns) == with_arrow
+    assert with_arrow.splitlines()[0].split(b",")[0] == repr(columns[0][0].item()).encode()
+
+
+CELLS = ["1", "1.", "-.5", "+1", " 1", "1 ", "nan", "-inf", "1e999", "0x10", "1_0", "", "--1",
+         '"1,2"', "pi/4", "int:3", "1e-400", "-0", "00012", "a,b", "\u0661", "\x00", "1\r",
+         "9007199254740993", "0.1", "1e5"]  # fmt: skip
+
+
+def test_cells_mean_the_same_without_pyarrow(monkeypatch):
+    rows = [f"{cell},{i},note" for i, cell in enumerate(CELLS)]
+    plain = [f"{i / 7!r},{i},note" for i in range(90)]
+    texts = ["\n".join(["x,y,n", *part]) + "\n" for part in (plain, rows, plain + rows + plain)]
+    texts.append(texts[0].replace("\n", "\r\n"))
+    texts.append("x,y,n\n\n1,2,n\n \n3,4,n\n")
+    first = [output_of("x*y", text, "csv")[0] for text in texts]
+    monkeypatch.setattr(columns_module, "_arrow", [None])
+    assert [output_of("x*y", text, "csv")[0] for text in texts] == first
+    assert first[0] == first[3]
+    whole = [json.loads(line)["ok"] for line in first[1].splitlines()]
+    alone = [
+        json.loads(output_of("x*y", f"x,y,n\n{row}\n", "csv")[0])["ok"] for row in rows
+    ]  # fmt: skip
+    assert whole == alone and len(whole) == len(CELLS)
+
+
+def test_arrays_are_cut_anywhere():
+    for size in (1, 100, 10_000, 1 << 20):
+        source = array_source(TABLE)
+        assert isinstance(source, ArraySource)
+        parts = []
+        while not source.ended:
+            parts.append(source.cut(size))
+        assert [p.first for p in parts] == list(np.cumsum([1, *(p.count for p in parts)])[:-1])
+        assert (np.concatenate([p.data["a"] for p in parts]) == TABLE["a"]).all()
+    source = array_source(TABLE)
+    assert source.skip(123, "") and source.cut(1 << 20).first == 124
+
+
+def test_files_that_are_no_rows(files):
+    np.save(files / "object.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.savez(files / "lengths.npz", a=np.ones(3), b=np.ones(4))
+    (files / "text.npz").write_text("no archive")
+    for form, name, code in (
+        ("npy", "in.npy", "E0926"), ("npy", "object.npy", "E0904"), ("npz", "text.npz", "E0904"),
+        ("npz", "lengths.npz", "E0926"), ("npy", "missing.npy", "E0904"), ("npz", "-", "E0907"),
+    ):  # fmt: skip
+        with pytest.raises(Fault) as caught:
+            open_arrays(form, name, None)
+        assert caught.value.code == code, name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--csv", "in.csv", "--npz", "in.npz"], "exclude each other"), ([], "--csv FILE"),
+        (["--csv", "in.csv", "--format", "xml"], "--format xml"),
+        (["--csv", "in.csv", "--format", "npz"], "writes a file"),
+        (["--csv", "in.csv", "--halt", "soon"], "--halt soon"),
+        (["--csv", "in.csv", "--resume"], "--resume needs --journal"),
+        (["--csv", "in.csv", "--resume", "--journal", "j"], "--resume needs -o"),
+        (["--csv", "in.csv", "--scheduler", "a:1"], "--executor dask"),
+        (["--csv", "in.csv", "--executor", "slurm"], "--executor slurm"),
+        (["--csv", "in.csv", "--const", "a"], "--const NAME=VALUE"),
+        (["--csv", "in.csv", "--progress", "loud"], "--progress loud"),
+        (["--csv", "empty.csv"], "no header"), (["--csv", "in.csv", "--wrt", "q"], "'q'"),
+        (["--jobs", "in.csv", "--wrt", "a"], "does not go with --jobs"),
+        (["--csv", "in.csv", "--b", "2"], "takes its variables from the rows"),
+    ],
+)  # fmt: skip
+def test_wrong_words_are_one_error(files, capsys, words, said):
+    (files / "empty.csv").write_text("")
+    assert batch(*words) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err and captured.out == ""
+
+
+def test_an_empty_jsonl_is_good_and_so_are_no_rows(files, capsys):
+    (files / "empty.jsonl").write_text("")
+    (files / "head.csv").write_text("a,b,t\n")
+    assert batch("--jsonl", "empty.jsonl") == 0 and batch("--csv", "head.csv", "-o", "o.npz") == 0
+    assert np.load(files / "o.npz")["value"].shape == (0,)
+
+
+def test_halting():
+    from gradcli.batch.session import Halt
+
+    rows = "".join(f'{{"x": {"null" if i % 10 == 9 else i}}}\n' for i in range(400))
+    for when, records in (("never", 400), ("first", 10), ("5%", 100), ("50%", 400)):
+        found, summary = output_of("x^2", rows, halt=Halt(when))
+        lines = found.splitlines()
+        assert len(lines) == records == summary.records and summary.halted == (records < 400)
+        assert not summary.halted or json.loads(lines[-1])["ok"] is False
+    found, _ = output_of("x^2", rows, output="csv", halt=Halt("first"))
+    assert found.splitlines()[-1] == "nan,nan" and len(found.splitlines()) == 11
+
+
+def test_progress_as_json(files, capsys):
+    assert run(["batch", "a*b*t", "--csv", "in.csv", "-o", "o.csv", "--progress", "json"]) == 0
+    last = json.loads(capsys.readouterr().err.splitlines()[-1])
+    assert last["rows"] == N and last["finished"] is True and last["done"] == 1.0

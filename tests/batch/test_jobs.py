@@ -1,0 +1,152 @@
+"""Jobs of any kind: each line its own expression and command, each error its own."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from gradcli.batch.jobs import JobTask
+from gradcli.batch.outputs import open_output
+from gradcli.batch.session import Serial, run_session
+from gradcli.batch.sources import LineSource
+from gradcli.batch.workers import Processes
+from gradcli.cli.main import run
+from gradcli.language.runtime.run import Limits
+
+
+def raw(lines, executor=None, limits=None):
+    text = "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+    out = io.BytesIO()
+    source = LineSource(io.BytesIO(text.encode()), "jobs")
+    task = JobTask(limits or Limits())
+    run_session(source, task, executor or Serial(), open_output("jsonl", None, (), False, out))
+    return out.getvalue().decode()
+
+
+def jobs(*lines, **options):
+    return [json.loads(line) for line in raw(lines, **options).splitlines()]
+
+
+def data(record):
+    return record["data"]
+
+
+def test_the_commands():
+    grad, value, jac, hess, diff, second = jobs(
+        {"id": 1, "expr": "a*x^2", "vars": {"a": 2, "x": 3, "unused": 4}, "wrt": "x"},
+        {"expr": "norm(x)", "vars": {"x": [3, 4]}, "command": "eval"},
+        {"expr": "a*x^2", "vars": {"a": 2, "x": [1, 2]}, "command": "jac", "wrt": ["x"]},
+        {"expr": "x*y^2", "vars": {"x": 2, "y": 3}, "command": "hess"},
+        {"expr": "x.T @ A @ x", "command": "diff", "wrt": "x",
+         "vars": {"x": "vector", "A": "matrix"}},
+        {"expr": "x^3", "command": "diff", "order": 2, "vars": {"x": 2}},
+    )  # fmt: skip
+    assert grad["row"] == 1 and grad["id"] == 1 and grad["ok"] and grad["command"] == "grad"
+    assert data(grad["value"]) == 18 and list(grad["grads"]) == ["x"]
+    assert grad["notes"] == ["not used: unused"] and grad["warnings"] == []
+    assert data(value["value"]) == 5 and "grads" not in value
+    assert data(jac["jacobians"]["value"]["x"]) == [[4, 0], [0, 8]]
+    assert data(hess["hessians"]["x"]["y"]) == 6 and data(hess["hessians"]["y"]["y"]) == 4
+    assert diff["derivatives"] == {"x": "(A + A.T) @ x"} and diff["checked"]["points"] == 3
+    assert second["order"] == 2 and data(second["values"]["x"]) == 12
+
+
+def test_a_job_is_what_the_command_gives(capsys):
+    for command, text in (("grad", "sin(x)*y^2"), ("eval", "x/y"), ("diff", "sin(x)*y^2")):
+        assert run([command, text, "--x", "2", "--y", "3", "--json"]) == 0
+        alone = json.loads(capsys.readouterr().out)
+        (job,) = jobs({"expr": text, "vars": {"x": 2, "y": 3}, "command": command})
+        assert {k: v for k, v in job.items() if k not in ("row", "id")} == alone
+
+
+def test_grading():
+    answers = {
+        "x + x": True, "2.0*x": True, "2*x + 1e-3": False, "x*x": False, "2*abs(x)": False,
+        "2*sqrt(x)^2": False, "4*x/2": True,
+    }  # fmt: skip
+    found = jobs(*({"command": "check", "expr": e, "against": "2*x"} for e in answers))
+    assert [r["agrees"] for r in found] == list(answers.values())
+    assert all(r["ok"] for r in found) and "x" in found[2]["differs_at"]
+    derivative, wrong, at, fault = jobs(
+        {"command": "check", "expr": "2*x*cos(x^2)", "against": "sin(x^2)", "order": 1},
+        {"command": "check", "expr": "cos(x^2)", "against": "sin(x^2)", "order": 1},
+        {"command": "check", "expr": "sum(x)", "against": "x[0] + x[1]", "vars": {"x": [1, 2]}},
+        {"command": "check", "expr": "x", "against": "log(-1 - x^2)"},
+    )
+    assert derivative["agrees"] and not wrong["agrees"] and at["agrees"]
+    assert fault["error"]["code"] == "E0910"
+    gradient, kink = jobs(
+        {"command": "check", "expr": "x^3", "vars": {"x": 2}},
+        {"command": "check", "expr": "abs(x)", "vars": {"x": 0}},
+    )
+    assert gradient["agrees"] and gradient["compared"] == 1 and gradient["max_rel_error"] < 1e-6
+    assert kink["agrees"] and kink["compared"] == 0
+
+
+POISON = {
+    '{"expr": "x +", "vars": {"x": 1}}': "E0107",
+    '{"expr": "sni(x)", "vars": {"x": 1}}': "E0201",
+    '{"expr": "x*y", "vars": {"x": 1}}': "E0202",
+    '{"expr": "x", "vars": {"x": "@/etc/passwd"}}': "E0904",
+    '{"expr": "x", "vars": {"x": 1}, "command": "gard"}': "E0923",
+    '{"exp": "x"}': "E0923",
+    '{"expr": "x", "program": "x"}': "E0923",
+    '{"expr": 3}': "E0923",
+    '{"expr": "x", "vars": [1]}': "E0923",
+    '{"expr": "x", "wrt": 3}': "E0923",
+    '{"expr": "x", "order": 2}': "E0923",
+    '{"expr": "x", "command": "check", "against": 3}': "E0923",
+    '{"expr": "x", "command": ["grad"]}': "E0923",
+    '{"expr": "x", "vars": {"x": 1}, "command": "hess", "wrt": "z"}': "E0910",
+    '{"expr": "x", "vars": {"x": [1, 2]}}': "E0403",
+    '{"expr": "ones(100000, 100000)*x", "vars": {"x": 1}}': "E0602",
+    '{"program": "y = x\\nwhile y > 0: y = y + 1\\ny", "vars": {"x": 1}}': "E0601",
+    "[1, 2]": "E0920",
+    '{"expr": "x"': "E0920",
+    '{"expr": "x", "expr": "y"}': "E0924",
+}
+
+
+def test_a_poison_job_costs_only_itself():
+    good = '{"expr": "x^2", "vars": {"x": 3}}'
+    lines = [line + "\n" for bad in POISON for line in (good, bad)] + [good + "\n"]
+    found = jobs(*lines, limits=Limits(steps=1000))
+    codes = [None if r["ok"] else r["error"]["code"] for r in found]
+    expected = [code for bad in POISON for code in (None, POISON[bad])]
+    if codes[1:-1:2] != expected[1::2]:
+        wrong = [(bad, c) for (bad, want), c in zip(POISON.items(), codes[1::2], strict=True)
+                 if c != want]  # fmt: skip
+        raise AssertionError(wrong)
+    assert codes == [*expected, None]
+    assert all(data(r["value"]) == 9 for r in found[::2])
+
+
+def test_the_same_bytes_from_processes():
+    lines = [
+        {"id": i, "expr": ["x^2", "sin(x)*y", "x+", "randn(3) @ v"][i % 4],
+         "vars": {"x": i, "y": 2, "v": [1, 2, 3]}}
+        for i in range(400)
+    ]  # fmt: skip
+    alone = raw(lines)
+    assert raw(lines, Processes(2)) == alone
+    assert len({json.loads(line)["value"]["data"] for line in alone.splitlines()[3::4]}) == 100
+
+
+def test_jobs_from_the_command(tmp_path, capsys):
+    file = tmp_path / "jobs.jsonl"
+    file.write_text('{"id": "a", "expr": "x^2", "vars": {"x": 3}}\n{"id": "b", "expr": "1+"}\n')
+    assert run(["batch", "--jobs", str(file)]) == 1
+    captured = capsys.readouterr()
+    assert [json.loads(line)["id"] for line in captured.out.splitlines()] == ["a", "b"]
+    assert captured.err == "2 jobs, 1 failed\n"
+    assert run(["batch", "--jobs", str(file), "-o", str(tmp_path / "o.csv")]) == 2
+    assert "JSON lines" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m", "[/red]", "=1+1", "\u202e"])
+def test_what_a_job_says_is_inert(text):
+    found = raw([{"id": text, "expr": "x", text: 1}, {"expr": text}, {"expr": "x", "vars": {
+        text: 1, "x": 2}}])  # fmt: skip
+    assert all(" " <= c <= "~" for c in found.replace("\n", ""))

@@ -1,0 +1,197 @@
+"""Rows as arrays: the same bits as row by row, the engine's numbers, branches and domains apart."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gradcli.batch
+from gradcli.batch.evaluate import Evaluator
+from gradcli.language.runtime.run import Limits, prepare
+from gradcli.ops.errors import Fault
+from tests.support.batches import output_of
+
+N = 300
+rng = np.random.default_rng(5)
+SCALARS = {name: rng.normal(size=N) * scale for name, scale in (("a", 2), ("b", 1), ("t", 10))}
+for _column in SCALARS.values():
+    _column[rng.integers(0, N, 12)] = 0
+    _column[rng.integers(0, N, 3)] = np.nan
+    _column[rng.integers(0, N, 3)] = np.inf
+ARRAYS = {
+    "x": rng.normal(size=(N, 5)), "w": rng.normal(size=(N, 5)), "A": rng.normal(size=(N, 5, 5)),
+    "y": rng.normal(size=(N, 100)),
+}  # fmt: skip
+
+
+def evaluator(text, **options):
+    mode = "file" if "\n" in text else "line"
+    return Evaluator(prepare(text, mode), limits=Limits(steps=100), **options)
+
+
+def by_row(found, count):
+    """The value and gradients of each row, as bytes; the code of its error."""
+    rows = [None] * count
+    for group in found.groups:
+        for i, p in enumerate(group.positions.tolist()):
+            grads = group.grads or {}
+            # NaN has many forms, and no text or file shows which it is.
+            rows[p] = [np.where(np.isnan(v), np.nan, v).tobytes()
+                       for v in (group.value[i], *(g[i] for g in grads.values()))]  # fmt: skip
+    for p, fault in found.errors.items():
+        rows[p] = fault.code
+    return rows
+
+
+def check_bits(text, table, cuts, **options):
+    names = evaluator(text, **options).names
+    columns = {n: a for n, a in table.items() if n in names}
+    count = len(next(iter(columns.values())))
+    whole = by_row(evaluator(text, **options).of_columns(columns, count), count)
+    other = evaluator(text, **options)
+    found = []
+    for low, high in zip([0, *cuts], [*cuts, count], strict=True):
+        part = {n: a[low:high] for n, a in columns.items()}
+        found += by_row(other.of_columns(part, high - low, 1 + low), high - low)
+    assert found == whole
+    return whole
+
+
+ONE_BY_ONE = list(range(1, 40))
+
+TEXTS = [
+    "a*exp(-b*t)", "sin(a*t)*cos(b) + tan(a)", "a**b", "a**3 + t**-1.5", "log(a)*sqrt(b)",
+    "tanh(t)/(1 + a*a)", "where(a > 0, log(a), a*t)", "a*t if a > b else a - b",
+    "max(a, b)*min(t, b)", "erf(a) + lgamma(b)", "atan2(a, b) + hypot(a, t)",
+    "y = a\nwhile y*y > 9:\n    y = y/2 + b*0\ny*t",
+]  # fmt: skip
+VECTORS = [
+    "sum(x*w)", "dot(x, w)", "x @ A @ w", "norm(x)", "sum(softmax(x)*w)", "logsumexp(y)",
+    "mean(y)*sum(x)", "x[0]*x[1] - sum(x[2:])", "sum(inv(A))", "max(x)", "std(y)",
+    "sum(cumsum(y, 0)**2)", "sum(x if x[0] > 0 else w)", "sum(sort(x)[0]*w)", "trace(A @ A.T)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS + VECTORS)
+def test_the_same_bits_row_by_row(text):
+    table = SCALARS if text in TEXTS else ARRAYS
+    check_bits(text, table, ONE_BY_ONE)
+    check_bits(text, table, [7, 150, 151])
+
+
+leaves = st.sampled_from(["a", "b", "t", "2", "0.5", "a", "t"])
+
+
+def deeper(inner):
+    return st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(
+            lambda p: f"({p[0]} {p[1]} {p[2]})"
+        ),
+        st.tuples(st.sampled_from(["sin", "exp", "tanh", "sqrt", "log", "abs"]), inner).map(
+            lambda p: f"{p[0]}({p[1]})"
+        ),
+        inner.map(lambda e: f"{e}^2"),
+        st.tuples(inner, inner, inner).map(lambda p: f"({p[0]} if {p[1]} > 0 else {p[2]})"),
+        st.tuples(inner, inner, inner).map(lambda p: f"where({p[0]} > {p[1]}, {p[1]}, {p[2]})"),
+    )
+
+
+@settings(derandomize=True, deadline=None, max_examples=40)
+@given(st.recursive(leaves, deeper, max_leaves=8), st.lists(st.integers(1, N - 1), max_size=4))
+def test_the_same_bits_however_the_rows_are_cut(text, cuts):
+    if any(name in text for name in "abt"):
+        check_bits(text, SCALARS, sorted(set(cuts)))
+
+
+def test_large_blocks_have_the_bits_of_small_ones():
+    table = {n: np.resize(a, 40_000) for n, a in SCALARS.items()}
+    check_bits("sin(a)*exp(-b*t) + cos(t)**2", table, [1, 16384, 16385, 30_000])
+
+
+@pytest.mark.parametrize("text", TEXTS + VECTORS)
+def test_the_numbers_of_the_engine(text):
+    table = SCALARS if text in TEXTS else ARRAYS
+    fast, slow = evaluator(text), evaluator(text, eager=True)
+    columns = {n: a[:60] for n, a in table.items() if n in fast.names}
+    if not columns:
+        return
+    found = [e.of_columns(columns, 60) for e in (fast, slow)]
+    assert found[0].errors.keys() == found[1].errors.keys()
+    values = []
+    for answers in found:
+        rows = {}
+        for group in answers.groups:
+            for i, p in enumerate(group.positions.tolist()):
+                rows[p] = [group.value[i], *(g[i] for g in group.grads.values())]
+        values.append(rows)
+    for p, row in values[0].items():
+        for mine, engine in zip(row, values[1][p], strict=True):
+            np.testing.assert_allclose(mine, engine, rtol=1e-9, atol=1e-12)
+
+
+def test_constants_and_conditions():
+    text = "x,y\n1,2\n3,4\n-1,5\noops,6\n"
+    found, summary = output_of("x*y*k", text, "csv", constants={"k": 10.0}, where="x > 0 and y < 5")
+    records = [json.loads(line) for line in found.splitlines()]
+    assert [r["row"] for r in records] == [1, 2, 4] and summary.rows == 4
+    assert records[1]["value"]["data"] == 120 and list(records[1]["grads"]) == ["x", "y"]
+    assert records[2]["error"]["code"] == "E0901"
+    found, _ = output_of("k*x", '{"x": 2}', wrt=["k"], constants={"k": np.array([1.0, 2.0])},
+                         cotangent=[1, 1])  # fmt: skip
+    assert json.loads(found)["grads"]["k"]["data"] == [2, 2]
+    found, _ = output_of("x", '{"x": 1, "k": 2}', where="k*x > 1")
+    assert json.loads(found)["value"]["data"] == 1
+
+
+def test_what_no_row_can_satisfy_is_one_error():
+    for options, said in (
+        ({"wrt": ["z"]}, "'z' is not a variable"), ({"id": "nr"}, "--id nr"),
+        ({"where": "q > 1"}, "`q`, which --where reads"), ({"constants": {"y": 1.0}}, "--const y"),
+        ({"where": "x >"}, "--where"),
+    ):  # fmt: skip
+        with pytest.raises(Fault) as caught:
+            output_of("x*y", "x,y\n1,2\n", "csv", **options)
+        assert said in caught.value.message
+    with pytest.raises(Fault) as caught:
+        output_of("x*z", "x,y\n1,2\n", "csv")
+    assert caught.value.code == "E0910" and "`z`" in caught.value.message
+
+
+def test_from_python():
+    found = gradcli.batch.run("a*x^2", {"a": [1.0, 2.0], "x": [3.0, 4.0]}, wrt=["x"])
+    assert found.value.tolist() == [9, 32] and found.grads["x"].tolist() == [6, 16]
+    assert found.errors == [] and list(found.rows) == [0, 1]
+    table = np.array([(1.0, 2), (3.0, 4), (-1.0, 1)], dtype=[("x", float), ("n", int)])
+    found = gradcli.batch.run("log(x)*n if n < 4 else x[5]", table, where="x > 0")
+    assert list(found.rows) == [0, 1] and found.errors[0]["row"] == 1
+    assert np.isnan(found.value[1]) and np.isnan(found.grads["x"][1]) and found.value[0] == 0
+    vectors = gradcli.batch.run("sum(v*v)", {"v": np.ones((3, 4))})
+    assert vectors.grads["v"].shape == (3, 4)
+    for table, code in (({"x": [1.0], "y": [1.0, 2]}, "E0926"), (np.ones((2, 2)), "E0926"),
+                        ({"y": [1.0]}, "E0910"), ({"x": ["a"]}, "E0926")):  # fmt: skip
+        with pytest.raises(Fault) as caught:
+            gradcli.batch.run("x*y" if "y" in str(table) and code == "E0926" else "x", table)
+        assert caught.value.code == code
+
+
+def test_a_table_of_pyarrow():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"x": [1.0, 2.0], "v": [[1.0, 2.0], [3.0, 4.0]]})
+    found = gradcli.batch.run("sum(v)*x", table)
+    assert found.value.tolist() == [3, 14] and found.grads["v"].tolist() == [[1, 1], [2, 2]]
+
+
+def test_threads_do_not_meet():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(k):
+        return gradcli.batch.run(f"x*{k} if x > 0 else x^2", {"x": np.arange(-50.0, 50)}).value
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(one, [i % 4 for i in range(40)]))
+    for i, value in enumerate(found):
+        assert (value == one(i % 4)).all()
