@@ -32,7 +32,9 @@ from gradcli.engine.creation.factories import (
     zeros,
     zeros_like,
 )
+from gradcli.engine.creation.factories import asarray as asarray
 from gradcli.engine.creation.factories import complex_of as complex
+from gradcli.engine.creation.factories import inclusive_range as range
 from gradcli.engine.creation.generator import Generator
 from gradcli.engine.creation.sampling import (
     bernoulli,
@@ -95,6 +97,7 @@ from gradcli.functions.methods import public_operators
 from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
 from gradcli.functions.overloads import torch_max as _torch_max
 from gradcli.functions.overloads import torch_min as _torch_min
+from gradcli.ops.errors import RuntimeFault as _RuntimeFault
 
 Tensor = _engine.Tensor
 Size = _engine.Size
@@ -134,6 +137,31 @@ def set_default_device(device: object) -> None:
     """Where tensors are made: the CPU. Raises as ``device`` does for another."""
     if device is not None:
         as_tensor(0).to(device)
+
+
+def get_default_device() -> device:
+    """Where tensors are made: the CPU."""
+    return _dtypes.CPU
+
+
+def is_nonzero(input: Tensor) -> _builtins.bool:
+    """Whether the one number of a tensor is not 0. Raises RuntimeFault (E0310) for more of them."""
+    if input.numel() != 1:
+        raise _RuntimeFault(
+            "E0310",
+            "Boolean value of Tensor with no values is ambiguous"
+            if not input.numel()
+            else "Boolean value of Tensor with more than one value is ambiguous",
+        )
+    return _builtins.bool(input)
+
+
+def typename(obj: object) -> str:
+    """What PyTorch calls the type of a value: ``"gradcli.LongTensor"`` for whole numbers."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = type(obj)
+    return f"{'' if kind.__module__ == 'builtins' else kind.__module__ + '.'}{kind.__qualname__}"
 
 
 def set_printoptions(**options: _Any) -> None:
@@ -212,16 +240,17 @@ def __getattr__(name: str) -> object:
 
 
 __all__ = [
-    "Generator", "Size", "Tensor", "arange", "as_tensor", "bernoulli", "bool", "broadcast_shapes",
-    "can_cast", "cdouble", "cfloat", "channels_last", "channels_last_3d", "complex", "complex64",
-    "complex128", "contiguous_format", "device", "double", "dtype", "e", "empty", "empty_like",
-    "enable_grad", "eye", "float", "float16", "float32", "float64", "from_numpy", "full",
-    "full_like", "get_default_dtype", "get_rng_state", "half", "inf", "inference_mode",
-    "initial_seed", "int", "int8", "int16", "int32", "int64", "is_complex", "is_floating_point",
-    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_tensor", "linspace",
-    "logspace", "long", "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal",
-    "numel", "ones", "ones_like", "pi", "preserve_format", "promote_types", "rand", "rand_like",
-    "randint", "randn", "randn_like", "randperm", "result_type", "seed", "set_default_device",
+    "Generator", "Size", "Tensor", "arange", "as_tensor", "asarray", "bernoulli", "bool",
+    "broadcast_shapes", "can_cast", "cdouble", "cfloat", "channels_last", "channels_last_3d",
+    "complex", "complex64", "complex128", "contiguous_format", "device", "double", "dtype", "e",
+    "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32", "float64",
+    "from_numpy", "full", "full_like", "get_default_device", "get_default_dtype", "get_rng_state",
+    "half", "inf", "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64",
+    "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
+    "is_inference_mode_enabled", "is_nonzero", "is_tensor", "linspace", "logspace", "long",
+    "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal", "numel", "ones",
+    "ones_like", "pi", "preserve_format", "promote_types", "rand", "rand_like", "randint", "randn",
+    "randn_like", "randperm", "range", "result_type", "seed", "set_default_device",
     "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
-    "strided", "tensor", "tril_indices", "triu_indices", "uint8", "zeros", "zeros_like",
+    "strided", "tensor", "tril_indices", "triu_indices", "typename", "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -580,7 +580,7 @@ def _kind_of_number(node: n.Number, parent: n.Node) -> str:
     if isinstance(parent, n.Call) and parent.args[-1:] == (node,):
         func = parent.func
         called = func.id if isinstance(func, n.Name) else getattr(func, "name", "")
-        return "axis" if called in _REDUCING else "factor"
+        return "axis" if _ends_in_axis(called, len(parent.args)) else "factor"
     return "factor"
 
 

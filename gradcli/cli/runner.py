@@ -6,7 +6,7 @@ a command takes it only where many evaluations follow. What cannot run that way 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -84,13 +84,46 @@ def with_gradient(
             pass
     else:
         made.append(_or_none(of_program, job, job.wanted))
-    found = None if made[0] is None else _run(job, made[0])
+    found = None if made[0] is None else _run(job, made[0], job.wanted)
     return (*job.run(), None) if found is None else found
 
 
-def _run(job: Job, made: Any) -> tuple[Any, Any, list] | None:
+def product(job: Job, along: Mapping[str, Any], run_by: str) -> tuple[Any, list] | None:
+    """The value, and the Hessian times a direction; None where the engine has to compute them."""
+    names = list(along)
+    if run_by == "eager" or job.fixed:
+        return None
+    ways = [t.array for t in along.values()]
+    if not has_loops(job):
+        compiled = generated(job, names, "hvp") if run_by == "generated" else None
+        if compiled is None:
+            return None
+        value, found = compiled.hvp(
+            [job.leaves[name].detach() for name in names], list(along.values())
+        )
+        return value, list(found)
+    made: list[Any] = []
+
+    def long() -> None:
+        made.append(_or_none(of_program, job, names, None, ways))
+        if made[0] is not None:
+            raise Switch
+
+    if run_by == "auto":
+        try:
+            job.run(long)
+            return None
+        except Switch:
+            pass
+    else:
+        made.append(_or_none(of_program, job, names, None, ways))
+    found = None if made[0] is None else _run(job, made[0], names)
+    return None if found is None else (found[0], found[2])
+
+
+def _run(job: Job, made: Any, names: Sequence[str]) -> tuple[Any, Any, list] | None:
     """What generated code gives, as tensors."""
-    found = made.run(*(job.leaves[name] for name in job.wanted))
+    found = made.run(*(job.leaves[name] for name in names))
     if found is None:
         return None
     tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
@@ -110,7 +143,7 @@ def _with_checkpoints(
         except NotTraceable as reason:
             why = f"it has {reason}"
         else:
-            found = _run(job, made)
+            found = _run(job, made, job.wanted)
             if found is not None:
                 return found
             why = "it has results that only the engine gives"
@@ -128,7 +161,9 @@ def has_loops(job: Job) -> bool:
     return any(isinstance(node, n.For | n.While) for node in n.walk(job.program.checked.module))
 
 
-def of_program(job: Job, names: Sequence[str], checkpoint: int | None = None) -> Any:
+def of_program(
+    job: Job, names: Sequence[str], checkpoint: int | None = None, along: Any = None
+) -> Any:
     """A program with loops as generated code. Raises NotTraceable where it has to run eagerly."""
     from gradcli.jit.program import Generated
 
@@ -136,7 +171,14 @@ def of_program(job: Job, names: Sequence[str], checkpoint: int | None = None) ->
         return job.result(dict(zip(names, values, strict=True)))
 
     return Generated(
-        job.program, job.leaves, names, job.of, job.bounds, eagerly=function, checkpoint=checkpoint
+        job.program,
+        job.leaves,
+        names,
+        job.of,
+        job.bounds,
+        eagerly=function,
+        checkpoint=checkpoint,
+        along=along,
     )
 
 
@@ -184,18 +226,30 @@ def gradient(job: Job, value: Any, found: list) -> tuple[Any, list]:
     return value, list(grads)
 
 
-def value_of(job: Job, names: Sequence[str], runner: str) -> Callable[[], Any]:
+def value_of(job: Job, names: Sequence[str], run_by: str) -> Callable[[], Any]:
     """The value at the leaves' entries as they are, with a graph to them; for many calls."""
-    if runner == "eager":
+    if run_by == "eager":
         return job.value
     calls = 0
     evaluate: Callable[[], Any] | None = None
+    loops = not job.fixed and has_loops(job)
+    made: list[Any] = []
+
+    def long() -> None:
+        made.append(_or_none(of_program, job, names))
+        if made[0] is not None:
+            raise Switch
 
     def value() -> Any:
         nonlocal calls, evaluate
         calls += 1
-        if calls <= WARM and runner == "auto":
-            return job.value()
+        if evaluate is None and calls <= WARM and run_by == "auto":
+            if not loops or made:
+                return job.value()
+            try:
+                return job.run(long)[0]
+            except Switch:
+                evaluate = _recorded(job, names, made[0])
         if evaluate is None:
             compiled = generated(job, names)
             evaluate = job.value if compiled is None else _recorded(job, names, compiled)

@@ -6,7 +6,9 @@ products     products of matrices                  counting     distinct entries
 reshaping    moving and joining                    sorting      sorted, largest, middle
 indexing     chosen by index or mask               scatter      parts written, diagonals
 strided      by strides; slopes of samples         overloads    calls that differ from operators
-linalg, decompositions, fft                        nn           gradcli.nn.functional's
+matrices     powers, adjoints                      segments     entries joined in groups
+copies       views copied: ``permute_copy``        linalg, decompositions, fft
+nn           gradcli.nn.functional's
 methods      what Tensor has as methods            subscripts   x[index], and in_place: x.add_(y)
 """
 

@@ -246,7 +246,8 @@ def _own() -> dict[str, Any]:
         "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
         "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
         "storage_offset": _storage_offset,
-        "contiguous": _contiguous,
+        "contiguous": _contiguous, "resize_": strided.resize_, "dim_order": strided.dim_order,
+        "new_empty_strided": _like(strided.empty_strided),
         "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
     }  # fmt: skip
 

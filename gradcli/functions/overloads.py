@@ -1,4 +1,4 @@
-"""Free functions whose call differs from their operator's: joins, extremes, pieces, questions.
+"""Free functions whose call differs from their operator's: joins, extremes, questions.
 
 The same names as PyTorch's. What is not here is an operator and is called directly.
 """

@@ -72,9 +72,10 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple:
 
 def _pieces(x: Any, sizes: Sequence[int], axis: int, name: str) -> tuple:
     """Pieces of those sizes along a dimension, shown as the outputs of one node."""
+    take, before = O["getitem"], (slice(None),) * axis
     ends = list(itertools.accumulate(sizes))
-    pieces = [_along(x, axis, slice(e - n, e)) for e, n in zip(ends, sizes, strict=True)]
-    return together(tuple(pieces), x, axis, "cat", name)
+    pieces = [take(x, (*before, slice(e - n, e))) for e, n in zip(ends, sizes, strict=True)]
+    return together(pieces, x, axis, "cat", name)
 
 
 def chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
@@ -115,7 +116,8 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> tuple:
 def unbind(input: Any, dim: int = 0) -> tuple:
     """The slices along a dimension, without it."""
     axis, n = _axis("unbind", input, dim)
-    pieces = tuple(_along(input, axis, i) for i in range(n))
+    take, before = O["getitem"], (slice(None),) * axis
+    pieces = [take(input, (*before, i)) for i in range(n)]
     return together(pieces, input, axis, "stack", "UnbindBackward0")
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.engine.creation import factories
 from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import note_view, record
-from gradcli.engine.record.composite import by_element, called
+from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -241,7 +242,55 @@ def _end(f0: Any, f1: Any, f2: Any, near: Any, far: Any) -> Any:
     )
 
 
+def empty_strided(size: Any, stride: Any, **options: Any) -> Tensor:
+    """A tensor of a shape, to be written to, whose entries lie ``stride`` apart in memory.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.empty_strided((2, 3), (1, 2)).stride()
+        (1, 2)
+    """
+    shape, steps, _ = _laid_out(size, stride, None)
+    last = sum((n - 1) * s for n, s in zip(shape, steps, strict=True))
+    flat = factories.empty(0 if 0 in shape else last + 1, **options)
+    return of_its_own(as_strided(flat, shape, steps))
+
+
+def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
+    """A tensor of a shape, to be written to, whose dimensions lie in an order, outermost first."""
+    order = [normal_dim(d, len(size)) for d in physical_layout]
+    steps, step = [0] * len(order), 1
+    for d in reversed(order):
+        steps[d] = step
+        step *= max(size[d], 1)
+    return empty_strided(size, steps, **options)
+
+
+def dim_order(input: Tensor) -> tuple[int, ...]:
+    """The dimensions as they lie in memory, the outermost first."""
+    return tuple(sorted(range(input.ndim), key=lambda d: -input.array.strides[d]))
+
+
+def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Another shape in place: the first entries in memory, and zeros where there are no more.
+
+    Raises RuntimeFault (E0404) for a tensor that requires a gradient.
+    """
+    if input.requires_grad:
+        raise RuntimeFault(
+            "E0404", "cannot resize variables that require grad", help="write x.reshape(...)"
+        )
+    shape = factories.sizes_of(sizes, "resize_")
+    flat = input.own_array().reshape(-1)
+    count = int(np.prod(shape, dtype=np.int64))
+    if count > flat.size:
+        charge_shape(shape, input.dtype.itemsize)
+        flat = np.concatenate([flat, np.zeros(count - flat.size, flat.dtype)])
+    input.array = flat[:count].reshape(shape)
+    return input
+
+
 BOTH = (as_strided,)
 """Functions that are methods too."""
-ALONE = (gradient, as_strided_scatter)
+ALONE = (gradient, as_strided_scatter, empty_strided, empty_permuted)
 """Functions only."""

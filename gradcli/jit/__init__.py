@@ -4,6 +4,14 @@
     derive     rules run over a tape            simplify  the same results with less to do
     emit       instructions as Python           compiled  ``gradcli.compile``
     eager      the same calls on the engine     outside   what a function reads from outside
+    blocks     large arrays a block at a time   unroll    small arrays as single numbers
+
+Programs with control flow (``program``) are a tree of blocks, branches and loops:
+
+    control    the representation               scalars   Python's own operations on numbers
+    lower      from a checked program           loops     reverse and forward mode
+    optimize   the same results with less to do emit_control  as Python
+    checkpoint states of loops instead of all   native    as machine code
 
 The eager engine stays the reference: what cannot be traced, or does not end well, runs there.
 """

@@ -78,6 +78,7 @@ class ControlEmitter(Emitter):
         self.counts: dict[Loop, str] = {}
         self.pad = 1
         self.saved: set[Value] = set()
+        self.numbers = program.inputs[0].trace.numbers
         self._read = self._readers()
         self._plan_stacks()
         self.folds = self._foldable()
@@ -398,7 +399,11 @@ class ControlEmitter(Emitter):
         return self._floats
 
     def operand(self, a: Any, wrapped: bool = False) -> str:
-        """An argument, with what is computed in its place."""
+        """An argument, with what is computed in its place.
+
+        A Python number stays one where NumPy's function is called: it may tell them apart.
+        """
+        wrapped = wrapped and not (a.__class__ is Value and a in self.numbers)
         if a.__class__ is Value and a in self.folded:
             word = f"({self.folded[a]})"
             if wrapped and scalar_kind(a):

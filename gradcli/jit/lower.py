@@ -59,6 +59,7 @@ class PyNumber:
 
     def __init__(self, value: Value, kind: str, small: bool = False) -> None:
         self.value = value
+        value.trace.numbers.add(value)
         self.kind = kind
         self.small = small
 
@@ -136,7 +137,14 @@ def _allowed(module: str) -> dict[int, Any]:
 
 
 class _Notes(Trace):
-    """A trace in which every tensor of the program itself is a constant."""
+    """A trace in which every tensor of the program itself is a constant.
+
+    ``numbers`` are the values that are Python numbers in the program.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: set[Value] = set()
 
     def capture(self, found: Any) -> Value:
         held = self.captured.get(id(found))
@@ -1284,6 +1292,8 @@ class _Lowerer:
             target = self.writers.get(ins)
             if ins.recorded and any(v in seen and v is not target for v in _saved(ins)):
                 raise NotTraceable("a write to a tensor that a rule has saved")
+            if not is_fresh(ins) and any(v in seen for v in ins.inputs()):
+                raise NotTraceable("a write to a tensor that has a view")
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result."""

@@ -6,8 +6,10 @@ the caller runs the program eagerly for the exact result or error.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from gradcli.jit.emit_control import build
 from gradcli.jit.ir import Instruction, NotTraceable
 from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
+from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program
 from gradcli.ops.errors import LimitFault
@@ -39,12 +42,15 @@ class Generated:
     None leaves it to the number of inputs. ``eagerly`` is the program as a
     function of tensors, where something else than ``Program.run`` runs it. ``checkpoint`` is how
     many states the loops keep instead of all that is read backwards; 0 stands for ``sqrt``.
+    ``along`` is a direction, an array for each variable: the gradients are then those of the
+    derivative in that direction, the products of the Hessian with it.
     """
 
     def __init__(
         self, program: Program, given: Mapping[str, Any], by: Sequence[str],
         of: str | None = None, limits: Limits | None = None, forward: bool | None = None,
         eagerly: Callable[..., Any] | None = None, checkpoint: int | None = None,
+        along: Sequence[Any] | None = None,
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
 
@@ -61,19 +67,23 @@ class Generated:
                 raise NotTraceable("variables that are not float64")
         if not by or dtypes.get_default_dtype() is not dtypes.float64:
             raise NotTraceable("another default dtype than float64")
-        before = mode.mixes
-        mode.mixes = program.formula
-        try:
+
+        def make() -> None:
+            # It may be called in the middle of a run, whose steps are not its own.
+            running_steps.set(itertools.repeat(True))
+            set_budget(self.limits.memory)
+            mode.mixes = program.formula
             with no_collection(), np.errstate(all="ignore"):
-                self._make(program, given, of, forward, checkpoint)
+                self._make(program, given, of, forward, checkpoint, along)
+
+        try:
+            copy_context().run(make)
         except RecursionError:
             raise NotTraceable("a program that nests that deep") from None
-        finally:
-            mode.mixes = before
 
     def _make(
         self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,
-        checkpoint: int | None,
+        checkpoint: int | None, along: Sequence[Any] | None,
     ) -> None:  # fmt: skip
         plain = lower(program.checked, given, self.by, of, self.limits.depth)
         trace = plain.inputs[0].trace
@@ -82,6 +92,12 @@ class Generated:
             raise NotTraceable("a result that is not a single real number")
         scalar = all(not v.shape for v in plain.inputs)
         self.loops = any(n.__class__ is Loop for n in walk(plain.block))
+        if along is not None:
+            ways = {v: trace.constant(np.asarray(t, np.float64)[()])
+                    for v, t in zip(plain.inputs, along, strict=True)}  # fmt: skip
+            plain = loops.Forward(plain, trace).along([ways])
+            plain.block.results = plain.block.results[1:]
+            forward = False
         if forward is None:
             forward = scalar and len(plain.inputs) <= FEW and self.loops
         self.forward = forward
@@ -94,6 +110,7 @@ class Generated:
         else:
             reverse = loops.Reverse(plain, trace)
             self.program = reverse.gradient()
+            self.program.block.results[0] = y
             pairs = reverse.pairs
             optimize(self.program)
             loops.save(self.program, pairs, trace)

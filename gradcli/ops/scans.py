@@ -229,8 +229,8 @@ logcumsumexp = general(
 
 def _extreme_places(find: Any) -> Any:
     def places(x: Any, axis: int) -> Any:
-        best = _accumulated(find, x, axis)
-        hits = np.logical_or(x == best, x != x)  # a NaN is the extreme until another one comes
+        hits = x == _accumulated(find, x, axis)
+        hits |= x != x  # a NaN is the extreme until another one comes
         steps = np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - 1 - axis))
         return _accumulated(np.maximum, np.where(hits, steps, 0), axis)
 

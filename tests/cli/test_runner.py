@@ -155,3 +155,27 @@ def test_checkpoints_need_generated_code(cli):
     command = ("grad", "-e", "print(x)\nx*x", "--x", "2", "--checkpoint")
     assert "a call of print" in cli(*command, "sqrt").err
     assert "E0907" in cli(*command, "revolve").err
+
+
+@pytest.mark.parametrize("text", [EULER, "k * sin(k * y0)**2 * steps"])
+def test_products_agree(cli, made, programs, text):
+    command = ("hvp", "-e", text, *VALUES, "int:3000", "--along", "k=1", "--along", "y0=-2")
+    eager = cli(*command, "--runner", "eager")
+    assert eager.code == 0 and not made and not programs
+    assert results(cli(*command, "--runner", "generated")) == results(eager)
+    assert len(made) + len(programs) == 1
+    assert results(cli(*command)) == results(eager)
+
+
+def test_long_loops_are_minimized_as_generated_code_from_the_first(cli, programs):
+    text = "s = 0\nfor i in range(3000):\n    s = s + (x - i / 3000)**2 / 3000\ns"
+    done = cli("minimize", "-e", text, "--x", "3")
+    assert len(programs) == 1 and done.code == 0
+    assert results(done) == results(cli("minimize", "-e", text, "--x", "3", "--runner", "eager"))
+
+
+def test_a_run_is_given_up_in_the_middle_for_what_counts_steps_itself(cli, programs):
+    text = "s = x\nfor i in range(5000):\n    s = s + sum([x * j for j in range(3)]) / 5000\ns"
+    found = cli("grad", "-e", text, "--x", "2")
+    assert len(programs) == 1
+    assert results(found) == results(cli("grad", "-e", text, "--x", "2", "--runner", "eager"))

@@ -102,6 +102,49 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+MORE = (
+    "((x>0)+(x>-1))*x",
+    "((x>0)*(x>-1))*x",
+    "s=x\nfor i in range(3):\n    s = s + ((x>0)+(s>-1))*x\ns",
+    "s=x\nfor i in range(3):\n    b = x > 0\n    s = s + b * i\ns",
+    "s=x\nfor i in range(4):\n    s = s + x**i\n    if s > 1e9:\n        s = s*2\ns",
+    "s = x\nfor i in range(3):\n    s = s + (s // 2) + s % 3 + round(s) + floor(s)\ns",
+    "s = x\nfor i in range(3):\n    s = where(s > 1, s*0.5, s*2)\ns",
+    "s = x\nfor i in range(3):\n    s = s + clamp(s, 0, 1) + relu(s) + abs(s-1)\ns",
+    "n = 0\nfor i in range(5):\n    n += i\n    n *= 2\nx * n",
+    "s=x\nfor i in range(3):\n    s = s + hypot(s, x) + atan2(s, x) + logaddexp(s, x)\ns",
+    "s=x\nfor i in range(10):\n"
+    "    s = s + (i // 3) * x - (-i) % 4 + i**2 * 0.1 + max(i, 3) + min(i, 2.5) + abs(i - 5)\n"
+    "s",
+    "s=x\nfor i in range(3):\n    for j in range(i, 0, -1):\n        s = s*1.1 + j\n"
+    "    t = j if i > 0 else 1\n    s = s + t\ns",
+    "s = x\nfor a, b in [(1, 2.0), (3, x)]:\n    s = s * a + b\ns",
+    "s = x\nfor i, v in enumerate([x, 2*x, 3.0]):\n    s = s + i * v\ns",
+    "def f(u, *, k=2):\n    return u*k\nf(x)",
+    "s = x\nk = 0\nwhile True:\n    s = s * 1.5\n    k += 1\n    if s > 100 or k > 50:\n"
+    "        break\ns * k",
+    "s = x\nfor i in range(4):\n    if i == 2:\n        u = s * 2\n    elif i == 3:\n"
+    "        s = s + u\ns",
+    "f = lambda z: z * z\ng = f\ns = x\nfor i in range(3):\n    s = g(s) - 0.1\ns",
+    "s = x * 1\nt = s\nfor i in range(3):\n    s = s + 1\n    t = t * s\nt",
+    "x if x > 0 else -x",
+    "s = 0\nfor v in w:\n    s = s + v * x\ns",
+    "s = 0\nfor i in range(len(w)):\n    s = s + w[i] * x if w[i] > 0 else s\ns",
+    "sum([w[i]**2 for i in range(4)]) * x",
+    "s = x\nfor i in range(3):\n    s = s * sigmoid(s) + softplus(s) * 0.1\ns",
+    "s = x\nfor i in range(2):\n    s = s + (w * s).sum() + (w @ w) * s\ns",
+    "s = x\nfor i in range(3):\n    s = s + int(s) + float(s) * x\ns",
+    "s=x\nfor i in range(3):\n    s = s + (1 if s > 2 and i < 2 or x < 0 else 2) * x\ns",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", MORE)
+def test_what_programs_are_made_of_agrees(text):
+    values = {"x": 1.3, "w": np.array([0.3, -0.2, 0.9, 0.4])}
+    _, found, want = both(text, **values)
+    same(found, want)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_agree(name):
     _, found, want = both(
@@ -161,6 +204,8 @@ def test_twenty_thousand_random_programs_agree():
         ("y = exp(k)\ny *= 2\ny", "a rule has saved"),
         ("y = k * 1\nfor i in range(3):\n    y += y * y\ny", "a rule has saved"),
         ("k += 1\nk", "something else may have"),
+        ("y = k * 1\nz = y.detach()\ny += 1\ny * z", "has a view"),
+        ("y = k * ones(3)\nz = y[0]\ny += 1\ny.sum() * z", "has a view"),
         ("y = [k]\nfor i in range(300):\n    y.append(k)\ny[0]", "written to in a loop"),
         ("int(k) * 2", "whole number"),
         ("p = 1\nif k > 5:\n    p = [k]\np", "depends on nothing|one thing or another"),
@@ -293,3 +338,19 @@ def test_checkpoints_bound_the_memory():
         tracemalloc.stop()
     assert 160_000 < peaks[0] < 40 * 20_000
     assert peaks[1] < 40_000 and peaks[2] < 10_000
+
+
+@pytest.mark.parametrize("name", ["euler", "break", "nested while", "newton", "swap", "array"])
+def test_products_with_the_hessian(name):
+    values = {"k": 0.7, "y0": 2.0, "steps": 40, "w": np.array([0.3, -0.2, 0.9, 0.4])}
+    program = prepare(PROGRAMS[name], "file")
+    leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
+    by = [n for n, leaf in leaves.items() if leaf.requires_grad]
+    along = [np.cos(np.arange(leaves[n].numel())).reshape(leaves[n].shape) for n in by]
+    found = Generated(program, leaves, by, along=along).run(*(leaves[n] for n in by))
+    value = program.run(leaves).value
+    inputs = [leaves[n] for n in by]
+    slopes = gradcli.autograd.grad(value, inputs, create_graph=True)
+    total = sum((g * gradcli.tensor(t)).sum() for g, t in zip(slopes, along, strict=True))
+    want = gradcli.autograd.grad(total, inputs, allow_unused=True, materialize_grads=True)
+    same(found, (value.item(), [h.numpy() for h in want]), 1e-12)

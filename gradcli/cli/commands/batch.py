@@ -90,7 +90,7 @@ Timeout = Annotated[
 Rng = Annotated[
     int, typer.Option("--rng", metavar="SEED", help="Seed; each row draws its own random numbers.")
 ]
-StatusFile = Annotated[str | None, typer.Argument(hidden=True)]
+StatusFile = Annotated[str | None, typer.Argument(metavar="[JOURNAL]", hidden=True)]
 
 MOST_WORKERS = 256
 EXECUTORS = ("processes", "serial", "dask")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gradcli import transforms
-from gradcli.cli import inputs, options
+from gradcli.cli import inputs, options, runner
 from gradcli.cli.commands.grad import Cotangent, gradients, read_cotangent
 from gradcli.cli.job import Job
 from gradcli.engine import wrap
@@ -47,18 +47,21 @@ def vjp(job: Job, wrt: options.Wrt = None, cotangent: Cotangent = None) -> None:
 
 
 @options.command(*options.EVERYTHING)
-def hvp(job: Job, along: Along = None) -> None:
+def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
     """Variables without a direction stay fixed.
 
     Example: gradcli hvp "dot(x,x)**2" --x 1,2 --along x=1,0
     """
     directions = _directions(along, job)
     names = list(directions)
-    inputs.need_scalar(job.value(), job.program)
-    value, products = functional.hvp(
-        lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()),
-        tuple(job.leaves[name].detach() for name in names), tuple(directions.values()),
-    )  # fmt: skip
+    found = runner.product(job, directions, runner.checked(run_by))
+    if found is None:
+        inputs.need_scalar(job.value(), job.program)
+        found = functional.hvp(
+            lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()),
+            tuple(job.leaves[name].detach() for name in names), tuple(directions.values()),
+        )  # fmt: skip
+    value, products = found
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     for name, product in zip(names, products, strict=True):
         label = f"d2/d{name}2 @ v" if len(names) == 1 else f"(H @ v) for {name}"

@@ -16,20 +16,11 @@ NoConfig = Annotated[
     bool, typer.Option("--no-config", help="Neither read config.toml nor keep a history.")
 ]
 MaxSteps = Annotated[
-    int | None,
-    typer.Option(
-        "--max-steps", metavar="N", envvar="GRADCLI_MAX_STEPS", help="Loop turns and calls allowed."
-    ),
+    int | None, typer.Option("--max-steps", metavar="N", help="Loop turns and calls allowed.")
 ]
-MaxMem = Annotated[
-    str | None,
-    typer.Option("--max-mem", metavar="SIZE", envvar="GRADCLI_MAX_MEM", help="Memory allowed."),
-]
+MaxMem = Annotated[str | None, typer.Option("--max-mem", metavar="SIZE", help="Memory allowed.")]
 Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout", metavar="S", envvar="GRADCLI_TIMEOUT", help="Seconds for a statement; 0: any."
-    ),
+    float | None, typer.Option("--timeout", metavar="S", help="Seconds for a statement; 0: any.")
 ]
 Color = Annotated[str | None, typer.Option("--color", help="auto, always or never.")]
 

@@ -29,6 +29,8 @@ class Command(NamedTuple):
 
 def run(shell: Shell, line: str) -> bool:
     """Do what a line with a colon says; False to leave. Raises Fault."""
+    if "\n" in line:
+        raise ValueFault("E0907", "a command is one line", help="run what follows it by itself")
     name, _, rest = line[1:].strip().partition(" ")
     name = name or "help"
     if name not in ALL:
@@ -85,6 +87,9 @@ def _save(shell: Shell, rest: str) -> None:
     path = rest[1:].strip() if over else rest
     if not path:
         raise ValueFault("E0907", "there is no file to save to", help=":save session.grad")
+    _check_name(path)
+    if over and shell.width is None:
+        raise ValueFault("E0904", "only on a terminal a file is written over", help=":save NEW")
     if os.path.exists(path) and not over:
         raise ValueFault("E0904", f"{path} exists", help=f":save ! {path} writes over it")
     count = saving.save(shell.session, path)
@@ -94,7 +99,20 @@ def _save(shell: Shell, rest: str) -> None:
 def _load(shell: Shell, rest: str) -> None:
     if not rest:
         raise ValueFault("E0907", "there is no file to load", help=":load session.grad")
-    shell.load(rest.removeprefix("@"))
+    path = rest.removeprefix("@")
+    _check_name(path)
+    shell.load(path)
+
+
+ENDINGS = (".grad", ".py", ".txt")
+
+
+def _check_name(path: str) -> None:
+    """A session may be piped in, and its text anybody's: it touches nothing but programs."""
+    if not path.endswith(ENDINGS):
+        raise ValueFault(
+            "E0904", f"{path}: a program's name ends in .grad, .py or .txt", help="session.grad"
+        )
 
 
 def _reset(shell: Shell, rest: str) -> None:

@@ -29,12 +29,20 @@ ON_EXPRESSIONS = (
     "plot", "minimize", "eval",
 )  # fmt: skip
 ON_NAMES = ("ops", "why")
-_OPTION = re.compile(r"(?:^|\s)(--?[a-z][\w-]*(?:[=\s]|$))")
+REFUSED = frozenset(("--file", "--vars", "--against-file", "--out", "--tensorboard"))
+"""Options that name files: a session may be piped in, and its text anybody's."""
+_OPTION = re.compile(r"(?:^|\s)(--[A-Za-z][\w-]*(?:[=\s]|$))")
 
 
 def evaluate(session: Session, command: str, rest: str, digits: Any) -> int:
     """Run a command of the command line; gives its exit code. Raises Fault."""
     words = _words(rest, command in ON_EXPRESSIONS)
+    for word in words:
+        if word.partition("=")[0] in REFUSED:
+            raise ValueFault(
+                "E0907", f"{word.partition('=')[0]} reads or writes a file, a session does not",
+                help="x = @FILE reads numbers, :load a program; or use the command itself",
+            )  # fmt: skip
     module = importlib.import_module(f"gradcli.cli.commands.{module_of(command)}")
     variables = _OfSession(session, command, digits)
     if command == "diff":

@@ -9,6 +9,8 @@ from gradcli.language.names.table import CALLED, NAMES
 from gradcli.language.syntax.parser import shared_parser
 from gradcli.language.syntax.source import Source
 
+LONGEST = 100_000
+"""Characters up to which a text has colours: it is read anew with each key."""
 _COMMENT = re.compile(r"#[^\n]*")
 
 
@@ -20,6 +22,8 @@ def highlighted(text: str, variables: Collection[str] = ()) -> list[tuple[str, s
     >>> highlighted("sin(2)")
     [('operator', 'sin'), ('', '('), ('number', '2'), ('', ')')]
     """
+    if len(text) > LONGEST:
+        return [("", text)]
     begin = 0
     pieces: list[tuple[str, str]] = []
     if (command := re.match(r"\s*:\w*|\s*\?", text)) is not None:

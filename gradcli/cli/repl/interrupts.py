@@ -38,6 +38,8 @@ class Interrupts:
     def watch(self) -> None:
         """Take over SIGINT; in the main thread only."""
         self.before = signal.signal(signal.SIGINT, self.handle)
+        if sys.platform == "win32":
+            return  # nothing can wait for a pipe there
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         self.pipe = reading, writing
@@ -45,8 +47,8 @@ class Interrupts:
 
     def release(self) -> None:
         """Give SIGINT back; the thread ends."""
+        signal.signal(signal.SIGINT, self.before)
         if self.pipe is not None:
-            signal.signal(signal.SIGINT, self.before)
             signal.set_wakeup_fd(-1)
             os.close(self.pipe[1])
             self.pipe = None

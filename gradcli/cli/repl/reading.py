@@ -19,6 +19,9 @@ def read_lines(shell: Shell, lines: Iterable[str]) -> None:
         left = _read(shell, rest.split("\n"))
 
 
+_DEFINING = ("def ", "class ", "@")
+
+
 def _read(shell: Shell, lines: Iterable[str]) -> str:
     """Take what is complete; gives what was still unfinished at the end."""
     pending = why = ""
@@ -41,6 +44,8 @@ def _read(shell: Shell, lines: Iterable[str]) -> str:
         if why == "string" and '"""' not in line and "'''" not in line:
             continue
         why = "" if is_command(pending) else unfinished(without_prompts(pending))
+        if not why and not line.strip() and pending.startswith(_DEFINING):
+            why = "block"  # files have empty lines inside classes, and nothing is shown anyway
         if not why:
             failed = shell.failed
             if not shell.take(pending):

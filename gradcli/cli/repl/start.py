@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gradcli.cli.repl.interrupts import Interrupts
-from gradcli.cli.repl.settings import Settings, app_dir
+from gradcli.cli.repl.settings import Settings, WrongSetting, app_dir
 
 if TYPE_CHECKING:
     from gradcli.cli.repl.shell import Shell
@@ -21,11 +21,17 @@ if TYPE_CHECKING:
 def configured(no_config: bool = False) -> tuple[Settings, str | None]:
     """The settings of the configuration file, and the folder that it and the history are in."""
     settings = Settings()
-    if no_config:
-        return settings, None
-    folder = app_dir()
-    for wrong in settings.load(os.path.join(folder, "config.toml")):
-        sys.stderr.write(f"warning: {wrong}\n")
+    folder = None if no_config else app_dir()
+    wrong = [] if folder is None else settings.load(os.path.join(folder, "config.toml"))
+    for name in ("max_steps", "max_depth", "max_output", "max_mem", "timeout"):
+        text = os.environ.get(f"GRADCLI_{name.upper()}")
+        if text:
+            try:
+                settings.set(name, text)
+            except WrongSetting as fault:
+                wrong.append(f"GRADCLI_{name.upper()}: {fault.message}")
+    for line in wrong:
+        sys.stderr.write(f"warning: {line}\n")
     return settings, folder
 
 
@@ -73,6 +79,8 @@ def _talk(
     from gradcli.cli.streams import standard_input
 
     stream = standard_input()
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
     shell = make()
     shell.begin(rng, given)
     read_lines(shell, _lines(stream, interrupts))

@@ -248,6 +248,32 @@ def arange(
     return finish(numbers.astype(target.numpy), target, requires_grad, device)
 
 
+def inclusive_range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
+    """``start, start + step, ...`` up to ``end``, which is one of them: ``torch.range``."""
+    if end is None:
+        start, end = 0, start
+    options["dtype"] = options.get("dtype") or dtypes.get_default_dtype()
+    if step and (end - start) * step >= 0:
+        end = start + (math.floor((end - start) / step) + 1) * step
+    return arange(start, end, step, **options)
+
+
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """``obj`` as a tensor; shares memory where ``copy`` is not True. Raises ValueFault (E0303)."""
+    out = as_tensor(obj, dtype, device)
+    shares = isinstance(obj, Tensor | np.ndarray) and np.may_share_memory(
+        out.array, getattr(obj, "array", obj)
+    )
+    if copy and shares:
+        out = wrap(out.array.copy(), out.dtype)
+    elif copy is False and not shares:
+        raise ValueFault("E0303", "can't alias arbitrary sequence into a tensor.")
+    return out.requires_grad_() if requires_grad else out
+
+
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,

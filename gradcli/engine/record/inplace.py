@@ -87,7 +87,7 @@ def _written_shortly(
     meta, dtype, x = target.meta, target.dtype, target.array
     if meta is not None and (meta.base is not None or meta.views or meta.inference):
         return False
-    if current().inference or not op.entrywise or len(params) != len(op.params) or not others:
+    if current().inference or not op.entrywise or len(params) != len(op.params):
         return False
     if not dtype.quick or x.__class__ is not np.ndarray:
         return False

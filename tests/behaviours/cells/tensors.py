@@ -250,3 +250,43 @@ try:
     torch.ones(2).no_such_method()
 except AttributeError:
     print("no such attribute")
+
+# %% shapes in memory, whole ranges and what is asked of values
+
+
+def attempt(call):
+    try:
+        print(call())
+    except Exception as fault:
+        print(next(c.__name__ for c in type(fault).__mro__ if c.__module__ == "builtins"), fault)
+
+
+x = torch.tensor([[1, 2], [3, 4], [5, 6]])
+a = torch.tensor([1.0, 2.0])
+y = a.clone().requires_grad_() + 2
+for call in (
+    lambda: x.clone().resize_(2, 2),
+    lambda: x.clone().resize_((3,)).shape,
+    lambda: torch.ones(2, requires_grad=True).resize_(1),
+    lambda: x.dim_order(),
+    lambda: x.t().dim_order(),
+    lambda: torch.empty_strided((2, 3), (1, 2)).stride(),
+    lambda: torch.empty_permuted((2, 3, 5, 7), (0, 2, 3, 1)).stride(),
+    lambda: x.new_empty_strided((2, 3), (3, 1)).stride(),
+    lambda: torch.range(1, 4),
+    lambda: torch.range(1, 4, 0.5),
+    lambda: torch.range(1, -4),
+    lambda: torch.range(4, 1, -1),
+    lambda: torch.range(0, 1, 0),
+    lambda: torch.is_nonzero(torch.tensor([0.0])),
+    lambda: torch.is_nonzero(torch.tensor([1, 3])),
+    lambda: torch.typename(x),
+    lambda: torch.typename([1]),
+    lambda: torch.asarray(a).data_ptr() == a.data_ptr(),
+    lambda: torch.asarray(a, copy=True) is a,
+    lambda: torch.asarray(np.array([1.0, 2.0])),
+    lambda: torch.asarray([1, 2], dtype=torch.float32, requires_grad=True),
+    lambda: torch.asarray([1, 2], copy=False),
+    lambda: torch.asarray(y),
+):
+    attempt(call)

@@ -1,5 +1,7 @@
 """``gradcli repl`` on a pipe: the process, its streams and its exit code."""
 
+from tests.cli.conftest import ROOT
+
 
 def test_a_session_on_a_pipe(process):
     lines = (
@@ -35,6 +37,17 @@ def test_a_function_that_reads_what_is_not_there_yet_says_so(process):
     assert "`sni` is not defined yet; did you mean `sin`?\n" in done.err and "E0203" in done.err
 
 
+def test_programs_run_as_sessions(process):
+    """But for the values that a session echoes."""
+    for name in ("custom_relu", "newton", "logistic", "rnn"):
+        path = ROOT / "examples" / f"{name}.grad"
+        done = process("repl", "--no-config", stdin=path.read_text())
+        assert done.code == 0 and not done.err, (path, done.err)
+        shown = path.with_suffix(".out").read_text().splitlines()
+        echoed = [line for line in done.out.splitlines() if line not in shown]
+        assert len(echoed) <= 3, (path, echoed)
+
+
 def test_questions_and_comments(process):
     done = process("repl", stdin="x = 1  # why?\nx\n?\n:\nx?\n'a?'\n:undo 2\nx\n")
     assert done.out.startswith("1\n") and done.out.count(":hess EXPR") == 2
@@ -45,6 +58,11 @@ def test_a_block_whose_head_is_wrong_is_one_error(process):
     lines = "for i in range(3)):\n    x = i\n\n    y = i\nz = 1\nz\n"
     done = process("repl", stdin=lines)
     assert done.out == "1\n" and done.err.count("error[") == 1
+
+
+def test_bytes_that_are_no_text(process):
+    done = process("repl", stdin=b"\xff\xfe\n1\n\x00\n2\n'\xff'\n")
+    assert "1\n2\n" in done.out and done.err.count("E0114") == 2 and done.code == 1
 
 
 def test_prints_are_inert(process):
@@ -75,5 +93,9 @@ def test_settings_come_from_the_file_and_options_count_more(process, tmp_path):
     assert "there is no setting precison" in done.err and done.code == 0
     assert "precision  3" in process("repl", "--precision", "3", stdin=lines, **env).out
     assert "precision  auto" in process("repl", "--no-config", stdin=lines, **env).out
+    done = process("repl", stdin=":set max_steps\n:set timeout\n", GRADCLI_MAX_STEPS="77",
+                   GRADCLI_TIMEOUT="soon", **env)  # fmt: skip
+    assert "max_steps  77" in done.out and "timeout  60" in done.out
+    assert "GRADCLI_TIMEOUT: timeout soon" in done.err
     wrong = process("repl", "--precision", "ful", stdin="1\n", **env)
     assert wrong.code == 2 and "--precision ful" in wrong.err
