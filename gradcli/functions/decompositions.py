@@ -64,7 +64,7 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
 
     Example:
         >>> import gradcli
-        >>> gradcli.functions.linalg.eigh(gradcli.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+        >>> gradcli.linalg.eigh(gradcli.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
         tensor([1., 2.])
     """
     n = A.shape[-1] if A.ndim else 0

@@ -108,7 +108,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     Example:
         >>> import gradcli
         >>> A = gradcli.tensor([[2.0, 0.0], [0.0, 4.0]])
-        >>> gradcli.functions.linalg.solve(A, gradcli.tensor([2.0, 4.0]))
+        >>> gradcli.linalg.solve(A, gradcli.tensor([2.0, 4.0]))
         tensor([1., 1.])
     """
     if A.dtype is not B.dtype:
