@@ -164,3 +164,32 @@ def test_each_family_from_outside_ends(family):
         if not good or seconds > SECONDS or "enough memory" in said or "<locals>" in said:
             wrong.append((text[:160], seconds, said[:160]))
     assert not wrong
+
+
+CHAINS = (
+    "g = [1]\nfor i in range(100000): g = (a for a in g)\ng = 0",
+    "def w(h): return (a for _ in [0] for a in h)\ng = [1]\n"
+    "for i in range(100000): g = w(g)\ng = 0",
+    "def w(h):\n    yield 0\n    yield from h\ng = [1]\nfor i in range(100000):\n    g = w(g)\n"
+    "    next(g)\ng = 0",
+    "from collections import deque\nd = deque()\nfor i in range(100000): d = deque([d])\nd = 0",
+    "from collections import defaultdict\nd = defaultdict(list)\nfor i in range(100000):\n"
+    "    d = defaultdict(list, {1: d})\nd = 0",
+    "e = ValueError(1)\nfor i in range(100000): e = ValueError(e)\ne = 0",
+    "class A: pass\na = A()\nfor i in range(100000):\n    b = A()\n    b.a = a\n    a = b\na = 0",
+)
+"""What links a hundred thousand values: CPython frees some of its own kinds by recursion in C."""
+
+
+@pytest.mark.long
+@LIMITED
+def test_long_chains_are_freed():
+    worker = WORKER.replace("steps=5_000, memory=64 << 20", "steps=2_000_000, memory=1 << 30")
+    for text in CHAINS:
+        ran = subprocess.run(
+            [sys.executable, "-c", worker], input=json.dumps(text) + "\n", text=True, cwd=ROOT,
+            capture_output=True, timeout=100,
+        )  # fmt: skip
+        assert ran.returncode == 0, text
+        said = json.loads(ran.stdout)[1]
+        assert said == "ran" or said.startswith(("E0605", "E0606")), (text, said)

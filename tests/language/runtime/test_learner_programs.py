@@ -42,7 +42,7 @@ def test_a_program_prints_what_python_prints(number):
     gradcli.manual_seed(0)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(text, "program", "exec"), {"__name__": "program"})
+        exec(compile(text, "program", "exec"), {"__name__": "__main__"})
     gradcli.manual_seed(0)
     program = prepare(text, "file")
     inputs.set_dtype(None, program)
