@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.activation import Tanh as Tanh
     from gradcli.nn.modules.activation import Tanhshrink as Tanhshrink
     from gradcli.nn.modules.activation import Threshold as Threshold
+    from gradcli.nn.modules.attention import MultiheadAttention as MultiheadAttention
     from gradcli.nn.modules.batchnorm import BatchNorm1d as BatchNorm1d
     from gradcli.nn.modules.batchnorm import BatchNorm2d as BatchNorm2d
     from gradcli.nn.modules.batchnorm import BatchNorm3d as BatchNorm3d
@@ -155,12 +156,6 @@ if TYPE_CHECKING:  # what an editor completes
     from gradcli.nn.modules.rnn import RNNCell as RNNCell
     from gradcli.nn.modules.sparse import Embedding as Embedding
     from gradcli.nn.modules.sparse import EmbeddingBag as EmbeddingBag
-    from gradcli.nn.modules.transformer import MultiheadAttention as MultiheadAttention
-    from gradcli.nn.modules.transformer import Transformer as Transformer
-    from gradcli.nn.modules.transformer import TransformerDecoder as TransformerDecoder
-    from gradcli.nn.modules.transformer import TransformerDecoderLayer as TransformerDecoderLayer
-    from gradcli.nn.modules.transformer import TransformerEncoder as TransformerEncoder
-    from gradcli.nn.modules.transformer import TransformerEncoderLayer as TransformerEncoderLayer
     from gradcli.nn.parameter import Buffer as Buffer
     from gradcli.nn.parameter import Parameter as Parameter
 

@@ -6,7 +6,7 @@ loss        MSELoss, CrossEntropyLoss    conv        Conv1d, Conv2d, ConvTranspo
 pooling     MaxPool2d, AvgPool2d ...     batchnorm   BatchNorm1d, InstanceNorm1d ...
 sparse      Embedding, EmbeddingBag      rnn         RNN, LSTM, GRU and their cells
 resampling  Upsample, PixelShuffle, Fold
-padding     ZeroPad2d, ReflectionPad1d   transformer MultiheadAttention, Transformer ...
+padding     ZeroPad2d, ReflectionPad1d   attention   MultiheadAttention
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _HOMES = {
         "Sigmoid", "Softmax", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
         "Threshold", "RReLU", "Softmax2d",
     ),
+    "attention": ("MultiheadAttention",),
     "batchnorm": (
         "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d",
         "InstanceNorm3d",
@@ -60,10 +61,6 @@ _HOMES = {
     ),
     "rnn": ("GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"),
     "sparse": ("Embedding", "EmbeddingBag"),
-    "transformer": (
-        "MultiheadAttention", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
-        "TransformerEncoder", "TransformerEncoderLayer",
-    ),
 }  # fmt: skip
 HOME = {name: home for home, names in _HOMES.items() for name in names}
 """The file of each module."""

@@ -1,4 +1,4 @@
-"""Attention, transformers and paddings as modules; first values that are drawn."""
+"""Attention and paddings as modules; first values that are drawn."""
 
 # ruff: noqa
 
@@ -26,36 +26,6 @@ show(*m(x, x, x, attn_mask=mask), *m(x, x, x, key_padding_mask=padded, attn_mask
 show(*m(x[:, 0], x[:, 0], x[:, 0], key_padding_mask=padded[0]))
 m = nn.MultiheadAttention(8, 2, bias=False, batch_first=True, kdim=6, vdim=4)
 show(*m(x, torch.randn(5, 7, 6), torch.randn(5, 7, 4)))
-
-# %% the layers of a transformer
-import torch
-from torch import nn
-
-
-def show(*values):
-    for t in values:
-        print(
-            None if t is None else t.detach().flatten()[:12], None if t is None else tuple(t.shape)
-        )
-
-
-torch.manual_seed(0)
-x, y = torch.randn(5, 3, 8, requires_grad=True), torch.randn(4, 3, 8)
-for options in ({}, {"norm_first": True}, {"activation": "gelu", "batch_first": True}):
-    torch.manual_seed(1)
-    m = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, **options)
-    out = m(x)
-    (out * out * torch.arange(8)).sum().backward()
-    show(out, x.grad)
-    x.grad = None
-m = nn.TransformerDecoderLayer(8, 2, 16)
-show(m(y, x))
-print(m)
-m = nn.Transformer(8, 2, 2, 2, 16, dropout=0.0)
-show(m(x, y, tgt_mask=torch.full((4, 4), float("-inf")).triu(1)))
-m = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2).eval()
-show(m(x))
-print(m)
 
 # %% paddings of one to three dimensions
 import torch
