@@ -1,7 +1,8 @@
 """The file that a batch writes, in any of its forms: it appears whole, by rename, at the end.
 
-Until then it is called ``FILE.partial``; what a killed run left of that is written over. Rows that
-failed stand in ``FILE.errors.jsonl`` where the form has no place for errors.
+Until then it is called ``FILE.partial``; what a killed run left of that is written over. A pipe or
+a device is written to as it is. Rows that failed stand in ``FILE.errors.jsonl`` where the form has
+no place for errors.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Output:
 
     def _opened(self, path: str | None) -> BinaryIO:
         try:
-            return open(f"{path}.partial", "w+b")
+            return open(_partial(path or ""), "w+b" if _is_file(path or "") else "wb")
         except OSError as problem:
             raise ValueFault("E0904", f"cannot write {path}: {problem.strerror}") from None
 
@@ -103,7 +104,8 @@ class Output:
             with contextlib.suppress(OSError):  # a pipe or a device has nothing to keep
                 os.fsync(file.fileno())
         file.close()
-        os.replace(f"{path}.partial", path)
+        if _is_file(path):
+            os.replace(_partial(path), path)
 
     def abandon(self) -> None:
         """Leave no half file behind."""
@@ -111,8 +113,19 @@ class Output:
             if self.path is not None and file is not None and not file.closed:
                 with contextlib.suppress(OSError):
                     file.close()
-                with contextlib.suppress(OSError):
-                    os.unlink(f"{name}.partial")
+                if _is_file(str(name)):
+                    with contextlib.suppress(OSError):
+                        os.unlink(_partial(str(name)))
+
+
+def _is_file(path: str) -> bool:
+    """Whether a path is a file, or can become one."""
+    return os.path.isfile(path) or not os.path.exists(path)
+
+
+def _partial(path: str) -> str:
+    """What a file is called until it is whole."""
+    return f"{path}.partial" if _is_file(path) else path
 
 
 class _Table(Output):

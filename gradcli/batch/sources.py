@@ -338,7 +338,7 @@ def _npz(path: str) -> dict[str, Any]:
     return found
 
 
-MOST_COMPRESSED = 8 << 30
+MOST_COMPRESSED = 2 << 30
 """Bytes of an array that is unpacked into memory."""
 
 
@@ -364,7 +364,7 @@ def _stored(path: str, archive: Any, info: Any) -> Any:
             return np.empty(shape, dtype)
         return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
     if size > MOST_COMPRESSED:
-        raise ValueError(f"{info.filename} unpacks to {size:,} bytes; the most is 8 GiB")
+        raise ValueError(f"{info.filename} unpacks to {size:,} bytes; the most is 2 GiB")
     with archive.open(info) as member:
         return np.lib.format.read_array(member, allow_pickle=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -183,21 +184,31 @@ def load(
 def given_texts(
     program: Program, variables: Variables, given: Sequence[str] | None
 ) -> dict[str, str]:
-    """The texts of the variables, from flags and ``--set``. Raises ValueFault (E0902, E0907)."""
+    """The texts of the variables, from flags and ``--set``.
+
+    One that a file does not read is a note; of a formula, which stands on the command line, and
+    where a name is near, it is an error. Raises ValueFault (E0902, E0907).
+    """
     texts = dict(variables.given)
     for item in given or ():
         name, equals, value = item.partition("=")
         if not equals:
             raise ValueFault("E0907", f"--set {item}: write --set NAME=VALUE")
         texts[name.strip()] = value
-    for name in texts:
+    for name in list(texts):
         if not program.takes(name):
             if name in program.checked.bound:
                 raise ValueFault(
                     "E0902", f"--{name}: the program sets `{name}` itself",
                     help=f"begin with {name} = {name}0, and give --{name}0 a value",
                 )  # fmt: skip
-            raise unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
+            fault = unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
+            near = fault.help is not None and fault.help.startswith("did you mean")
+            if program.formula or near or not name.isidentifier() or name.startswith("_"):
+                raise fault
+            # A file is run with the flags of its other versions, too.
+            warnings.warn(f"--{name}: the program reads no variable of that name", stacklevel=2)
+            del texts[name]
     return texts
 
 

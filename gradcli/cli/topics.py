@@ -4,8 +4,10 @@ TOPICS = {
     "language": """\
 The language is a subset of Python with PyTorch's names.
 
-  statements   =, +=, def, class of the table, if, while, for, with no_grad():, assert, print
-  values       numbers, strings, lists, tuples, tensors; f-strings; lambda; [f(x) for x in xs]
+  statements   =, +=, if, while, for, def, class, try, raise, with no_grad():, assert, del, yield
+  values       numbers, strings, lists, tuples, dictionaries, sets, tensors, NumPy's arrays
+  classes      class Net(nn.Module):, plain ones, exceptions; decorators; *args, **options
+  try          catches errors; a limit and Ctrl-C pass through it
   one-liners   end statements with `;` or a new line, and ^ is power: "h = x + 1; h^2"
   files        gradcli run FILE; what a .grad file says is valid Python, so ^ is ** there
   names        sin, dot, softmax ... stand alone; import torch, numpy or math gives them a prefix

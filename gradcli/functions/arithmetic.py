@@ -249,7 +249,7 @@ def polar(abs: Any, angle: Any) -> Any:
 
 def conj_physical(input: Any) -> Any:
     """The complex conjugate."""
-    return input.conj()
+    return O["conj"](input) if input.is_complex() else input
 
 
 def fill(input: Any, value: Any) -> Any:

@@ -164,7 +164,7 @@ def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)
     powers = wrap(np.ldexp(np.ones((), input.array.dtype), -exponent), input.dtype)
-    return input * powers, wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    return O["mul"](input, powers), wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
 
 
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:

@@ -16,7 +16,7 @@ from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
 from gradcli.engine.record.out import with_out
 from gradcli.engine.tensor.tensor import wrap
-from gradcli.functions import overloads, products
+from gradcli.functions import overloads, products, scatter
 from gradcli.functions.decompositions import (
     cholesky_ex,
     eig,
@@ -172,7 +172,7 @@ def norm(
 
 def matmul(input: Any, other: Any) -> Any:
     """The matrix product."""
-    return input @ other
+    return _O["matmul"](input, other)
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
@@ -182,7 +182,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
 
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of the last two dimensions."""
-    return A.diagonal(offset, dim1, dim2)
+    return scatter.diagonal(A, offset, dim1, dim2)
 
 
 def matrix_power(A: Any, n: int) -> Any:

@@ -39,7 +39,7 @@ MOST_DECISIONS = 24
 """Decisions that a path may meet; a function that takes more runs eagerly."""
 WRITTEN_OUT = 64
 """Entries of the largest array of a row that is written out as single numbers."""
-LONGEST = 3000
+LONGEST = 12_000
 """Instructions of a program of single numbers."""
 GAP = 8
 """Numbers between two buffers."""
@@ -48,7 +48,7 @@ GAP = 8
 class Path(Trace):
     """A trace that notes what control flow decides: as asked first, then as the row's values."""
 
-    longest = 10_000
+    longest = 12_000
 
     def __init__(self, asked: Sequence[bool] = ()) -> None:
         super().__init__()

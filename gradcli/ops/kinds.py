@@ -89,15 +89,13 @@ def reduction(
 class _Formula(Operator):
     """A composite of which nobody has asked yet what its formula computes, or its derivative."""
 
-    __slots__ = ()
-
     def __getattr__(self, name: str) -> Any:
         if name not in ("compute", "rules", "reads", "recorded", "scaled", "saves"):
             raise AttributeError(name)
         from gradcli.ops.declaration.formula import derive  # few programs use any composite
 
         made, rules = derive(self)
-        self.__class__ = Operator  # type: ignore[assignment]  # of the same slots
+        self.__class__ = Operator  # type: ignore[assignment]
         if not hasattr(self, "compute"):
             self.compute = made
         self.read_rules(rules)

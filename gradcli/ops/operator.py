@@ -30,6 +30,7 @@ OPERATORS: dict[str, Operator] = {}
 """Every operator by name, in order of declaration."""
 
 _NAMES = ("x", "y", "z")
+_NOTHING: Mapping[Any, Any] = {}
 # Types that compute at once. Anything else is asked for its rank; 0 means "an array after all".
 _PLAIN = frozenset(
     (np.ndarray, float, int, bool, complex, np.float64, np.float32, np.bool_, np.int64)
@@ -39,42 +40,7 @@ _PLAIN = frozenset(
 class Operator:
     """A differentiable operation: callable on arrays, Tensors, tangents and symbols alike.
 
-    What mathematics, the language and other libraries know of it, each where there is something to
-    be said (the rest is derived, or there is none):
-
-        batching    how it works on a batch, where that does not follow: see ``batching``
-        one_dtype   two Tensors have to have one element type
-        refuses     element types that it is not for ("bool int complex") with PyTorch's words: the
-                    name of its kernel, or a sentence; or a function of the element types
-        node        what PyTorch shows of a node, where the rest does not say it: see ``node_names``
-        masks       chooses between branches: what is not taken gets a cotangent of 0
-        public      callable by its name; else reached by syntax or through a function
-        infix       the sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and
-        core        core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det
-        sizes       the parameter that methods take as separate arguments: x.reshape(2, 3)
-        moves       each entry of the result is one of the inputs' ("copy"), in the same memory
-                    where it can be ("view")
-        neutral     the second operand that leaves the first as it is, bit by bit; True: what leaves
-                    its input as it is where shape and element type stay
-        parity      "odd" or "even": f(-x) is -f(x) or f(x)
-        positive    f(x) > 0 wherever it is defined
-        values      exact values at whole numbers: {0: 1} for cos
-        square      (g, a, b) where f**2 is a + b*g**2
-        quotient    (g, h) where f is g/h
-        kink        what a formula of the derivative says of points without one; {0} is an input,
-                    {op} the name
-        breaks      where one smooth piece meets another: at numbers ("-1 1"), at whole ones
-                    ("whole") or halfway between ("half"), where both inputs are equal ("ties") or
-                    one a multiple of the other ("multiples"), or as a "condition" has it
-        cures       why it gives no finite number, and what to do; of a gradient ``slope_cures``:
-                    see ``cures``
-        python      the call on Python floats, sqrt, fabs, exp and log1p being math's; a single
-                    number for a reduction or a shape
-        numpy, pytorch, jax
-                    the call in that library: ``np.clip({0}, {min}, {max})``, ``{*}`` for all
-                    arguments, a bare name, or the source of a small function; "" where it has none
-        latex       what stands before the arguments, or a text with ``{x}`` for the only one;
-                    parameters by name; or a function of parameters and the argument's rank
+    What mathematics, the language and other libraries know of it are its facts, below.
 
     Example:
         >>> from gradcli.ops import OPERATORS
@@ -82,58 +48,83 @@ class Operator:
         9.0
     """
 
-    __slots__ = (
-        "aliases",
-        "arity",
-        "batching",
-        "breaks",
-        "compute",
-        "core",
-        "cures",
-        "doc",
-        "domain",
-        "dtypes",
-        "edges",
-        "entrywise",
-        "example",
-        "family",
-        "formula",
-        "grad_name",
-        "infix",
-        "inputs",
-        "jax",
-        "jvp",
-        "kind",
-        "kink",
-        "latex",
-        "masks",
-        "moves",
-        "name",
-        "neutral",
-        "node",
-        "numpy",
-        "one_dtype",
-        "params",
-        "parity",
-        "positive",
-        "public",
-        "python",
-        "pytorch",
-        "quotient",
-        "reads",
-        "recorded",
-        "refuses",
-        "rules",
-        "saves",
-        "scaled",
-        "sizes",
-        "slope",
-        "slope_cures",
-        "square",
-        "torch",
-        "values",
-        "variadic",
-    )
+    # The facts: here, with what holds where a declaration says nothing of them. What follows from
+    # others (arity, reads, saves ...) is found in __init__ and read_rules.
+
+    inputs: tuple[str, ...]
+    params: dict[str, Any]
+    entrywise: bool
+    """An entry of the result hangs on one entry of each input, after broadcasting."""
+    variadic: bool = False
+    jvp: Callable[..., Any] | None = None
+    slope: Callable[..., Any] | None = None
+    batching: Callable[..., Any] | None = None
+    """How it works on a batch, where that does not follow: see ``batching``."""
+    dtypes: str = "float"
+    one_dtype: bool = False
+    """Two Tensors have to have one element type."""
+    refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None
+    """Element types that it is not for ("bool int complex") with PyTorch's words: the name of its
+    kernel, or a sentence; or a function of the element types."""
+    node: Mapping[str, Any] = _NOTHING
+    """What PyTorch shows of a node, where the rest does not say it: see ``node_names``."""
+    grad_name: str
+    masks: bool = False
+    """It chooses between branches: what is not taken gets a cotangent of 0."""
+    aliases: tuple[str, ...] = ()
+    torch: tuple[str, ...] = ("input", "other", "value")
+    """PyTorch's names of the inputs."""
+    public: bool = True
+    """Callable by its name; else reached by syntax or through a function."""
+    doc: str = ""
+    domain: str = "all x"
+    edges: str = ""
+    example: str = ""
+    family: str = ""
+    infix: str = ""
+    """The sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and."""
+    core: str = ""
+    """Core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det."""
+    sizes: str = ""
+    """The parameter that methods take as separate arguments: x.reshape(2, 3)."""
+    moves: str = ""
+    """Each entry of the result is one of the inputs' ("copy"), in the same memory where it can be
+    ("view")."""
+    neutral: float | None = None
+    """The second operand that leaves the first as it is, bit by bit; True: what leaves its input as
+    it is where shape and element type stay."""
+    parity: str = ""
+    """"odd" or "even": f(-x) is -f(x) or f(x)."""
+    positive: bool = False
+    """f(x) > 0 wherever it is defined."""
+    values: Mapping[int, float] = _NOTHING
+    """Exact values at whole numbers: {0: 1} for cos."""
+    square: tuple[str, int, int] | None = None
+    """(g, a, b) where f**2 is a + b*g**2."""
+    quotient: tuple[str, str] | None = None
+    """(g, h) where f is g/h."""
+    kink: str = ""
+    """What a formula of the derivative says of points without one; {0} is an input, {op} the
+    name."""
+    breaks: str = ""
+    """Where one smooth piece meets another: at numbers ("-1 1"), at whole ones ("whole") or halfway
+    between ("half"), where both inputs are equal ("ties") or one a multiple of the other
+    ("multiples"), or as a "condition" has it."""
+    cures: Sequence[tuple[str, str, str]] = ()
+    """Why it gives no finite number, and what to do: see ``cures``."""
+    slope_cures: Sequence[tuple[str, str, str]] = ()
+    """The same of its gradient."""
+    python: str = ""
+    """The call on Python floats, sqrt, fabs, exp and log1p being math's; a single number for a
+    reduction or a shape."""
+    numpy: str | None = None
+    """The call in NumPy: ``np.clip({0}, {min}, {max})``, ``{*}`` for all arguments, a bare name, or
+    the source of a small function; "" where it has none."""
+    pytorch: str | None = None
+    jax: str | None = None
+    latex: str | Callable[[Mapping[str, Any], int], str | None] = ""
+    """What stands before the arguments, or a text with ``{x}`` for the only one; parameters by
+    name; or a function of parameters and the argument's rank."""
 
     def __init__(
         self,
@@ -142,102 +133,29 @@ class Operator:
         compute: Callable[..., Any] | None,
         rules: Sequence[Callable[..., Any] | None],
         *,
-        inputs: tuple[str, ...] | None = None,
-        params: Mapping[str, Any] | None = None,
-        jvp: Callable[..., Any] | None = None,
-        slope: Callable[..., Any] | None = None,
         formula: Callable[..., Any] | None = None,
-        variadic: bool = False,
-        entrywise: bool | None = None,
-        batching: Callable[..., Any] | None = None,
-        dtypes: str = "float",
-        one_dtype: bool = False,
-        refuses: Mapping[str, Any] | Callable[[Sequence[Any], int], str | None] | None = None,
-        grad_name: str | None = None,
-        node: Mapping[str, Any] | None = None,
-        masks: bool = False,
-        aliases: tuple[str, ...] = (),
-        torch: tuple[str, ...] = (),
-        doc: str = "",
-        domain: str = "all x",
-        edges: str = "",
-        example: str = "",
-        family: str = "",
-        public: bool = True,
-        infix: str = "",
-        core: str = "",
-        sizes: str = "",
-        moves: str = "",
-        neutral: float | None = None,
-        parity: str = "",
-        positive: bool = False,
-        values: Mapping[int, float] | None = None,
-        square: tuple[str, int, int] | None = None,
-        quotient: tuple[str, str] | None = None,
-        kink: str = "",
-        breaks: str = "",
-        cures: Sequence[tuple[str, str, str]] = (),
-        slope_cures: Sequence[tuple[str, str, str]] = (),
-        python: str = "",
-        numpy: str | None = None,
-        pytorch: str | None = None,
-        jax: str | None = None,
-        latex: str | Callable[[Mapping[str, Any], int], str | None] = "",
+        **facts: Any,
     ) -> None:
+        """Declare an operator. Raises TypeError for a fact that there is not, among others."""
+        unknown = facts.keys() - Operator.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"{name}: no operator has the fact {', '.join(sorted(unknown))}")
         self.kind = kind
         self.name = name
         if compute is not None:
-            self.compute = compute
+            self.compute: Callable[..., Any] = compute
         self.formula = formula
-        self.inputs = inputs or _NAMES[: max(1, len(rules))]
+        self.inputs = _NAMES[: max(1, len(rules))]
+        self.grad_name = _backward_name(name)
+        self.__dict__.update(facts, params=dict(facts.get("params", ())))
         self.arity = len(self.inputs)
-        self.variadic = variadic
-        self.params = dict(params or {})
-        # An entry of the result hangs on one entry of each input, after broadcasting.
-        if entrywise is None:
+        if "entrywise" not in facts:
             steps = kind == "constant" and "dim" not in self.params
-            entrywise = kind == "elementwise" or steps
-        self.entrywise = entrywise
-        self.batching = batching
-        self.jvp = jvp
-        self.slope = slope
+            self.entrywise = kind == "elementwise" or steps
         if formula is None:
             self.read_rules(rules)
-        self.dtypes = dtypes
-        self.one_dtype = one_dtype
-        self.refuses = refuses
-        self.grad_name = grad_name or _backward_name(name)
-        self.node = node or _NOTHING
-        self.masks = masks
-        self.aliases = aliases
-        self.torch = torch or _TORCH_NAMES
-        self.doc = doc
-        self.domain = domain
-        self.edges = edges
-        self.example = example
-        self.family = family
-        self.public = public
-        self.infix = infix
-        self.core = core
-        self.sizes = sizes
-        self.moves = moves
-        self.neutral = neutral
-        self.parity = parity
-        self.positive = positive
-        self.values = values or {}
-        self.square = square
-        self.quotient = quotient
-        self.kink = kink
-        self.breaks = breaks
-        self.cures = cures
-        self.slope_cures = slope_cures
-        self.python = python
-        self.numpy = numpy
-        self.pytorch = pytorch
-        self.jax = jax
-        self.latex = latex
         source = formula or compute
-        if self.params and not variadic and source is not None:
+        if self.params and not self.variadic and source is not None:
             code = source.__code__
             order = code.co_varnames[self.arity : code.co_argcount]
             if order != tuple(self.params):
@@ -370,8 +288,6 @@ class Operator:
         return f"{self.name}({', '.join(parts)})"
 
 
-_NOTHING: Mapping[str, Any] = {}
-_TORCH_NAMES = ("input", "other", "value")
 _PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
 }  # fmt: skip

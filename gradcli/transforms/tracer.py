@@ -27,6 +27,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.inplace import set_item
+from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import wrap
@@ -242,6 +243,74 @@ class Operand(Conversions):
         """Whether the entries are complex numbers."""
         return self.dtype.is_complex
 
+    # What follows from the element type alone.
+    layout, itemsize = Facts.layout, Facts.itemsize
+    element_size, is_signed = Facts.element_size, Facts.is_signed
+    grad = None
+    is_cuda = is_sparse = False
+
+    def get_device(self) -> int:
+        """-1: the CPU."""
+        return -1
+
+    def nelement(self) -> int:
+        """The number of entries."""
+        return self.numel()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+        return self.numel() * self.dtype.itemsize
+
+    def is_contiguous(self) -> bool:
+        """True: how the memory lies is not seen here."""
+        return True
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours, in entries, of a value whose rows lie side by side."""
+        steps, step = [], 1
+        for n in reversed(self.shape):
+            steps.append(step)
+            step *= max(n, 1)
+        return tuple(steps[::-1]) if dim is None else steps[::-1][dim]
+
+    def storage_offset(self) -> int:
+        """0: what the value is a part of is not seen here."""
+        return 0
+
+    def is_inference(self) -> bool:
+        """False: a transform records what it is given."""
+        return False
+
+    def cpu(self) -> Any:
+        """Itself."""
+        return self
+
+    def data_ptr(self) -> int:
+        """Raises RuntimeFault (E0412): the value has no memory of its own."""
+        return self.numpy()
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Raises RuntimeFault (E0412): a transform says what is differentiated."""
+        raise RuntimeFault(
+            "E0412",
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+            "torch.autograd.functional.* APIs) inside of a function being transformed by a "
+            "functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
+            "of a function being transformed instead.",
+        )
+
+    def retain_grad(self) -> None:
+        """Raises RuntimeFault (E0404): there is no backward pass to keep a gradient of."""
+        raise RuntimeFault("E0404", "can't retain_grad on Tensor that has requires_grad=False")
+
+    def register_hook(self, hook: Callable) -> Any:
+        """Raises RuntimeFault (E0404): there is no backward pass to call it."""
+        raise RuntimeFault(
+            "E0404", "cannot register a hook on a tensor that doesn't require gradient"
+        )
+
     def _like(self, make: Callable, size: tuple, *value: Any, **options: Any) -> Any:
         """A new value like this one: a batch where this is one, for nobody knows it the same."""
         return make(size, *value, **{"dtype": self.dtype, **options})
@@ -432,6 +501,16 @@ class Layer(Slots, Operand):
     def requires_grad(self) -> bool:
         """Whether the value is recorded for a gradient."""
         return self.content.requires_grad
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no graph leads to the value."""
+        return self.content.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of the graph that the value comes from."""
+        return self.content.grad_fn
 
 
 def _augmented(op: Operator) -> Callable:

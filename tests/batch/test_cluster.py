@@ -61,3 +61,39 @@ def test_a_killed_worker_costs_no_row():
         finally:
             Cluster._send, module.SIZE = honest, size
         assert found == expected and len(sent) > 10
+
+
+def test_a_row_that_ends_every_worker_costs_only_itself(monkeypatch):
+    class Future:
+        def __init__(self, *given):
+            self.given = given
+
+        def result(self):
+            if b'"x": 7,' in self.given[3]:
+                raise distributed.KilledWorker("chunk", None, 3)
+            return compute(*self.given)
+
+    class Client:
+        cluster = None
+
+        def submit(self, function, *given, **options):
+            return Future(*given)
+
+        def scheduler_info(self):
+            return {"workers": {"one": 1}}
+
+        def close(self):
+            pass
+
+    executor = Cluster("tcp://somewhere:1")
+    monkeypatch.setattr(executor, "_client", Client)
+    rows = "".join(f'{{"x": {i}, "id": "r{i}"}}\n' for i in range(40))
+    expected, _ = output_of("x^2", rows)
+    found, summary = output_of("x^2", rows, executor=executor)
+    changed = [
+        (i, new) for i, (old, new) in enumerate(
+            zip(expected.splitlines(), found.splitlines(), strict=True)
+        ) if old != new
+    ]  # fmt: skip
+    assert [i for i, _ in changed] == [7] and summary.failed == 1
+    assert "E0610" in changed[0][1] and '"id": "r7"' in changed[0][1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import numpy as np
 import pytest
@@ -157,6 +158,16 @@ def test_cells_mean_the_same_without_pyarrow(monkeypatch):
         json.loads(output_of("x*y", f"x,y,n\n{row}\n", "csv")[0])["ok"] for row in rows
     ]  # fmt: skip
     assert whole == alone and len(whole) == len(CELLS)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_written_to_as_it_is(files):
+    os.mkfifo(files / "pipe")
+    reader = os.open(files / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert batch("--csv", "in.csv", "--wrt", "a", "-o", "pipe", "--format", "csv") == 0
+    assert os.read(reader, 1 << 16).startswith(b"value,d_a\n")
+    os.close(reader)
+    assert not (files / "pipe").is_file() and not (files / "pipe.partial").exists()
 
 
 def test_arrays_are_cut_anywhere():

@@ -77,11 +77,16 @@ def killed_often(place, out, form, times, seed):
     start = time.monotonic()
     session("whole", form)
     full = time.monotonic() - start
-    for _ in range(times):
+    for _ in range(5 * times):
+        if kills == times:
+            break
         process = context.Process(target=session, args=(out, form))
         process.start()
         process.join(chosen.uniform(0, 0.8 * full))
-        kills += process.exitcode is None
+        if process.exitcode is None:
+            kills += 1
+        else:
+            full *= 0.8
         process.kill()
         process.join()
         if os.path.exists(out):  # it was done: from the beginning
@@ -95,7 +100,7 @@ def killed_often(place, out, form, times, seed):
 @pytest.mark.parametrize("form", ["csv", "npz"])
 def test_killed_at_random_points(place, form):
     kills = killed_often(place, "out", form, 12 if form == "csv" else 8, 5)
-    assert kills >= 4
+    assert kills >= 6
     assert (place / "out").read_bytes() == (place / "whole").read_bytes()
     assert (place / "out.errors.jsonl").read_bytes() == (place / "whole.errors.jsonl").read_bytes()
     assert not list(place.glob("*.partial"))

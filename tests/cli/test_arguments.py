@@ -64,3 +64,17 @@ def test_a_variable_that_the_program_sets_is_told(cli):
     assert "begin with x = x0, and give --x0 a value" in done.err
     done = cli("grad", "-e", "x = x0", "-e", text, "-e", "x", "--x0", "2", "--a", "3")
     assert done.code == 0 and "d/dx0  27" in done.out
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
+def test_a_variable_that_a_file_does_not_read_is_a_note(tmp_path, capsys):
+    from gradcli.cli.main import run
+
+    file = tmp_path / "square.grad"
+    file.write_text("y = x**2\ny\n")
+    assert run(["grad", "-f", str(file), "--x", "3", "--zeta", "4"]) == 0
+    said = capsys.readouterr().err
+    assert said == "warning: --zeta: the program reads no variable of that name\n"
+    assert run(["grad", "x**2", "--x", "3", "--zeta", "4"]) == 2
+    assert run(["grad", "-f", str(file), "--x", "3", "--jsn", "4"]) == 2
+    assert capsys.readouterr().err.count("E0902") == 2

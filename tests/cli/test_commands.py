@@ -148,6 +148,31 @@ def test_ops_lists_families_and_one_operator(cli):
     assert cli("ops", "tanh", "--json").json["operator"]["domain"] == "all x"
 
 
+def test_ops_is_a_table(cli):
+    listed = cli("ops", "--json").json["operators"]
+    by_name = {entry["name"]: entry for entry in listed}
+    counted = cli("ops", "--count", "--json").json["count"]
+    assert counted["functions"] == len(listed)
+    for fact in ("derivative", "second", "forward", "batching", "closed_form"):
+        assert counted[fact] == sum(entry[fact] for entry in listed) > 300
+    assert {"gelu", "silu", "layer_norm", "cross_entropy", "svd", "conv2d", "stft"} <= {*by_name}
+    for name in ("argsort", "histc", "isin", "matrix_rank", "nonzero"):
+        assert not by_name[name]["derivative"]
+    for name in ("deg2rad", "masked.softmax", "grid_sample", "scatter_reduce", "clamp"):
+        assert by_name[name]["derivative"]
+
+
+def test_ops_filters(cli):
+    assert "matmul" in cli("ops", "--kind", "bilinear").out
+    assert "sin" not in cli("ops", "--kind", "bilinear").out.split()
+    assert "layer_norm" in cli("ops", "--search", "norm").out.split()
+    wrong = cli("ops", "--kind", "linaer")
+    assert wrong.code == 2 and "did you mean linear" in wrong.err
+    for name in ("gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
+        assert "second derivative" in cli("ops", name).out
+    assert cli("ops", "torch.sin").out.startswith("sin(x)")
+
+
 def test_why(cli):
     assert cli("why", "E0301").out.startswith("E0301: ")
     assert cli("why", "e0301").code == 0

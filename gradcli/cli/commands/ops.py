@@ -1,4 +1,4 @@
-"""``gradcli ops``: the operators by family, or one operator with its rule."""
+"""``gradcli ops``: operators and functions by family, or one of them with what is known of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gradcli.cli import options, output
+from gradcli.cli.operator_table import FACTS, Entry, entries
 from gradcli.display.records import dump_json
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
@@ -16,38 +17,59 @@ from gradcli.ops.operator import OPERATORS, Operator
 def ops(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One operator.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only of a kind: linear ...")] = None,
+    search: Annotated[str | None, typer.Option("--search", help="Only where this is said.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="How many names have what.")] = False,
     json: options.Json = False,
 ) -> None:
     """Example: gradcli ops tanh"""
     if name is None:
-        _list(json)
+        _table(kind, search, count, json)
         return
     found = find(name)
+    if isinstance(found, Operator):
+        shown = facts(found)
+    else:
+        shown = found.as_json() | {"aliases": ", ".join(found.aliases)}
     if json:
         output.write(
-            dump_json({"schema": 1, "ok": True, "command": "ops", "operator": facts(found)}) + "\n"
+            dump_json({"schema": 1, "ok": True, "command": "ops", "operator": shown}) + "\n"
         )
         return
-    shown = facts(found)
     width = 22
-    lines = [f"{shown['signature']:<{width}} {shown['doc']}"]
-    for label in ("derivative", "saves", "domain", "edges", "aliases", "example"):
-        if shown[label]:
-            lines.append(f"{label:<{width}} {shown[label]}")
+    if isinstance(found, Operator):
+        lines = [f"{shown['signature']:<{width}} {shown['doc']}"]
+        labels = ("derivative", "saves", "domain", "edges", "aliases", "example")
+        lines += [f"{label:<{width}} {shown[label]}" for label in labels if shown[label]]
+    else:
+        lines = [f"{found.name:<{width}} {found.doc}", f"{'as in PyTorch':<{width}} "
+                 f"{found.prefixed}", f"{'has':<{width}} {_having(found)}"]  # fmt: skip
     output.write("\n".join(lines) + "\n")
 
 
-def find(name: str) -> Operator:
-    """The operator of a name or alias. Raises ValueFault (E0907) with the nearest."""
-    by_name = {n: op for op in OPERATORS.values() for n in (op.name, *op.aliases)}
-    if name not in by_name:
-        near = closest(name, by_name)
-        raise ValueFault(
-            "E0907",
-            f"no operator {name}",
-            help=f"did you mean {near}?" if near else "all: gradcli ops",
-        )
-    return by_name[name]
+def _having(entry: Entry) -> str:
+    return ", ".join(_LABELS[fact] for fact in FACTS if getattr(entry, fact)) or "a value alone"
+
+
+_LABELS = dict(zip(FACTS, (
+    "derivative", "second derivative", "forward mode", "batching", "closed form",
+), strict=True))  # fmt: skip
+
+
+def find(name: str) -> Operator | Entry:
+    """What has a name or alias. Raises ValueFault (E0907) with the nearest."""
+    by_name: dict[str, Any] = {n: op for op in OPERATORS.values() for n in (op.name, *op.aliases)}
+    if name in by_name:
+        return by_name[name]
+    listed = {n: entry for entry in entries() for n in (entry.prefixed, entry.name)}
+    for whole in (name, f"torch.{name}"):
+        if whole in listed:
+            entry = listed[whole]
+            return by_name.get(entry.name, entry)
+    near = closest(name, {**by_name, **listed})
+    raise ValueFault(
+        "E0907", f"no operator {name}", help=f"did you mean {near}?" if near else "all: gradcli ops"
+    )
 
 
 def facts(op: Operator) -> dict[str, Any]:
@@ -82,26 +104,57 @@ def example(op: Operator) -> str:
     return " ".join([f'gradcli {command} "{text}"', *(f"--{flag}" for flag in flags)])
 
 
-def _list(as_json: bool) -> None:
-    families: dict[str, list[Operator]] = {}
-    for op in OPERATORS.values():
-        if op.public:
-            families.setdefault(op.family, []).append(op)
+def _table(kind: str | None, search: str | None, count: bool, as_json: bool) -> None:
+    listed = entries(count or as_json)
+    kinds = sorted({entry.kind for entry in listed})
+    if kind is not None and kind not in kinds:
+        near = closest(kind, kinds)
+        raise ValueFault(
+            "E0907", f"no kind {kind}",
+            help=f"did you mean {near}?" if near else f"kinds are {', '.join(kinds)}",
+        )  # fmt: skip
+    word = (search or "").lower()
+    listed = [
+        entry for entry in listed
+        if kind in (None, entry.kind)
+        and word in " ".join((entry.name, *entry.aliases, entry.family, entry.doc)).lower()
+    ]  # fmt: skip
+    if count:
+        _count(listed, as_json)
+        return
+    families: dict[str, list[Entry]] = {}
+    for entry in listed:
+        families.setdefault(entry.family, []).append(entry)
     if as_json:
-        table = {family: [op.name for op in members] for family, members in families.items()}
-        output.write(
-            dump_json({"schema": 1, "ok": True, "command": "ops", "families": table}) + "\n"
-        )
+        table = {
+            "schema": 1, "ok": True, "command": "ops",
+            "families": {f: [e.name for e in members] for f, members in families.items()},
+            "operators": [entry.as_json() for entry in listed],
+        }  # fmt: skip
+        output.write(dump_json(table) + "\n")
         return
     lines = []
     for family, members in families.items():
         lines.append(f"{family}")
         line = "   "
-        for op in members:
-            if len(line) + len(op.name) > 90:
+        for entry in members:
+            if len(line) + len(entry.name) > 90:
                 lines.append(line)
                 line = "   "
-            line += f" {op.name}"
+            line += f" {entry.name}"
         lines += [line, ""]
     lines.append("gradcli ops NAME shows an operator's rule, domain and an example.")
+    output.write("\n".join(lines) + "\n")
+
+
+def _count(listed: list[Entry], as_json: bool) -> None:
+    counted = {"names": sum(1 + len(entry.aliases) for entry in listed), "functions": len(listed)}
+    counted |= {f: sum(getattr(entry, f) for entry in listed) for f in FACTS}
+    if as_json:
+        output.write(
+            dump_json({"schema": 1, "ok": True, "command": "ops", "count": counted}) + "\n"
+        )
+        return
+    labels = {"names": "names", "functions": "functions", **_LABELS}
+    lines = [f"{labels[key]:<20} {number:>5}" for key, number in counted.items()]
     output.write("\n".join(lines) + "\n")

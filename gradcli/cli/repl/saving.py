@@ -24,14 +24,16 @@ def program(session: Session) -> str:
     texts = _named(session.lines)
     written = [_in_file(text, line.mode) for text, line in zip(texts, session.lines, strict=True)]
     imports = any(re.search(r"^import torch$", text, re.MULTILINE) for text in written)
-    head = ""
+    head = []
     if session.dtype in ("float32", "float16") or (session.dtype and imports):
-        head = f"import torch\ntorch.set_default_dtype(torch.{session.dtype})\n"
+        head.append(f"torch.set_default_dtype(torch.{session.dtype})\n")
     if isinstance(session.seed, int) and any(_RANDOM.search(text) for text in written):
-        if imports and not head:
-            head = "import torch\n"  # first: the seed is one of torch's numbers then
-        head += f"{'torch.' if head else ''}manual_seed({session.seed})\n"
-    return head + "".join(written)
+        # The seed is torch's where that is imported.
+        head.append(f"{'torch.' if head or imports else ''}manual_seed({session.seed})\n")
+    first = written[:1] == ["import torch\n"]
+    if head and head[0].startswith("torch.") and not first:
+        head.insert(0, "import torch\n")
+    return "".join([*written[:first], *head, *written[first:]])
 
 
 def _in_file(text: str, mode: str) -> str:

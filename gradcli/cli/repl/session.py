@@ -17,7 +17,7 @@ from gradcli.cli.repl.rollback import Snapshot
 from gradcli.cli.repl.splitting import units
 from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
-from gradcli.engine.grad_mode import unchanged
+from gradcli.engine.grad_mode import mode, unchanged
 from gradcli.engine.undo_log import open_log
 from gradcli.language.compile.resolve import check
 from gradcli.language.diagnostics.parsing import parse
@@ -51,11 +51,11 @@ class Line:
 class _Before:
     """What a statement can be taken back to."""
 
-    __slots__ = ("count", "defaults", "lines", "program", "snapshot", "variables")
+    __slots__ = ("count", "defaults", "lines", "modes", "program", "snapshot", "variables")
 
     def __init__(self, session: Session) -> None:
         self.variables = dict(session.variables)
-        self.program = session.program
+        self.program, self.modes = session.program, session.modes
         self.lines, self.count = session.lines, len(session.lines)
         self.defaults = dtypes.get_default_dtype(), printing.get_printoptions()
         self.snapshot = Snapshot(session.variables)
@@ -64,7 +64,7 @@ class _Before:
         """Make the session what it was."""
         session.variables.clear()
         session.variables.update(self.variables)
-        session.program = self.program
+        session.program, session.modes = self.program, self.modes
         session.lines = self.lines
         del session.lines[self.count :]
         dtypes.set_default_dtype(self.defaults[0])
@@ -99,6 +99,7 @@ class Session:
         self.program: Program | None = None
         self.lines: list[Line] = []
         self.undefined: list[str] = []  # what functions of the last statement read and nothing is
+        self.modes = True, False  # whether operations are recorded, and inference mode
         self.seed = random.snapshot()
         self._undo: list[_Before] = []
 
@@ -167,13 +168,16 @@ class Session:
         watchdog.start(self.timeout, self.limits.memory or 0)
         try:
             with unchanged(), self.interrupts.allowed():
+                mode.grad, mode.inference = self.modes
                 outcome = program.run(
                     known, limits=self.limits, write=self.write, lasting=commit, watch=watch
                 )
+                modes = mode.grad, mode.inference
         finally:
             watchdog.stop()
         if commit:
             self.program = program
+            self.modes = modes
             for name in (*checked.modules, *checked.imported):
                 self.variables.pop(name, None)
             made = {

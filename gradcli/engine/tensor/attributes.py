@@ -101,6 +101,12 @@ class Facts:
         """Whether the numbers are in the memory of a GPU."""
         return not isinstance(self.array, np.ndarray | np.generic)
 
+    is_sparse = False
+
+    def get_device(self) -> int:
+        """The number of the GPU, -1 for the CPU."""
+        return self.array.device.id if self.is_cuda else -1
+
     @property
     def layout(self) -> Any:
         """How entries lie in memory: always with strides."""

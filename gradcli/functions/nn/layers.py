@@ -185,7 +185,7 @@ def native_layer_norm(
     """``layer_norm``, and the mean and the inverse standard deviation that it used."""
     dims = tuple(range(-len(tuple(normalized_shape)), 0))
     out = layer_norm(input, normalized_shape, weight, bias, eps)
-    return out, *_statistics(input, dims, eps)
+    return out, *_statistics(input.detach(), dims, eps)  # constants, as in PyTorch
 
 
 def _statistics(input: Any, dims: tuple, eps: float) -> tuple:
@@ -213,7 +213,9 @@ def native_batch_norm(
         return out, empty, empty
     axis = min(1, len(input.shape) - 1)
     dims = tuple(d for d in range(len(input.shape)) if d != axis)
-    mean, spread = (_O["reshape"](v, (input.shape[axis],)) for v in _statistics(input, dims, eps))
+    mean, spread = (
+        _O["reshape"](v, (input.shape[axis],)) for v in _statistics(input.detach(), dims, eps)
+    )
     return out, mean, spread
 
 

@@ -77,8 +77,8 @@ class ElementType:
 def array_of(found: Any) -> Any:
     """What NumPy computed, as a value of the program."""
     if isinstance(found, tuple | list):
-        listed = [array_of(one) for one in found]
-        return listed if isinstance(found, list) else tuple(listed)
+        parts = [array_of(one) for one in found]
+        return parts if isinstance(found, list) else tuple(parts)
     if isinstance(found, bool | np.bool_):
         return bool(found)
     if not isinstance(found, np.ndarray | np.generic):
@@ -401,8 +401,12 @@ def _of_the_run() -> np.random.RandomState:
     if source is None:
         source = np.random.RandomState(0)
         _source.set(source)
-        settings.undone("numpy random", lambda: _source.set(None))  # type: ignore[arg-type]
+        settings.undone("numpy random", _forget)
     return source
+
+
+def _forget() -> None:
+    _source.set(None)
 
 
 def _seeded(seed: Any = None) -> None:

@@ -172,6 +172,8 @@ class Program:
             # 1/0 and log(0) are values here, not warnings.
             with np.errstate(all="ignore"):
                 value, local = scope["main"](*arguments)
+            if lasting:  # set_grad_enabled(False) holds for what follows in the session
+                before = before[0], mode.grad, mode.inference, before[3]
         except OSError:
             raise  # only printing can raise it: what is wrong is the stream, not the program
         except Exception as fault:

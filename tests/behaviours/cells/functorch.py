@@ -217,3 +217,61 @@ attempt(
         torch.nn.Linear(2, 1), {"weight": torch.ones(1, 2)}, (x,), strict=True
     ),
 )
+
+# %% what values inside transforms answer
+import torch
+from torch import func
+
+x, v = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.ones(2, 2)
+
+
+def asked(name):
+    def f(d):
+        found = getattr(d, name)
+        print(name, found() if callable(found) else found)
+        return d * 1.0
+
+    return f
+
+
+for name in (
+    "grad",
+    "requires_grad",
+    "dtype",
+    "device",
+    "shape",
+    "ndim",
+    "layout",
+    "is_cuda",
+    "is_sparse",
+    "itemsize",
+    "nbytes",
+    "is_contiguous",
+    "element_size",
+    "nelement",
+    "is_signed",
+    "get_device",
+    "size",
+    "dim",
+    "numel",
+    "is_inference",
+    "is_leaf",
+    "is_complex",
+    "is_floating_point",
+):
+    func.jvp(asked(name), (x,), (v,))
+    func.vmap(asked(name))(x)
+for name in (
+    "data_ptr",
+    "numpy",
+    "requires_grad_",
+    "retain_grad",
+    "backward",
+    "tolist",
+    "nonsense",
+):
+    for call in (lambda f: func.vmap(f)(x), lambda f: func.jvp(f, (x,), (v,))):
+        try:
+            call(lambda d: getattr(d, name)())
+        except Exception as fault:
+            print(name, next(c.__name__ for c in type(fault).__mro__ if c.__module__ == "builtins"))

@@ -199,6 +199,17 @@ def test_random_numbers_of_a_failed_statement_come_again(session):
     assert run(session, "torch.rand(3).tolist()") == first
 
 
+def test_modes_last_and_are_undone(session):
+    run(session, "x = ones(2, requires_grad=True)", "set_grad_enabled(False)")
+    assert run(session, "(x*2).requires_grad") is False
+    fails(session, "set_grad_enabled(True); x.view(9)", "E0306")
+    assert run(session, "(x*2).requires_grad") is False
+    session.undo()
+    assert run(session, "(x*2).requires_grad") is True
+    fails(session, "with no_grad(): x.view(9)", "E0306")
+    assert run(session, "(x*2).requires_grad") is True
+
+
 def test_undo_goes_past_what_only_looked(session):
     run(session, "a = [1]", "a.append(2)", "a", "a[0]", "_ + 1")
     assert session.undo().text == "a.append(2)" and session.variables["a"] == [1]

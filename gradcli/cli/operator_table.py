@@ -1,0 +1,179 @@
+"""Every function that a program can call, with what is known of it: the table of ``gradcli ops``.
+
+Of an operator its declaration says all. A function composed of operators has what those have that
+it calls, which are read from its code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from gradcli import surface
+from gradcli.functions import methods
+from gradcli.ops.operator import OPERATORS, Operator
+
+PACKAGES = ("linalg", "nn.functional", "fft", "special", "masked")
+FACTS = ("derivative", "second", "forward", "batching", "closed_form")
+FAST = "gradcli.engine.record.fast_path"
+_OURS = ("gradcli.functions", "gradcli.masked", FAST)
+_NODE = re.compile(r"\w+Backwards?\d?$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name, where it stands, and what it has."""
+
+    name: str
+    prefixed: str
+    family: str
+    kind: str
+    doc: str
+    derivative: bool
+    second: bool
+    forward: bool
+    batching: bool
+    closed_form: bool
+    aliases: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+
+def entries(known: bool = True) -> list[Entry]:
+    """The table: operators in order of declaration, then functions by family.
+
+    Without ``known`` nothing is said of what they have, and nothing is loaded to find it.
+    """
+    find = _of_operators if known else _nothing
+    found: dict[str, Entry] = {}
+    seen: set[int] = set()
+    for op in OPERATORS.values():
+        if op.public:
+            seen.add(id(op))
+            facts = find({op.name}, False)
+            found[op.name] = Entry(
+                op.name, f"torch.{op.name}", op.family, op.kind, op.doc, *facts, op.aliases
+            )
+    for name, function, prefix in _functions():
+        inner = _unwrapped(function)
+        if id(inner) in seen or _operator(inner) is not None or inspect.isclass(inner):
+            continue
+        own = name if name not in found else f"{prefix}.{name}".removeprefix("torch.")
+        if name in found and prefix == "torch":  # an operator with PyTorch's optional parameters
+            seen.add(id(inner))
+            continue
+        seen.add(id(inner))
+        doc = (inspect.getdoc(function) or "").partition("\n")[0]
+        family = getattr(inner, "__module__", "").rpartition(".")[2] or prefix
+        facts = find(*_called_by(inner))
+        if "no derivative" in (inspect.getdoc(function) or "").lower():
+            facts = (False, False, False, facts[3], False)
+        found[own] = Entry(own, f"{prefix}.{name}", family, "function", doc, *facts)
+    return list(found.values())
+
+
+def _functions() -> Iterator[tuple[str, Any, str]]:
+    for name, function in methods.functions().items():
+        yield name, function, "torch"
+    for package in PACKAGES:
+        module = importlib.import_module(f"gradcli.{package}")
+        for name in sorted(module.__all__):
+            function = getattr(module, name)
+            if callable(function):
+                yield name, function, f"torch.{package}"
+    for name in surface.LATER:
+        function = getattr(surface, name)
+        if getattr(function, "__module__", "").startswith("gradcli.functions"):
+            yield name, function, "torch"
+
+
+def _unwrapped(function: Any) -> Any:
+    """What a decorator was put on; a function made of another one has a name of its own."""
+    while getattr(getattr(function, "__wrapped__", None), "__name__", None) == getattr(
+        function, "__name__", ""
+    ):
+        function = function.__wrapped__
+    return function
+
+
+def _operator(function: Any) -> Operator | None:
+    """The operator, where a function is its short way."""
+    if isinstance(function, Operator):
+        return function
+    own = getattr(function, "__module__", "") == FAST
+    return OPERATORS.get(getattr(function, "__name__", "")) if own else None
+
+
+def _called_by(function: Any) -> tuple[set[str], bool]:
+    """The operators that a function's code names, those of what it calls included.
+
+    And whether it names a node of the graph: then a result of signs alone is recorded, too.
+    """
+    names: set[str] = set()
+    node = False
+    work, seen = [function], set()
+    while work:
+        value = _unwrapped(work.pop())
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        op = _operator(value)
+        if op is not None:
+            names.add(op.name)
+        if op is not None or not isinstance(value, FunctionType):
+            continue
+        cells = [c.cell_contents for c in value.__closure__ or () if _filled(c)]
+        names.update(c for c in cells if isinstance(c, str) and c in OPERATORS)
+        work += [c for c in cells if isinstance(c, FunctionType | Operator)]
+        for code in _codes(value.__code__):
+            words = [c for c in code.co_consts if isinstance(c, str)]
+            node = node or any(_NODE.match(w) for w in words)
+            names.update(w for w in words if w in OPERATORS)
+            named = [value.__globals__.get(word) for word in code.co_names]
+            inside = [m for m in named if isinstance(m, ModuleType) and "gradcli" in m.__name__]
+            named += [getattr(m, word, None) for m in inside for word in code.co_names]
+            work += [f for f in named if str(getattr(f, "__module__", "")).startswith(_OURS)]
+    return names, node
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    work = [code]
+    while work:
+        one = work.pop()
+        yield one
+        work += [c for c in one.co_consts if isinstance(c, CodeType)]
+
+
+def _nothing(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]:
+    return False, False, False, False, False
+
+
+def _of_operators(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]:
+    """``FACTS`` of what is composed of these operators; a rule is itself made of operators."""
+    from gradcli.symbolic.trace import trace as trace  # registers what operators do to symbols
+    from gradcli.symbolic.trace.symbol import OPERATION
+    from gradcli.transforms.batch_rules import rule_of
+
+    given = [OPERATORS[name] for name in names]
+    derivative = node or any(op.recorded for op in given)
+    forward = derivative and all(op.kind != "general" or op.jvp is not None for op in given)
+    closed = derivative and bool(given) and all(
+        op.name in OPERATION or op.formula is not None or (op.entrywise and op.public)
+        for op in given
+    )  # fmt: skip
+    batched = bool(given or node) and all(rule_of(op) is not None for op in given)
+    return derivative, derivative, forward, batched, closed
