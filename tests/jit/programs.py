@@ -124,7 +124,7 @@ class Writer:
         elif kind == 8:
             say(f"{pad}t {rng.choice('+-')}= 0.0625")
         elif kind == 9:
-            say(f"{pad}n = {rng.choice(('n + 1', 'n % 3 + 1', '1'))}")
+            say(f"{pad}n = {rng.choice(('n % 4 + 1', 'n % 3 + 1', '1'))}")
         elif kind == 10:
             say(f"{pad}total += 0.1 * {self.expression()}")
         elif kind == 11:
