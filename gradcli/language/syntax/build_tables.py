@@ -165,11 +165,21 @@ def render(tables: dict[str, Any]) -> str:
     lines = [TABLES_HEADER, "# ruff: noqa\n# fmt: off\nTABLES = {\n"]
     for key, value in tables.items():
         if isinstance(value, tuple) and key in ("rules", "states", "gotos"):
-            rows = "".join(f"{row!r},\n" for row in value).replace(", ", ",")
-            lines.append(f"{key!r}: (\n{rows}),\n")
+            lines.append(f"{key!r}: (\n{_packed([repr(row) for row in value])}),\n")
         else:
             lines.append(f"{key!r}: {value!r},\n")
     return "".join(lines) + "}\n"
+
+
+def _packed(rows: list[str]) -> str:
+    """Rows beside each other, in lines of at most 100 columns where a row is not longer."""
+    lines = [""]
+    for row in (f"{row}," for row in rows):
+        short = row.replace(", ", ",")
+        if lines[-1] and len(lines[-1]) + len(short) > 100:
+            lines.append("")
+        lines[-1] += short
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
