@@ -198,15 +198,30 @@ def test_a_constant_of_a_program_stands_in_one_line(cli):
 @pytest.mark.parametrize(
     ("expr", "name"),
     [
-        ("np.sum(x**2)", "sum"), ("np.max(x)", "max"), ("linalg.norm(x)", "norm"),
-        ("x @ np.eye(3) @ x", "eye"), ("sum(x)*np.pi", "pi"), ("F.softmax(x)", "softmax"),
-        ("torch.linalg.norm(x)", "norm"), ("np.clip(x, 0, 1)", "clip"),
+        ("linalg.norm(x)", "norm"), ("functional.softmax(x, 0)", "softmax"),
+        ("y = np.sum(x**2)\ny", "sum"), ("y = torch.linalg.norm(x)\ny", "norm"),
     ],
 )  # fmt: skip
 def test_a_module_that_is_not_imported_is_no_variable(cli, expr, name):
     done = cli("diff", expr, "--x", "vector", "--wrt", "x")
     assert done.code == 2 and "is not imported" in done.err
     assert f"the bare name: {name}\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("expr", "bare"),
+    [
+        ("np.sum(x**2)", "sum(x**2)"), ("np.max(x)", "max(x)"), ("sum(x)*np.pi", "sum(x)*pi"),
+        ("x @ np.eye(3) @ x", "x @ eye(3) @ x"), ("torch.linalg.norm(x)", "norm(x)"),
+        ("sum(torch.nn.functional.silu(x))", "sum(silu(x))"),
+        ("math.log(2)*sum(x)", "log(2)*sum(x)"),
+        ("sum(F.softmax(x, 0)**2)", "sum(softmax(x, 0)**2)"),
+    ],
+)  # fmt: skip
+def test_an_expression_takes_the_usual_prefixes(cli, expr, bare):
+    for words in (("diff", "--x", "vector"), ("grad", "--x", "1,2,4")):
+        done, plain = (cli(words[0], text, *words[1:]) for text in (expr, bare))
+        assert done.code == 0 and done.out == plain.out
 
 
 def test_a_variable_may_be_called_as_a_module_often_is(cli):

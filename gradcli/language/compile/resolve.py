@@ -125,6 +125,7 @@ class Checked:
     outer      names that it does not bind, with their first place: the table's, or to be given
     called     those of ``outer`` that are called as functions
     modules    what each imported prefix stands for
+    implied    prefixes that a single expression has without an import: ``torch.sin(x)``
     imported   objects that ``from torch import ...`` brought in, by name
     bound      names that the top level binds, with the place of the last binding
     counters   ids of the Name nodes that are surely a whole number of at most 64 bits: variables
@@ -137,8 +138,8 @@ class Checked:
     """
 
     __slots__ = (
-        "bound", "called", "counters", "functions", "imported", "in_place", "module", "modules",
-        "outer", "prefixes", "renamed", "shared", "source", "variables",
+        "bound", "called", "counters", "functions", "implied", "imported", "in_place", "module",
+        "modules", "outer", "prefixes", "renamed", "shared", "source", "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -148,6 +149,7 @@ class Checked:
         self.outer: dict[str, n.Name] = {}
         self.called: set[str] = set()
         self.modules: dict[str, str] = {}
+        self.implied: dict[str, str] = {}
         self.imported: dict[str, Any] = {}
         self.bound: dict[str, n.Node] = {}
         self.counters: set[int] = set()
@@ -162,15 +164,20 @@ class Checked:
         """Names that have to be given: neither bound here nor in the name table."""
         return [name for name in self.outer if name not in NAMES and name not in self.called]
 
+    def _roots(self) -> set[str]:
+        """The packages of the imported prefixes."""
+        own = (m for name, m in self.modules.items() if name not in self.implied)
+        return {module.partition(".")[0] for module in own}
+
     @property
     def uses_torch(self) -> bool:
         """Whether the program says ``import torch``: then float literals make float32 tensors."""
-        return any(m.partition(".")[0] in ("torch", "gradcli") for m in self.modules.values())
+        return not {"torch", "gradcli"}.isdisjoint(self._roots())
 
     @property
     def says_torch(self) -> bool:
         """Whether it is ``torch`` that the program imports: then types print as PyTorch's."""
-        return any(m.partition(".")[0] == "torch" for m in self.modules.values()) or any(
+        return "torch" in self._roots() or any(
             isinstance(one, n.FromImport) and one.module.partition(".")[0] == "torch"
             for one in self.module.body
         )
@@ -219,6 +226,9 @@ def check(source: Source, module: n.Module, before: Checked | None = None) -> Ch
         checked.imported = {k: v for k, v in before.imported.items() if k not in names}
     statements = _statements(module)
     _imports(checked, statements)
+    if before is None and len(statements) == 1 and statements[0].__class__ is n.ExprStmt:
+        checked.implied = _implied(source, module)
+        checked.modules |= checked.implied
     top = _Scope(names, None, False, _counting(module.body, names))
     for statement in statements:
         for target in _targets(statement):
@@ -431,6 +441,30 @@ def _held(node: n.Node) -> list[n.Statement]:
             found += child.body
         elif isinstance(child, n.Statement):
             found.append(child)
+    return found
+
+
+_PREFIXES = {
+    "torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional", "np": "numpy",
+    "numpy": "numpy", "math": "math",
+}  # fmt: skip
+
+
+def _implied(source: Source, module: n.Module) -> dict[str, str]:
+    """The usual prefixes by which a single expression calls what there is: ``np.sin(x)``."""
+    found: dict[str, str] = {}
+    if not any(f"{prefix}." in source.text for prefix in _PREFIXES):
+        return found
+    for node in n.walk(module):
+        path: list[str] = []
+        inner: Any = node
+        while inner.__class__ is n.Attribute and len(path) < 4:
+            path.append(inner.name)
+            inner = inner.value
+        if path and inner.__class__ is n.Name and inner.id in _PREFIXES:
+            prefix = _PREFIXES[inner.id]
+            if ".".join(reversed(path)) in (namespace(prefix) or ()):
+                found[inner.id] = prefix
     return found
 
 
