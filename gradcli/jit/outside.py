@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.tensor.tensor import Tensor
+from gradcli.ops.operator import Operator
 
 _DEEP = 8
 _MANY = 2000
@@ -25,7 +26,7 @@ _TELLING = frozenset((
     "urandom", "time", "time_ns", "perf_counter", "monotonic", "now", "next", "environ", "getenv",
 ))  # fmt: skip
 """Names by which a function could do something else in its next run, or with a Tensor."""
-_FIXED = (type, types.ModuleType, types.BuiltinFunctionType)
+_FIXED = (type, types.ModuleType, types.BuiltinFunctionType, Operator)
 
 
 class Outside:
