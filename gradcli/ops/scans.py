@@ -175,6 +175,7 @@ cumprod = general(
     edges="exact where entries are 0",
     example="sum(cumprod(x, 0)) --x 2,3,4",
     numpy="np.cumprod({0}, {dim})",
+    latex=r"\operatorname{cumprod}",
 )
 
 
@@ -220,6 +221,7 @@ logcumsumexp = general(
     doc="The logarithm of running sums of exponentials along a dimension, without overflow.",
     example="sum(logcumsumexp(x, 0)) --x 1,2,3",
     numpy="np.logaddexp.accumulate({0}, {dim})",
+    latex=r"\operatorname{logcumsumexp}",
     refuses={"bool int": "logcumsumexp_out_cpu"},
 )
 
