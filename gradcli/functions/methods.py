@@ -61,10 +61,12 @@ def sizes_method(op: Callable) -> Callable:
 
 
 def reshape(input: Tensor, shape: Any = ()) -> Tensor:
+    """The entries in another shape; a view where the strides allow one."""
     return reshaped(FUNCTIONS["reshape"](input, shape), input)
 
 
 def view(self: Tensor, shape: Any = ()) -> Tensor:
+    """The same memory in another shape. Raises RuntimeFault (E0306) where that needs a copy."""
     out = FUNCTIONS["reshape"](self, shape)
     if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
         raise RuntimeFault(
