@@ -34,6 +34,7 @@ from gradcli.functions import (
     statistics,
     strided,
 )
+from gradcli.functions.lazy_table import LazyTable
 from gradcli.functions.subscripts import get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
@@ -273,19 +274,19 @@ Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
 @cache
 def public_operators() -> Mapping[str, Any]:
     """Operators by the names that a user calls them by, aliases included."""
-    names: dict[str, Any] = {}
-    for op in OPERATORS.values():
-        if op.public:
-            found = op if op.variadic else function(op)
-            for name in (op.name, *op.aliases):
-                names[name] = found
-    for own in (overloads.cat, overloads.stack, overloads.flatten, overloads.einsum,
-                overloads.slogdet, reshaping.split, reshaping.chunk, reshaping.unbind,
-                scatter.diag, scatter.diag_embed):  # fmt: skip
-        names[own.__name__] = own
-    names["concat"] = overloads.cat
-    names["tile"] = names["repeat"] = OPERATORS["tile"]
-    return names
+    public = [op for op in OPERATORS.values() if op.public]
+    by_name = {name: op for op in public for name in (op.name, *op.aliases)}
+    own = (overloads.cat, overloads.stack, overloads.flatten, overloads.einsum, overloads.slogdet,
+           reshaping.split, reshaping.chunk, reshaping.unbind, scatter.diag,
+           scatter.diag_embed)  # fmt: skip
+    tile = OPERATORS["tile"]
+    made = {**{f.__name__: f for f in own}, "concat": overloads.cat, "tile": tile, "repeat": tile}
+    return LazyTable(by_name, _public, made)
+
+
+@cache
+def _public(op: Operator) -> Any:
+    return op if op.variadic else function(op)
 
 
 def functions() -> dict[str, Any]:
