@@ -18,6 +18,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.conversion import Plain
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -241,7 +242,7 @@ class Batched(Layer):
         """``source[index]`` where the index differs along the batch: at once where it can be."""
         level = self.__gradcli_rank__
         parts = index if isinstance(index, tuple) else (index,)
-        at_once = all(is_batched(p, level) and isinstance(p.value, Tensor) and p.dtype.kind == 1
+        at_once = all(is_batched(p, level) and isinstance(p.value, Plain) and p.dtype.kind == 1
                       for p in parts)  # fmt: skip
         if not at_once or source.__class__ not in (Tensor, Batched):
             return self._each(lambda i: pick(source, level, i)[pick(index, level, i)])

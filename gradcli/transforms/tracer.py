@@ -28,7 +28,7 @@ from gradcli.engine.dtypes import Device
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.record.inplace import set_item
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions
+from gradcli.engine.tensor.conversion import Conversions, Plain
 from gradcli.engine.tensor.storage import Slots
 from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.methods import METHODS, TURNED
@@ -66,9 +66,9 @@ def operands_of(value: Any) -> Iterator[Layer]:
 
 def tensors_of(value: Any) -> list[Tensor]:
     """Every Tensor of a tower, tangents included."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Plain):
         return [value]
-    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Tensor)]
+    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Plain)]
 
 
 def memory_of(value: Any) -> Tensor:

@@ -149,3 +149,19 @@ def test_tensors_like_the_argument(function):
     near(grad(lambda x: function(x).sum())(X), want.sum(0))
     near(vmap(function)(torch.stack([X, T])), torch.stack([function(X), function(T)]))
     near(vmap(jacrev(function))(X[None]), want[None])
+
+
+def test_what_stands_for_a_tensor_is_one_to_isinstance():
+    seen = []
+
+    def function(a):
+        seen.append(isinstance(a, torch.Tensor) and isinstance(a.exp(), torch.Tensor))
+        return (a * a).sum()
+
+    grad(function)(X), jvp(function, (X,), (T,)), jacfwd(jacrev(function))(X)
+    vmap(function)(torch.stack([X, T]))
+    with torch.autograd.forward_ad.dual_level():
+        function(torch.autograd.forward_ad.make_dual(X, T))
+    assert seen == [True] * len(seen) and len(seen) >= 5
+    assert not isinstance(2.0, torch.Tensor) and not isinstance(X, torch.nn.Parameter)
+    assert isinstance(torch.nn.Parameter(X), torch.Tensor)

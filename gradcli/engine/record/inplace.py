@@ -19,6 +19,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Part, more
 from gradcli.engine.graph.view_edges import Stale, refusal, view_name
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -146,7 +147,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
-    raw = value.array if isinstance(value, Tensor) else value
+    raw = value.array if isinstance(value, Plain) else value
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
     if current().grad and target.dtype.differentiable:
@@ -219,7 +220,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
 def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
     """Raise E0409 where the graph could not follow a write to this view."""
     sources = (base, target, *others)
-    if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
+    if not any(isinstance(t, Plain) and t.edge is not None for t in sources):
         return
     made = target.edge.made if target.edge.__class__ is Stale else target.meta.made
     if made == "several":

@@ -27,7 +27,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Leaving
+from gradcli.engine.tensor.conversion import Conversions, Plain
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -41,7 +41,14 @@ _NOT_A_LEAF = (
 )
 
 
-class Tensor(Slots, Facts, Conversions, Leaving):
+class _Kind(type):
+    """The class of Tensor: the values inside transforms are tensors to ``isinstance`` too."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
+
+
+class Tensor(Slots, Facts, Conversions, Plain, metaclass=_Kind):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
