@@ -18,7 +18,7 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import current, enable_grad
 from gradcli.engine.tensor.storage import Slots
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
@@ -57,6 +57,8 @@ class Dual(Layer):
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
+        if current().inference:
+            return op(*primals, **params)
         linear = op.kind == "linear" and tangents[0] is not None
         out = op(*primals, **params)
         if linear and shares(out, primals[0]):

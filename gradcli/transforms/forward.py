@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import Transform, no_grad, transforming
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
@@ -55,7 +55,8 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
-        return _pushed(function, unflatten(duals, shape), level, strict, has_aux)
+        with transforming(Transform(function, duals, level)):
+            return _pushed(function, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
 

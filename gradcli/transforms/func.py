@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli import engine
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import Transform, enable_grad, transforming
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
@@ -21,6 +21,7 @@ from gradcli.transforms.func_checks import (
     cotangents_as,
     differentiable,
     pair,
+    real,
     scalar_tensor,
     tensors,
 )
@@ -29,12 +30,13 @@ from gradcli.transforms.reverse import (
     finished,
     jacobians_of,
     leaf_of,
+    own_tensor,
     pull_back,
     reaches_further,
     recording,
     scalar_only,
 )
-from gradcli.transforms.tracer import as_value, tensors_of
+from gradcli.transforms.tracer import rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -67,19 +69,20 @@ class _Run:
 
     def __init__(
         self, function: Callable, args: Sequence[Any], argnums: Argnums, has_aux: bool,
-        link: bool | None = None, transform: str = "vjp(f, *primals)",
+        link: bool | None = None, transform: str = "vjp(f, *primals)", kwargs: dict | None = None,
     ):  # fmt: skip
         which = _chosen(argnums, len(args))
         outer = recording() if link is None else link
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
-        with enable_grad():
+        arguments: list[Any] = []
+        with transforming(Transform(function, arguments)), enable_grad():
             self.leaves = [leaf_of(v, outer) for v in found]
-        full = list(args)
-        for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
-            full[i] = chosen
-        with enable_grad():
-            result = function(*full)
+            full, named = over(own_tensor, [list(args), kwargs or {}])
+            for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
+                full[i] = chosen
+            arguments += (v for v in flatten([full, named])[0] if rank_of(v))
+            result = function(*full, **named)
         self.aux = None
         if has_aux:
             result, self.aux = pair(result, transform)
@@ -128,7 +131,7 @@ def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     """
 
     def both(*args: Any, **kwargs: Any) -> tuple:
-        run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux, transform=_GRAD)
+        run = _Run(function, args, argnums, has_aux, transform=_GRAD, kwargs=kwargs)
         scalar_only(run.outputs[0])
         gradient = run.arranged(run.pull([None]))
         return gradient, (run.value(), run.settled(run.aux)) if has_aux else run.value()
@@ -200,7 +203,10 @@ def jacrev(
         raise ValueFault("E0303", "jacrev: `chunk_size` should be greater than 0.")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux)
+        inputs = flatten([args[i] for i in _chosen(argnums, len(args))])[0]
+        real(inputs, "jacrev: Expected all inputs", "vjp")
+        run = _Run(function, args, argnums, has_aux, kwargs=kwargs)
+        real(run.outputs, "jacrev: Expected all outputs", "vjp")
         found = []
         for number, out in enumerate(run.outputs):
 
@@ -232,7 +238,7 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))
-        leaves = [as_value(v) for v in leaves]
+        real(leaves, "jacfwd: Expected all inputs", "jvp")
 
         def chosen(*values: Any) -> Any:
             full = list(args)
@@ -241,7 +247,9 @@ def jacfwd(
             return function(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:
-            return jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
+            found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
+            real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
+            return found
 
         ends = np.cumsum([v.numel() for v in leaves])
         total = int(ends[-1]) if len(ends) else 0

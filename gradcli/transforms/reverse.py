@@ -68,13 +68,23 @@ def leaf_of(value: Any, link: bool = True) -> Any:
     def leaf(t: Tensor) -> Tensor:
         if not t.dtype.differentiable:
             t = t.to(get_default_dtype())
+        if t.is_inference():
+            t = OPERATORS["clone"](t)
         if link and t.edge is not None:
             t = OPERATORS["clone"](t)
             t._meta().made = ARGUMENT
             return t
-        return t.detach().requires_grad_()
+        return t.detach()._require(True)
 
     return rebuilt(lifted(as_value(value), running.vmaps), leaf)
+
+
+def own_tensor(value: Any) -> Any:
+    """An argument that nothing is differentiated by: a write to it leaves no graph on the caller's.
+
+    The memory is the caller's.
+    """
+    return value.detach() if value.__class__ is Tensor and value.edge is None else value
 
 
 def finished(leaf: Any) -> None:

@@ -158,7 +158,7 @@ def shape_of(sizes: tuple[Any, ...], size: Any, name: str) -> tuple[int, ...]:
 def requiring(out: Tensor, wanted: Any) -> Tensor:
     """``out`` as a leaf that requires a gradient. Raises RuntimeFault (E0404) for whole numbers."""
     try:
-        return out.requires_grad_(wanted)
+        return out._require(wanted)
     except RuntimeFault as fault:
         if fault.torch:
             fault.torch = "Only Tensors of floating point and complex dtype can require gradients"
@@ -274,7 +274,7 @@ def asarray(
         out = wrap(out.array.copy(), out.dtype)
     elif copy is False and not shares:
         raise ValueFault("E0303", "can't alias arbitrary sequence into a tensor.")
-    return out.requires_grad_() if requires_grad else out
+    return requiring(out, True) if requires_grad else out
 
 
 def linspace(
