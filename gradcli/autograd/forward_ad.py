@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
+from gradcli.engine.tensor.conversion import Plain
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.levels import next_level, running
@@ -93,7 +94,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Expected tensor and tangent to have the same shape, got {tuple(tensor.shape)} and "
             f"{tuple(tangent.shape)}",
         )
-    return Dual(tensor, lifted(tangent, running.vmaps), running.dual[-1])
+    primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
+    return Dual(primal, lifted(tangent, running.vmaps), running.dual[-1])
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

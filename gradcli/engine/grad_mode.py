@@ -195,18 +195,43 @@ transformed = _Transformed()
 
 
 @contextlib.contextmanager
-def transforming(transform: Transform) -> Iterator[None]:
-    """Inside, a function is run by ``transform``: out of inference mode."""
+def outside_inference() -> Iterator[None]:
+    """Inside, inference mode is off where it is on, and nothing is recorded there."""
     state = current()
     if state.inference:
-        restore(state.recording(True, False))
-    transformed.by.append(transform)
+        restore(state.recording(False, False))
     try:
         yield
     finally:
-        transformed.by.pop()
         if state.inference:
             restore(state)
+
+
+@contextlib.contextmanager
+def transforming(transform: Transform) -> Iterator[None]:
+    """Inside, a function is run by ``transform``: out of inference mode."""
+    transformed.by.append(transform)
+    try:
+        with outside_inference():
+            yield
+    finally:
+        transformed.by.pop()
+
+
+def shown_inside(text: str, batch: dict[int, bool], tracked: bool = True) -> str:
+    """The text of a tensor in that of the transforms around it, as PyTorch shows them.
+
+    ``batch`` says of the levels that the value has whether it is a batch there; ``tracked``,
+    whether it is recorded, as what reverse mode differentiates by is.
+    """
+    for place, transform in enumerate(transformed.by, 1):
+        if tracked if transform.level is None else transform.level in batch:
+            mapped = batch.get(transform.level or 0, False)
+            kind = "BatchedTensor" if mapped else "GradTrackingTensor"
+            dim = "bdim=0, " if mapped else ""
+            inner = "\n".join(line and f"    {line}" for line in text.split("\n"))
+            text = f"{kind}(lvl={place}, {dim}value=\n{inner}\n)"
+    return text
 
 
 def refuse_in_transform(message: str, instead: str) -> None:

@@ -74,6 +74,12 @@ class Batched(Layer):
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
+        if level not in running.randomness:
+            raise RuntimeFault(
+                "E0414",
+                "a value of a vmap that has ended is used",
+                help="return it from the function that was mapped",
+            )
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:
@@ -262,20 +268,37 @@ class Batched(Layer):
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
-        raise _depends("you call .item() on")
+        return self._one("you call .item() on").item()
 
-    tolist = item
+    def tolist(self) -> Any:
+        """Raises RuntimeFault (E0414), as ``item()`` does."""
+        return self._one("you call .tolist() on").tolist()
 
     def __bool__(self) -> bool:
-        raise _depends("the control flow depends on")
+        return bool(self._one("the control flow depends on"))
 
     def __float__(self) -> float:
-        raise _depends("you convert to a number")
+        return float(self._one("you convert to a number"))
 
-    __int__ = __index__ = __float__
+    def __int__(self) -> int:
+        return int(self._one("you convert to a number"))
 
-    def __repr__(self) -> str:
-        return f"Batched({self.value!r})"
+    __index__ = __int__
+
+    def _one(self, what: str) -> Any:
+        """Any value of the batch, where all are the same in a vmap that the user did not write.
+
+        Such a vmap is over the directions of another transform, ``hessian`` for example. What the
+        function computes from its arguments is then the same for all.
+        """
+        level = self.__gradcli_rank__
+        if any(v.internal and v.level == level for v in running.vmaps):
+            place = sum(v.batch for v in primals(self)) - 1
+            numbers = np.moveaxis(bottom(self).array, place, 0)
+            same = numbers == numbers[:1]
+            if np.all(same | (numbers != numbers)):
+                return self.content[0]
+        raise _depends(what)
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:

@@ -18,14 +18,14 @@ from gradcli.transforms.tree import flatten, unflatten
 
 
 def jvp(
-    function: Callable[..., Any],
+    func: Callable[..., Any],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
     strict: bool = False,
     has_aux: bool = False,
 ) -> tuple:
-    """The value of ``function(*primals)`` and its derivative in the direction ``tangents``.
+    """The value of ``func(*primals)`` and its derivative in the direction ``tangents``.
 
     One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent
     has the result's shape. With ``has_aux`` the function gives ``(value, aux)``, and aux comes
@@ -55,8 +55,8 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
-        with transforming(Transform(function, duals, level)):
-            return _pushed(function, unflatten(duals, shape), level, strict, has_aux)
+        with transforming(Transform(func, duals, level)):
+            return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
 
@@ -86,8 +86,8 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
     return (*found, _without(aux, level)) if has_aux else found
 
 
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The value of ``function(*primals)``, and the linear function of tangents that it is nearby.
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``func(*primals)``, and the linear function of tangents that it is nearby.
 
     Example:
         >>> import gradcli
@@ -97,11 +97,11 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     """
 
     def push(*tangents: Any) -> Any:
-        return jvp(function, primals, tangents)[1]
+        return jvp(func, primals, tangents)[1]
 
     leaves, shape = flatten(tuple(primals))
     with no_grad():
-        value = function(*unflatten([as_value(v).detach() for v in leaves], shape))
+        value = func(*unflatten([as_value(v).detach() for v in leaves], shape))
     return value, push
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli import engine
-from gradcli.engine.grad_mode import Transform, enable_grad, transforming
+from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
@@ -123,15 +123,15 @@ class _Run:
 _GRAD = "grad_and_value(f)(*args)"
 
 
-def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of a scalar-valued ``function``, and its value.
+def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+    """The function that gives the gradient of a scalar-valued ``func``, and its value.
 
     With ``has_aux`` the function gives ``(value, aux)`` and the result is
     ``(gradient, (value, aux))``. Raises RuntimeFault (E0403) where the value is no scalar.
     """
 
     def both(*args: Any, **kwargs: Any) -> tuple:
-        run = _Run(function, args, argnums, has_aux, transform=_GRAD, kwargs=kwargs)
+        run = _Run(func, args, argnums, has_aux, transform=_GRAD, kwargs=kwargs)
         scalar_only(run.outputs[0])
         gradient = run.arranged(run.pull([None]))
         return gradient, (run.value(), run.settled(run.aux)) if has_aux else run.value()
@@ -139,8 +139,8 @@ def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     return both
 
 
-def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of a scalar-valued ``function`` by argument ``argnums``.
+def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+    """The function that gives the gradient of a scalar-valued ``func`` by argument ``argnums``.
 
     Nests: ``grad(grad(f))`` is the second derivative. Raises RuntimeFault (E0403) where the value
     is no scalar.
@@ -150,7 +150,7 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Cal
         >>> gradcli.func.grad(gradcli.func.grad(lambda x: x**3))(gradcli.tensor(2.0))
         tensor(12.)
     """
-    both = grad_and_value(function, argnums, has_aux)
+    both = grad_and_value(func, argnums, has_aux)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
@@ -159,7 +159,7 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Cal
     return gradient
 
 
-def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of ``function(*primals)``, and its vector-Jacobian product as a function.
 
     That function takes a cotangent for each result and gives a tuple: a gradient for each primal.
@@ -172,9 +172,9 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         (tensor([ 2., 40.]),)
     """
     if not primals:
-        function()
+        func()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
-    run = _Run(function, primals, tuple(range(len(primals))), has_aux, link=True)
+    run = _Run(func, primals, tuple(range(len(primals))), has_aux, link=True)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
         return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
@@ -184,13 +184,14 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 def jacrev(
-    function: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
-    chunk_size: int | None = None,
+    func: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
+    chunk_size: int | None = None, _preallocate_and_copy: bool = False,
 ) -> Callable:  # fmt: skip
     """The function that gives the Jacobian by reverse mode: one pass for each entry of the result.
 
-    A Jacobian has the result's shape and then the argument's. ``chunk_size`` is PyTorch's: rows
-    are computed one at a time in any case. Raises ValueFault (E0303) for one below 1.
+    A Jacobian has the result's shape and then the argument's. ``chunk_size`` and
+    ``_preallocate_and_copy`` are PyTorch's: rows are computed one at a time in any case. Raises
+    ValueFault (E0303) for a size below 1, RuntimeFault (E0403) for complex numbers.
 
     Example:
         >>> import gradcli
@@ -205,7 +206,7 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         inputs = flatten([args[i] for i in _chosen(argnums, len(args))])[0]
         real(inputs, "jacrev: Expected all inputs", "vjp")
-        run = _Run(function, args, argnums, has_aux, kwargs=kwargs)
+        run = _Run(func, args, argnums, has_aux, kwargs=kwargs)
         real(run.outputs, "jacrev: Expected all outputs", "vjp")
         found = []
         for number, out in enumerate(run.outputs):
@@ -222,7 +223,7 @@ def jacrev(
 
 
 def jacfwd(
-    function: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
     """The function that gives the Jacobian by forward mode, all directions in one pass.
 
@@ -244,7 +245,7 @@ def jacfwd(
             full = list(args)
             for i, part in zip(which, unflatten(list(values), shape), strict=True):
                 full[i] = part
-            return function(*full, **kwargs)
+            return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:
             found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
@@ -255,12 +256,13 @@ def jacfwd(
         total = int(ends[-1]) if len(ends) else 0
         for v in leaves:
             charge_shape((total, v.numel()), v.dtype.itemsize)
-        if total:
-            columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
-            aux = over(lambda a: a[0], aux)
-        else:  # no directions: only the shapes matter
-            columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
-            columns = over(lambda c: c.reshape((1, *c.shape))[:0], columns)
+        with outside_inference():
+            if total:
+                columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
+                aux = over(lambda a: a[0], aux)
+            else:  # no directions: only the shapes matter
+                columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
+                columns = over(lambda c: c.reshape((1, *c.shape))[:0], columns)
         found = []
         outputs, out_shape = flatten(columns)
         for c in outputs:
@@ -291,7 +293,7 @@ def unit_directions(tensors: Sequence[Any], ends: Any, total: int) -> list:
     return basis
 
 
-def hessian(function: Callable, argnums: Argnums = 0) -> Callable:
+def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
     """The function that gives the second derivatives: forward mode over reverse mode.
 
     Example:
@@ -300,4 +302,26 @@ def hessian(function: Callable, argnums: Argnums = 0) -> Callable:
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+    """``func`` itself: every transform here takes functions that write in place, or to views.
+
+    Other systems have to rewrite such a function first; ``remove`` says how: ``"mutations"`` or
+    ``"mutations_and_views"``. Raises RuntimeFault (E0303) for another, and (E0412) where the
+    function writes to a tensor that it captures.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeFault(
+            "E0303",
+            "functionalize(f, remove='mutations'): received invalid argument for "
+            f"remove={remove}. Valid options are: remove='mutations', remove='mutations_and_views'",
+        )
+
+    def functional(*args: Any, **kwargs: Any) -> Any:
+        arguments = [v for v in flatten([list(args), kwargs])[0] if rank_of(v)]
+        with transforming(Transform(func, arguments)):
+            return func(*args, **kwargs)
+
+    return functional

@@ -27,7 +27,7 @@ from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device
-from gradcli.engine.grad_mode import mode, transformed
+from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import put_item
 from gradcli.engine.tensor.attributes import Facts
@@ -55,6 +55,14 @@ def bottom(value: Any) -> Tensor:
     while isinstance(value, Layer):
         value = value.content
     return value
+
+
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """What a value of a transform is made of, to be looked at and not computed with.
+
+    The Tensor inside it, or what one level is around unless ``recurse``.
+    """
+    return bottom(tensor) if recurse else getattr(tensor, "content", tensor)
 
 
 def operands_of(value: Any) -> Iterator[Layer]:
@@ -536,6 +544,12 @@ class Layer(Slots, Operand):
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
         self.content.requires_grad = wanted
+
+    def __repr__(self) -> str:
+        """The Tensor inside, and around it the levels, as PyTorch shows them."""
+        levels = {v.__gradcli_rank__: v.batch for v in operands_of(self)}
+        tensor = bottom(self)
+        return shown_inside(repr(tensor.detach()), levels, tensor.edge is not None)
 
     def become_view(self, view: Any) -> Any:
         """This object as a view of what it was: ``x.t_()``."""

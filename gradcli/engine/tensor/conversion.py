@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -247,6 +247,8 @@ class Plain:
         from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
         node = None if self.is_leaf else self.edge.origin
+        if transformed.by and self.edge is not None:
+            return shown_inside(repr(self.detach()), {})
         return format_tensor(
             self.array,
             self.dtype.name,
