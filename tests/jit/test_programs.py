@@ -347,7 +347,16 @@ def test_products_with_the_hessian(name):
     leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
     by = [n for n, leaf in leaves.items() if leaf.requires_grad]
     along = [np.cos(np.arange(leaves[n].numel())).reshape(leaves[n].shape) for n in by]
-    found = Generated(program, leaves, by, along=along).run(*(leaves[n] for n in by))
+    second = Generated(program, leaves, by, what="hvp")
+    inputs = [leaves[n] for n in by]
+    found = second.run(*inputs, *along)
+    want = gradcli.autograd.functional.hessian(
+        lambda *v: program.run({**leaves, **dict(zip(by, v, strict=True))}).value, tuple(inputs)
+    )
+    blocks = second.hessian(*inputs)
+    blocks = ((blocks,),) if len(by) == 1 else blocks
+    for row, wanted in zip(blocks, want, strict=True):
+        same((0.0, row), (0.0, [h.numpy() for h in wanted]), 1e-12)
     value = program.run(leaves).value
     inputs = [leaves[n] for n in by]
     slopes = gradcli.autograd.grad(value, inputs, create_graph=True)
