@@ -29,7 +29,7 @@ from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.ir import Instruction, NotTraceable, Value
-from gradcli.jit.trace import Trace
+from gradcli.jit.trace import Trace, no_random
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes, builtins, functions
 from gradcli.language.names import table as names
@@ -172,7 +172,7 @@ def lower(
     constants. Raises NotTraceable.
     """
     work = _Lowerer(checked, depth)
-    drawing = random.drawing.set(_no_random)
+    drawing = random.drawing.set(no_random)
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)
@@ -182,10 +182,6 @@ def lower(
         raise NotTraceable(f"{type(fault).__name__}: {fault}") from None
     finally:
         random.drawing.reset(drawing)
-
-
-def _no_random(make: Any, shape: Any) -> Any:
-    raise NotTraceable("random numbers")
 
 
 def _jumps(node: n.Node, loop: bool = True) -> bool:
@@ -322,9 +318,7 @@ class _Lowerer:
         """An operation of Python's on numbers."""
         out = Value(self.trace, (), _DTYPES[kind])
         out.example = out.dtype.numpy.type(1)
-        out.source = Instruction(op, tuple(args), {}, out, False)
-        self.trace.tape.append(out.source)
-        return PyNumber(out, kind, small)
+        return PyNumber(self.trace.note(op, args, out, recorded=False), kind, small)
 
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
@@ -649,9 +643,7 @@ class _Lowerer:
         if not whole or len(value.shape) != 1 or value.dtype is not dtypes.float64:
             raise NotTraceable("a computed index, but of a vector")
         out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
-        out.source = Instruction(scalars.PICK, (value, index.value), {}, out, True)
-        self.trace.tape.append(out.source)
-        return out
+        return self.trace.note(scalars.PICK, (value, index.value), out)
 
     def index(self, node: n.Node) -> Lowering:
         """What stands between brackets."""

@@ -81,6 +81,7 @@ class Writer:
         self.stacks: list[str] = []
         self.pushed: dict[Any, str] = {}
         self.count = 0
+        self.loops: dict[Loop, int] = {}
         self.called: set[str] = set()
         self.looped = in_loops(program.block)
         self.by_name = {name: v for v, name in self.names.items()}
@@ -405,12 +406,7 @@ class Writer:
         self.label(on)
 
     def turns(self, node: Loop) -> str:
-        return self.slot(f"turns.{self.names_of_loop(node)}", "i")
-
-    def names_of_loop(self, node: Loop) -> int:
-        if not hasattr(self, "_loop_numbers"):
-            self._loop_numbers: dict[Loop, int] = {}
-        return self._loop_numbers.setdefault(node, len(self._loop_numbers))
+        return self.slot(f"turns.{self.loops.setdefault(node, len(self.loops))}", "i")
 
     def loop(self, node: Loop) -> None:
         self.yields(node.carried, node.initial)

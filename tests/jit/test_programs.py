@@ -204,7 +204,7 @@ def test_twenty_thousand_random_programs_agree():
         ("y = k * k\ny.grad_fn.name()\ny", "grad_fn"),
         ("def f(n):\n    return k if n == 0 else k * f(n - 1)\nf(3)", "recursion"),
         (
-            "s = k\nfor i in range(5):\n    if s > 3:\n        break\n    s = s*2\nelse:\n    s = -s\ns",
+            "s = k\nwhile s < 9:\n    if s > 3:\n        break\n    s = s*2\nelse:\n    s = -s\ns",
             "a loop with else",
         ),
         (
