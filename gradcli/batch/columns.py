@@ -16,11 +16,10 @@ _arrow: list[Any] = []
 
 
 def arrow() -> Any:
-    """pyarrow with its modules ``csv`` and ``compute``, or None."""
+    """pyarrow with its module ``csv``, or None."""
     if not _arrow:
         try:
             import pyarrow  # optional, slow to load
-            import pyarrow.compute
             import pyarrow.csv
         except ImportError:
             pyarrow = None

@@ -279,7 +279,9 @@ def _arrow_column(column: Any, name: str) -> np.ndarray:
         )  # fmt: skip
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        lengths = set(pa.compute.list_value_length(column).to_pylist())
+        import pyarrow.compute  # slow to load
+
+        lengths = set(pyarrow.compute.list_value_length(column).to_pylist())
         if len(lengths) > 1 or None in lengths:
             raise ValueFault(
                 "E0926", f"the column {shown(name)} holds lists of different lengths",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.batch.columns import columns_of
+from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
 from gradcli.batch.evaluate import Answers, Evaluator, Group, unwatched
 from gradcli.batch.fields import Fields, shown
@@ -92,6 +92,8 @@ class RowWorker:
         fields = Fields(self._takes, evaluator.dtype, evaluator.max_bytes)
         self.reader: Reader | None = None
         columns = task.columns
+        if task.form == "csv":
+            arrow()  # before this process is forked, not once in each worker
         if task.form != "arrays":
             self.reader = Reader(task.form, fields, task.id or "id")
             if task.header is not None:
