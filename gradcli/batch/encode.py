@@ -249,7 +249,8 @@ def _by_arrow(pa: Any, columns: Sequence[np.ndarray]) -> bytes:
         ends = _cell_ends(np.frombuffer(body, np.uint8))
         starts = np.concatenate([[0], ends[:-1] + 1])[odd].tolist()
         texts = map(repr, numbers.reshape(-1)[odd].tolist())
-        pieces, last = [], 0
+        pieces: list[Any] = []
+        last = 0
         with memoryview(body) as held:
             for start, end, text in zip(starts, ends[odd].tolist(), texts, strict=True):
                 pieces += [held[last:start], text.encode()]

@@ -7,7 +7,6 @@ A line past ``LINE_LIMIT`` stands as ``TOO_LONG``, which no reader takes for a r
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
@@ -137,16 +136,3 @@ def text_of(line: bytes) -> str | None:
     if line == TOO_LONG:
         return None
     return line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
-
-
-def lines_of(stream: BinaryIO) -> Iterator[str | None]:
-    """Every line of ``stream``, each as soon as it is there."""
-    lines = Lines(stream)
-    while True:
-        while lines.pending:
-            data = lines.take(1)
-            if data:
-                yield text_of(data)
-        if lines.ended:
-            return
-        lines.read()
