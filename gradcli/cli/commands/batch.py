@@ -191,7 +191,7 @@ def batch(
     stream: BinaryIO | None = None
     source: Any
     if form in ("npy", "npz", "parquet"):
-        from gradcli.batch.sources import open_arrays
+        from gradcli.batch.arrays import open_arrays
 
         source = open_arrays(form, path, _names(columns))
     else:
@@ -229,6 +229,8 @@ def batch(
             columns=None if stream is not None else source.columns,
         )  # fmt: skip
     worker = task.worker()  # what is wrong with the flags is said before the first row
+    if stream is None:
+        source.choose(worker.needed)
     log = None
     if journal is not None:
         log = _journal(journal, resume, out, form, path, stream, source, task, output_form)
