@@ -54,7 +54,7 @@ class FunctionNode(Node):
         self.edges = edges
         self.arguments = arguments  # for each argument of the call whether it is a tensor
         self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
-        self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
+        self.ports: Any = None
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = placed_number() if mode.placed else next_number()
@@ -90,7 +90,7 @@ class FunctionNode(Node):
     @staticmethod
     def pull(node: FunctionNode, g: Any) -> tuple[Any, ...]:
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
-        parts = g.parts if g.__class__ is Cotangents else (g,)
+        parts = g.parts if g.__class__ is Cotangents else (g,) * len(node.outputs)
         given = [
             _as_given(part, output, node.ctx._gradcli_materialize)
             for part, output in zip(parts, node.outputs, strict=True)
@@ -296,6 +296,8 @@ def _wrapped(
             node.shape, node.dtype = node.outputs[0]
         elif len(outputs) == 1:
             return outputs
+        else:
+            node.ports = {}
     fixed = {id(t) for t in ctx._gradcli_fixed}
     made: dict[int, tuple[int, Tensor]] = {}
     results = []
