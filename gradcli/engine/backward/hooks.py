@@ -180,12 +180,12 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
     if recorded:
         # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
-        exchange_grad(
-            leaf,
-            lambda have: (
-                called(OPERATORS["clone"](total), "CopyBackwards") if have is None else have + total
-            ),
-        )
+        def added(have: Any) -> Any:
+            if have is not None:
+                return have + total
+            return called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+
+        exchange_grad(leaf, added)
         return
     with sharing:
         have = leaf.grad
