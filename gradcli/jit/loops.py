@@ -345,9 +345,7 @@ class Forward:
         if ins.op is scalars.PICK:
             t = tangents.get(ins.args[0])
             if t is not None:
-                tangents[ins.out] = self.trace.note(
-                    scalars.PICK, (t, ins.args[1]), like(ins.out)
-                )
+                tangents[ins.out] = self.trace.note(scalars.PICK, (t, ins.args[1]), like(ins.out))
             return
         pushed = derive.push([ins], {
             a: tangents[a] for a in ins.inputs() if a in tangents and tangents[a] is not None
