@@ -277,6 +277,48 @@ def asarray(
     return requiring(out, True) if requires_grad else out
 
 
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """The memory of ``buffer`` from the byte ``offset`` on as a vector of ``count`` numbers.
+
+    Memory that may not be written to is copied. Raises ValueFault (E0303) where there are not as
+    many bytes.
+
+    Example:
+        >>> import array
+        >>> import gradcli
+        >>> gradcli.frombuffer(array.array("d", [1.0, 2.0]), dtype=gradcli.float64, offset=8)
+        tensor([2.], dtype=gradcli.float64)
+    """
+    target = to_dtype(dtype)
+    size, item = memoryview(buffer).nbytes, target.itemsize
+    if not size or not count:
+        raise ValueFault("E0303", f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueFault(
+            "E0303",
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({size} bytes) minus 1",
+        )
+    if count > 0 and offset + count * item > size:
+        raise ValueFault(
+            "E0303",
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({size} bytes)",
+        )
+    if count < 0 and (size - offset) % item:
+        raise ValueFault(
+            "E0303",
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({item})",
+        )
+    numbers = np.frombuffer(buffer, target.numpy, count, offset)
+    return finish(
+        numbers if numbers.flags.writeable else numbers.copy(), target, requires_grad, None
+    )
+
+
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
