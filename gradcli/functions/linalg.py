@@ -44,18 +44,19 @@ from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "ldl_factor",
-    "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "eigvals", "eigvalsh", "expm", "householder_product", "inv", "inv_ex", "ldl_factor",
+    "ldl_factor_ex", "ldl_solve", "logm", "lstsq", "lu", "lu_factor",
     "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals", "tensorinv", "tensorsolve",
+    "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _names = public_operators()
 det = _names["det"]
 inv = _names["inv"]
-matrix_exp = _names["matrix_exp"]
+matrix_exp = expm = _names["matrix_exp"]
+logm, sqrtm, solve_sylvester = (_names[_n] for _n in ("logm", "sqrtm", "solve_sylvester"))
 cross, multi_dot = products.cross, products.multi_dot
 
 
