@@ -139,8 +139,9 @@ def _allowed(module: str) -> dict[int, Any]:
 def _unread(kind: Any) -> tuple[str, ...]:
     """The fields that a node need not have and lowering does not read: a program that has them
     says something else than what would be lowered."""
-    read = ("start", "end", "op_start", "op_end", "returns", "annotation")
-    read += ("orelse",) if kind in (n.For, n.While) else ()
+    read = {"start", "end", "op_start", "op_end", "returns", "annotation"}
+    if kind in (n.For, n.While):
+        read.add("orelse")
     return tuple(field for field in kind.defaults if field not in read)
 
 

@@ -281,7 +281,7 @@ class Operator:
         for name in list(params):
             if name in self.params:
                 continue
-            alias = _PARAM_ALIASES.get(name)
+            alias = PARAM_ALIASES.get(name)
             if alias in self.params:
                 params[alias] = params.pop(name)
                 continue
@@ -300,9 +300,10 @@ class Operator:
         return f"{self.name}({', '.join(parts)})"
 
 
-_PARAM_ALIASES = {
+PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
 }  # fmt: skip
+"""NumPy's names of parameters, and what they are called here."""
 
 
 def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:

@@ -20,9 +20,8 @@ from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
-from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write

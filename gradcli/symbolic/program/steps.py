@@ -316,7 +316,8 @@ class _Flattening:
 
     def require_known(self, func: n.Attribute, prefix: str) -> None:
         """Raise a fault (E0204) for a function that the module of a prefix does not have."""
-        path, inner = [], func
+        path: list[str] = []
+        inner: n.Expr = func
         while isinstance(inner, n.Attribute):
             path.append(inner.name)
             inner = inner.value
