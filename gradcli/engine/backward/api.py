@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
 from gradcli.engine.backward.traverse import run
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import Cotangents, Node
 from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
@@ -47,6 +47,7 @@ def backward(
         >>> x.grad
         tensor([3., 5.])
     """
+    _refuse_in_transform()
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
     if create_graph and not mode.warned_of_cycle:
@@ -69,6 +70,15 @@ def backward(
     run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
 
 
+def _refuse_in_transform() -> None:
+    refuse_in_transform(
+        "backward() called inside a functorch transform. This is not supported, please use "
+        "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+        "transforms.",
+        "write func.grad(f) in the place of f(x).backward()",
+    )
+
+
 def _backward(
     self: Tensor,
     gradient: Any = None,
@@ -87,6 +97,8 @@ def _backward(
         backward([self], [gradient], retain_graph, create_graph, inputs)
         return
     # The usual call, in as few steps as may be.
+    if transformed.by:
+        _refuse_in_transform()
     g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
     run((edge,), (g,), bool(retain_graph), False, None)
 
@@ -165,7 +177,8 @@ def grad(
                     "materialize_grads cannot be used when the given input is a GradientEdge",
                 )
             g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
-            g.requires_grad_(create_graph)
+            if create_graph:
+                g._turn_on()
         results.append(_delivered(g, edge, i, allow_unused))
     return tuple(results)
 

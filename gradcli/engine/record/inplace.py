@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import current, mode
+from gradcli.engine.grad_mode import current, mode, transformed
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
+from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
+from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Meta
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
@@ -37,7 +39,9 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301
     and E0309 (the result does not fit the target).
     """
-    if _written_shortly(target, op, others, params):
+    if transformed.by:
+        refuse_captured(target)
+    elif _written_shortly(target, op, others, params):
         return target
     for other in others:
         if getattr(other, "__gradcli_rank__", 0) > 1:
@@ -132,9 +136,16 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
 
     ``one_number`` tells that every entry gets it: then some may share their memory.
     """
+    if transformed.by:
+        refuse_captured(target)
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
         return
+    put_item(target, index, value, one_number)
+
+
+def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
+    """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
     if part and 0 in target.array.strides and _share_memory(target.array):
@@ -146,7 +157,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
-    raw = value.array if isinstance(value, Tensor) else value
+    raw = value.array if isinstance(value, Plain) else value
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
     if current().grad and target.dtype.differentiable:
@@ -217,7 +228,7 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
 def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
     """Raise E0409 where the graph could not follow a write to this view."""
     sources = (base, target, *others)
-    if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
+    if not any(isinstance(t, Plain) and t.edge is not None for t in sources):
         return
     raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
 

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Output, more, next_number
 from gradcli.engine.record.composite import one_of_several
+from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.operator import OPERATORS
 
@@ -63,7 +64,7 @@ def together(
     pieces: Sequence[Any], source: Any, axis: int, join: str, name: str
 ) -> tuple[Any, ...]:
     """``pieces`` of ``source``, outputs of one node called ``name`` that joins their cotangents."""
-    if current().grad and isinstance(source, Tensor) and source.edge is not None:
+    if current().grad and isinstance(source, Plain) and source.edge is not None:
         node = Pieces(source, pieces, axis, join)
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):

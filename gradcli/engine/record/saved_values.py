@@ -16,6 +16,7 @@ from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_name
 from gradcli.engine.record.saved_tensor_hooks import SavedTensor
+from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.operator import Operator, is_number
 
@@ -116,7 +117,7 @@ def _operand(node: Node, place: int) -> Any:
         return None
     if is_number(value):
         return value if _operands(node)[1:] == ("exponent",) else _tensor(value)
-    if isinstance(value, Tensor):
+    if isinstance(value, Plain):
         if value.meta is not None:
             verify(node, place, value)
         return value
