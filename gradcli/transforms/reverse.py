@@ -198,9 +198,10 @@ def _pulled(
     with enable_grad():
         found: Any = engine.grad(
             [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
-            create_graph=create_graph, allow_unused=True, materialize_grads=True,
+            create_graph=create_graph, allow_unused=True,
         )  # fmt: skip
-        return list(found)
+    zeros = OPERATORS["zeros_like"]
+    return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 
 
 def gradients(

@@ -312,6 +312,7 @@ def _read_again(view: Tensor, base: Tensor) -> None:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
         more(view.edge).params["called"] = "AsStridedBackward0"

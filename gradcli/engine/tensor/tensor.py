@@ -121,6 +121,8 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     "assigned grad expected to be a Tensor or None but got grad of type "
                     f"{type(value).__name__}",
                 )
+            if value is self:
+                raise RuntimeFault("E0404", "can't assign Variable as its own grad")
             if value.array.shape != self.array.shape:
                 raise RuntimeFault(
                     "E0301",
@@ -137,6 +139,9 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
                     "assigned grad has data of a different type: "
                     f"{value.dtype.name}, the tensor {self.dtype.name}",
                     help=f"write grad.to({self.dtype})",
+                    torch=f"attempting to assign a gradient with dtype '{value.dtype.scalar_name}' "
+                    f"to a tensor with grad_dtype '{self.dtype.scalar_name}'. The gradient must "
+                    "match the tensor's grad_dtype (defaults to the tensor's dtype)",
                 )
         if self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
@@ -368,6 +373,10 @@ class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
+        if self.edge is None:
+            raise RuntimeFault(
+                "E0404", "cannot register a hook on a tensor that doesn't require gradient"
+            )
         if self.edge.__class__ is not AccumulateGrad:
             raise RuntimeFault(
                 "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
