@@ -1,7 +1,7 @@
-"""A long text without control flow: its tree is walked, and no code is made of it.
+"""A text without control flow: its tree is walked, and no code is made of it.
 
-Making code of a thousand statements takes many times as long as running them. So the first run of
-such a text computes as it walks. It does nothing but assign to names and call functions that
+Making code of statements takes many times as long as running them. So the first run of such a text
+computes as it walks. It does nothing but assign to names and call functions that
 compute: where anything else stands, or goes wrong, the run is given up and code is made after all,
 which runs from the beginning and finds the same error with its place. A text with a long sum is
 walked every time, its different terms once each.
@@ -10,16 +10,13 @@ walked every time, its different terms once each.
 from __future__ import annotations
 
 import functools
-import itertools
 import operator
-from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gradcli.engine.creation import factories
 from gradcli.engine.grad_mode import current
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.functions import methods, overloads
+from gradcli.functions import methods
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import builtins, functions
 from gradcli.language.names import table as names
@@ -27,8 +24,6 @@ from gradcli.language.names.argument_checks import with_checks
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 
-STATEMENTS = 100
-"""Statements from which a text is walked first."""
 DEEPEST = 60
 """Expressions that nest deeper are left to generated code."""
 
@@ -54,43 +49,6 @@ def _computing(name: str) -> Any:
     if not pure or name not in names.NAMES:
         raise _GivenUp
     return names.NAMES[name]
-
-
-_BLOCK = 1 << 16
-"""How many entries of a long sum are added at a time."""
-_PLAIN = 1e4
-"""Numbers below this are finite in every element type."""
-
-
-def _in_order(terms: list[Any], order: array[int]) -> Any:
-    """The sum of many terms, one after the other, as ``+`` and ``-`` would have it."""
-    total = terms[order[0]]
-    rest = itertools.islice(order, 1, None)
-    while total.__class__ is not Tensor and (i := next(rest, None)) is not None:
-        total = builtins.add(total, terms[i]) if i >= 0 else total - terms[~i]
-    like: Any = next((term for term in terms if term.__class__ is Tensor), None)
-    entries = 0 if like is None else _BLOCK // max(1, like.numel())
-    if entries < 2 * len(terms) or not like.dtype.is_floating_point or not all(
-        abs(term) < _PLAIN if term.__class__ is not Tensor
-        else term.dtype is like.dtype and term.shape == like.shape
-        for term in terms
-    ):  # fmt: skip
-        for i in rest:
-            total = builtins.add(total, terms[i]) if i >= 0 else total - terms[~i]
-        return total
-    # Few different ones: gathered from one tensor, and added by cumsum, which keeps the order.
-    shape, dtype = like.shape, like.dtype
-    each = overloads.stack([
-        term if term.__class__ is Tensor else factories.full(shape, term, dtype=dtype)
-        for term in terms
-    ])  # fmt: skip
-    while block := list(itertools.islice(rest, entries)):
-        chosen = each[[i if i >= 0 else ~i for i in block]]
-        if min(block) < 0:
-            signs = factories.tensor([1.0 if i >= 0 else -1.0 for i in block], dtype=dtype)
-            chosen = chosen * signs.reshape(-1, *[1] * like.ndim)
-        total = overloads.cat([total[None], chosen]).cumsum(0)[-1]
-    return total
 
 
 def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, Any]] | None:
@@ -127,7 +85,9 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
         elif kind is n.Sum:
             terms = [value(term, depth + 1) for term in node.terms]
             if all(term.__class__ in _OPERANDS for term in terms):
-                return _in_order(terms, node.order)
+                from gradcli.language.runtime.sums import in_order  # texts of kilobytes only
+
+                return in_order(terms, node.order)
         elif kind is n.Unary:
             a = value(node.operand, depth + 1)
             if a.__class__ in _OPERANDS:
