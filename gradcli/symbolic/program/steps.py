@@ -122,6 +122,8 @@ class _Flattening:
             return value if value is not None else inputs[0]
         if op == "einsum":
             return self.by_letters(node, inputs, value)
+        if op == "long_sum":
+            return self.multiples(node, inputs, value)
         if op in ("maximum", "minimum", "chain"):
             pairs = list(pairwise(inputs))
             if op == "chain":
@@ -138,6 +140,24 @@ class _Flattening:
             return found
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
+
+    def multiples(self, node: n.Node, terms: list[int], order: Sequence[int]) -> int:
+        """The steps of a long sum: its different terms, each as often as it stands there."""
+        times = [0] * len(terms)
+        for i in order:
+            times[i if i >= 0 else ~i] += 1 if i >= 0 else -1
+        found = None
+        for term, count in zip(terms, times, strict=True):
+            if count != 1:
+                self.steps.append(Step("number", node, [], {}, Fraction(count)))
+                self.steps.append(Step("mul", node, (len(self.steps) - 1, term)))
+                term = len(self.steps) - 1
+            if found is not None:
+                self.steps.append(Step("add", node, (found, term)))
+                term = len(self.steps) - 1
+            found = term
+        assert found is not None  # a sum has terms
+        return found
 
     def by_letters(self, node: n.Node, inputs: list[int], equation: Any) -> int:
         """The steps of an einsum, as the operator itself takes them."""
@@ -174,6 +194,8 @@ class _Flattening:
             return "number", [], {}, exact
         if kind is n.Binary:
             return BINARY[node.op], [node.left, node.right], {}, None
+        if kind is n.Sum:
+            return "long_sum", list(node.terms), {}, node.order
         if kind is n.Unary and node.op in "+-":
             return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
         if kind is n.Compare and all(op in COMPARISON for op in node.ops):
