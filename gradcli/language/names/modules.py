@@ -18,7 +18,7 @@ from typing import Any
 
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.limits.sizes import SHORT, WALKED, Lazy, as_list, check_nested
-from gradcli.language.names import argument_checks, attributes
+from gradcli.language.names import argument_checks, attributes, mappings
 from gradcli.language.names.calling import called
 from gradcli.language.names.context_managers import CONTEXTS
 from gradcli.language.names.exceptions import UnknownAttribute, unknown
@@ -39,7 +39,9 @@ _LISTED = (
     "modules", "named_modules", "keys", "values", "items",
 )  # fmt: skip
 _OF_LISTS = ("append", "extend", "insert", "pop", "update", "clear")
-_HELD = ("_parameters", "_buffers", "_modules")
+_HELD = {
+    "_parameters": "register_parameter", "_buffers": "register_buffer", "_modules": "add_module",
+}  # fmt: skip
 _RESERVED = frozenset(
     (*_HELD, "_pre_hooks", "_hooks", "_backward_hooks", "_backward_pre_hooks", "_not_saved")
 )
@@ -115,9 +117,38 @@ def _attribute(self: Any, name: str) -> Any:
     return _native(self, name)
 
 
+class _Held(dict):
+    """``layer._modules`` and the like: what is assigned to a name there is checked, and kept."""
+
+    __slots__ = ("add", "module")
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        self.add(name, value)
+        super().__setitem__(name, value)
+
+    def __delitem__(self, name: Any) -> None:
+        super().__delitem__(name)
+        delattr(self.module, name)
+
+
+WALKED.add(_Held)
+_Held.__name__ = "dict"
+attributes.CALL[_Held] = {
+    name: mappings.DICT_METHODS[name] for name in ("keys", "values", "items", "get")
+}
+
+
+def _held(self: Any, name: str) -> _Held:
+    found = _Held(self.__dict__[name])
+    found.module, found.add = self, getattr(self, _HELD[name])
+    return found
+
+
 def _native(self: Any, name: str) -> Any:
     """The same without what the program's class and its fields hold."""
     own = self.__dict__
+    if name in _HELD and name in own:
+        return _held(self, name)
     for held in _HELD:
         if name in own.get(held, ()):
             return own[held][name]
