@@ -330,9 +330,7 @@ class Evaluator:
 
     # ---- One row on the engine -------------------------------------------------------------------
 
-    def row(
-        self, values: Mapping[str, Any], number: int = 1
-    ) -> tuple[Any, dict[str, Any] | None]:
+    def row(self, values: Mapping[str, Any], number: int = 1) -> tuple[Any, dict[str, Any] | None]:
         """The value and gradients of one row of arrays and NumPy numbers, by the engine. Raises
         Fault for whatever is wrong with it."""
         given = tuple([name for name in self.names if name in values])
