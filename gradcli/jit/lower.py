@@ -29,7 +29,7 @@ from gradcli.jit import scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.ir import Instruction, NotTraceable, Value
-from gradcli.jit.trace import Trace
+from gradcli.jit.trace import Trace, no_random
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes, builtins, functions
 from gradcli.language.names import table as names
@@ -67,15 +67,14 @@ class PyNumber:
 class Closure:
     """A function of the program."""
 
-    __slots__ = ("body", "defaults", "frame", "node", "params")
+    __slots__ = ("body", "by_name", "by_place", "defaults", "frame", "node")
 
-    def __init__(
-        self, node: Any, body: Any, params: list[str], defaults: list[Any], frame: Frame
-    ) -> None:
+    def __init__(self, node: Any, body: Any, defaults: list[Any], frame: Frame) -> None:
         self.node = node
         self.body = body
-        self.params = params
-        self.defaults = defaults
+        self.by_place = [p.name for p in node.params if p.kind != "="]
+        self.by_name = frozenset(p.name for p in node.params if p.kind != "/")
+        self.defaults = {p.name: d for p, d in zip(node.params, defaults, strict=True)}
         self.frame = frame
 
 
@@ -108,7 +107,7 @@ _COMPARISONS = {
     ">=": operator.ge,
 }  # fmt: skip
 # Python's functions that compute and do nothing else, some of them under names of operators.
-_STATEFUL = frozenset(("iter", "next", "map", "filter", "dict", "set"))
+_STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
@@ -134,6 +133,16 @@ def _allowed(module: str) -> dict[int, Any]:
     """The functions of a module that do nothing but compute, by id; "" for bare names."""
     table = {**names.CALLED, **names.NAMES} if not module else names.namespace(module) or {}
     return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
+
+
+@functools.cache
+def _unread(kind: Any) -> tuple[str, ...]:
+    """The fields that a node need not have and lowering does not read: a program that has them
+    says something else than what would be lowered."""
+    read = {"start", "end", "op_start", "op_end", "returns", "annotation"}
+    if kind in (n.For, n.While):
+        read.add("orelse")
+    return tuple(field for field in kind.defaults if field not in read)
 
 
 class _Notes(Trace):
@@ -164,7 +173,7 @@ def lower(
     constants. Raises NotTraceable.
     """
     work = _Lowerer(checked, depth)
-    drawing = random.drawing.set(_no_random)
+    drawing = random.drawing.set(no_random)
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)
@@ -174,10 +183,6 @@ def lower(
         raise NotTraceable(f"{type(fault).__name__}: {fault}") from None
     finally:
         random.drawing.reset(drawing)
-
-
-def _no_random(make: Any, shape: Any) -> Any:
-    raise NotTraceable("random numbers")
 
 
 def _jumps(node: n.Node, loop: bool = True) -> bool:
@@ -203,7 +208,7 @@ def _assigned(body: Sequence[n.Statement]) -> list[str]:
         kind = node.__class__
         if kind is n.Assign:
             parts: list[n.Node] = list(node.targets)
-        elif kind in (n.AugAssign, n.For):
+        elif kind in (n.AugAssign, n.Annotation, n.For):
             parts = [node.target]
         else:
             parts = []
@@ -266,9 +271,13 @@ class _Lowerer:
         return value
 
     def visit(self, node: Any) -> Lowering:
-        method = getattr(self, node.__class__.__name__, None)
+        kind = node.__class__
+        method = getattr(self, kind.__name__, None)
         if method is None:
-            raise NotTraceable(f"a {node.__class__.__name__}")
+            raise NotTraceable(f"a {kind.__name__}")
+        for field in _unread(kind):
+            if getattr(node, field) != kind.defaults[field]:
+                raise NotTraceable(f"the {field} of a {kind.__name__}")
         return method(node)
 
     def program(self, given: Mapping[str, Any], by: Sequence[str], of: str | None) -> Structured:
@@ -310,9 +319,7 @@ class _Lowerer:
         """An operation of Python's on numbers."""
         out = Value(self.trace, (), _DTYPES[kind])
         out.example = out.dtype.numpy.type(1)
-        out.source = Instruction(op, tuple(args), {}, out, False)
-        self.trace.tape.append(out.source)
-        return PyNumber(out, kind, small)
+        return PyNumber(self.trace.note(op, args, out, recorded=False), kind, small)
 
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
@@ -637,9 +644,7 @@ class _Lowerer:
         if not whole or len(value.shape) != 1 or value.dtype is not dtypes.float64:
             raise NotTraceable("a computed index, but of a vector")
         out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
-        out.source = Instruction(scalars.PICK, (value, index.value), {}, out, True)
-        self.trace.tape.append(out.source)
-        return out
+        return self.trace.note(scalars.PICK, (value, index.value), out)
 
     def index(self, node: n.Node) -> Lowering:
         """What stands between brackets."""
@@ -704,9 +709,13 @@ class _Lowerer:
     def closure(self, node: Any, body: Any) -> Lowering:
         """A function with its defaults."""
         defaults = []
+        if any(p.kind in ("*", "**") for p in node.params) or (
+            body.__class__ is tuple and any(isinstance(part, n.Yield) for part in n.walk(node))
+        ):
+            raise NotTraceable("a function of any number of arguments, or a generator")
         for param in node.params:
             defaults.append(UNSET if param.default is None else self.keep((yield param.default)))
-        return Closure(node, body, [p.name for p in node.params], defaults, self.frame)
+        return Closure(node, body, defaults, self.frame)
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -749,6 +758,8 @@ class _Lowerer:
             args.append((yield part))
         options = {}
         for keyword in node.keywords:
+            if keyword.name is None or keyword.name in options:
+                raise NotTraceable("a call with a table of arguments")
             options[keyword.name] = yield keyword.value
         if method:
             return self.method(target, func.name, args, options)
@@ -762,18 +773,14 @@ class _Lowerer:
             self.depth - 1, 40
         ):
             raise NotTraceable("recursion")
-        if len(args) > len(target.params):
-            raise NotTraceable("a call with too many arguments")
         own = _assigned(target.body) if target.body.__class__ is tuple else ()
-        frame = Frame(target.frame, [*own, *target.params])
-        for name, default in zip(target.params, target.defaults, strict=True):
-            frame.names[name] = default
-        for name, value in zip(target.params, args, strict=False):
+        frame = Frame(target.frame, [*own, *target.defaults])
+        placed = dict(zip(target.by_place, args, strict=False))
+        if len(args) > len(placed) or not target.by_name - placed.keys() >= options.keys():
+            raise NotTraceable("a call with an argument that there is not")
+        for name, value in (placed | options).items():
             frame.names[name] = self.keep(value)
-        for name, value in options.items():
-            if name not in target.params[len(args) :]:
-                raise NotTraceable("a call with an argument that there is not")
-            frame.names[name] = self.keep(value)
+        frame.names = target.defaults | frame.names
         if any(v is UNSET for v in frame.names.values()):
             raise NotTraceable("a call without an argument")
         self.trace.tape.append(Step())
@@ -968,7 +975,16 @@ class _Lowerer:
         self.trace.tape.append(Branch(test, *blocks, outs))
 
     def loop(self, node: Any, rest: list) -> Lowering:
-        """A loop, and what follows it where the loop may return from a function."""
+        """A loop and its ``else``, and what follows where the loop may return from a function."""
+        if node.orelse:
+            if any(_jumps(c) for c in (*node.body, *node.orelse)):
+                raise NotTraceable("a loop with else that may be left")
+            yield self.turns(node, rest)
+            return (yield self.block(list(node.orelse)))
+        return (yield self.turns(node, rest))
+
+    def turns(self, node: Any, rest: list) -> Lowering:
+        """A loop without its ``else``."""
         over: Any = None
         if node.__class__ is n.For:
             over = yield node.iter
@@ -1241,6 +1257,11 @@ class _Lowerer:
             raise NotTraceable("a range with a name")
         for target in node.targets:
             yield self.store(target, value)
+
+    def Annotation(self, node: n.Annotation) -> Lowering:
+        """``a: kind = value``."""
+        if node.value is not None:
+            yield self.store(node.target, (yield node.value))
 
     def AugAssign(self, node: n.AugAssign) -> Lowering:
         """``a += b``: numbers get a new value, tensors are written to."""

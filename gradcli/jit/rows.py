@@ -140,11 +140,7 @@ def _gradients(trace: Trace, y: Value, by: Sequence[Value], cotangent: Any) -> l
     if not y.dtype.is_floating_point or (cotangent is not None and cotangent.shape != y.shape):
         raise NotTraceable("a result without these gradients")
     seed = np.ones(y.shape, y.dtype.numpy) if cotangent is None else cotangent.astype(y.dtype.numpy)
-    grads = derive.pull_back(trace, y, trace.constant(seed), by)
-    return [
-        trace.constant(np.zeros(v.shape, v.dtype.numpy)) if g is None else g
-        for v, g in zip(by, grads, strict=True)
-    ]
+    return derive.gradients(trace, y, trace.constant(seed), by)
 
 
 def _program(trace: Path, count: int, outputs: Sequence[Value]) -> Program:

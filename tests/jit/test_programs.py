@@ -134,6 +134,9 @@ MORE = (
     "s = x\nfor i in range(3):\n    s = s * sigmoid(s) + softplus(s) * 0.1\ns",
     "s = x\nfor i in range(2):\n    s = s + (w * s).sum() + (w @ w) * s\ns",
     "s = x\nfor i in range(3):\n    s = s + int(s) + float(s) * x\ns",
+    "s = x\nfor i in range(5):\n    s = s*1.1\nelse:\n    s = s + 100\ns",
+    "s = x\nwhile s < 50:\n    s: float = s*1.7\nelse:\n    s = s * 2\ns",
+    "def g(u, a=2, /, *, b=3):\n    return u*a*b\ng(x, 5, b=1.5) + g(x)",
     "s=x\nfor i in range(3):\n    s = s + (1 if s > 2 and i < 2 or x < 0 else 2) * x\ns",
 )  # fmt: skip
 
@@ -200,6 +203,20 @@ def test_twenty_thousand_random_programs_agree():
         ("y = k * k\ny.backward()\ny * 2", "backward"),
         ("y = k * k\ny.grad_fn.name()\ny", "grad_fn"),
         ("def f(n):\n    return k if n == 0 else k * f(n - 1)\nf(3)", "recursion"),
+        (
+            "s = k\nwhile s < 9:\n    if s > 3:\n        break\n    s = s*2\nelse:\n    s = -s\ns",
+            "a loop with else",
+        ),
+        (
+            "def g(f):\n    return lambda u: 3*f(u)\n@g\ndef h(u):\n    return u*k\nh(k)",
+            "decorators",
+        ),
+        ("def g(u, *rest):\n    return u*len(rest)\ng(k, 1, 2)", "any number of arguments"),
+        ("def g(u, *, a=2):\n    return u*a\ng(k, 3)", "an argument that there is not"),
+        (
+            "def g(u):\n    if False:\n        yield u\n    return [u]\nsum([v for v in g(k)]) + k",
+            "a generator",
+        ),
         ("y = k * 1\nz = y\nz += 1\ny * z", "something else may have"),
         ("y = exp(k)\ny *= 2\ny", "a rule has saved"),
         ("y = k * 1\nfor i in range(3):\n    y += y * y\ny", "a rule has saved"),
@@ -347,7 +364,16 @@ def test_products_with_the_hessian(name):
     leaves = leaves_of({n: v for n, v in values.items() if program.takes(n)})
     by = [n for n, leaf in leaves.items() if leaf.requires_grad]
     along = [np.cos(np.arange(leaves[n].numel())).reshape(leaves[n].shape) for n in by]
-    found = Generated(program, leaves, by, along=along).run(*(leaves[n] for n in by))
+    second = Generated(program, leaves, by, what="hvp")
+    inputs = [leaves[n] for n in by]
+    found = second.run(*inputs, *along)
+    want = gradcli.autograd.functional.hessian(
+        lambda *v: program.run({**leaves, **dict(zip(by, v, strict=True))}).value, tuple(inputs)
+    )
+    blocks = second.hessian(*inputs)
+    blocks = ((blocks,),) if len(by) == 1 else blocks
+    for row, wanted in zip(blocks, want, strict=True):
+        same((0.0, row), (0.0, [h.numpy() for h in wanted]), 1e-12)
     value = program.run(leaves).value
     inputs = [leaves[n] for n in by]
     slopes = gradcli.autograd.grad(value, inputs, create_graph=True)

@@ -14,8 +14,8 @@ import typer
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.streams import standard_input, unwritable
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
-from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.ops.errors import ValueFault
 
 Jsonl = Annotated[
