@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from gradcli.batch.arrays import Source
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import Chunk, Source
+from gradcli.batch.sources import Chunk
 from gradcli.batch.workers import ended, too_long
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 

@@ -70,6 +70,11 @@ class Answers:
         self.groups: list[Group] = []
         self.errors: dict[int, Fault] = {}
 
+    def add(self, answers: Answers) -> None:
+        """Add what became of other rows of the block."""
+        self.groups += answers.groups
+        self.errors.update(answers.errors)
+
 
 def unwatched(position: int) -> None:
     """Nobody is told which row is at work."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from gradcli.batch.arrays import Source
 from gradcli.batch.encode import Result
 from gradcli.batch.journal import Journal
 from gradcli.batch.outputs import Output
-from gradcli.batch.sources import LARGEST, Source
+from gradcli.batch.sources import LARGEST
 from gradcli.ops.errors import ValueFault
 
 SETTLED = 100

@@ -16,8 +16,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from gradcli.batch.arrays import Source
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import LARGEST, Chunk, Source
+from gradcli.batch.sources import LARGEST, Chunk
 from gradcli.batch.task import Verdict
 from gradcli.batch.worker import serve
 

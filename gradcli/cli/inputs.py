@@ -19,6 +19,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.functions import overloads
 from gradcli.language.diagnostics.render import closest
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import (
     MAX_DEPTH,
@@ -29,7 +30,6 @@ from gradcli.language.runtime.run import (
     Program,
     prepare,
 )
-from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value

@@ -108,7 +108,7 @@ _COMPARISONS = {
     ">=": operator.ge,
 }  # fmt: skip
 # Python's functions that compute and do nothing else, some of them under names of operators.
-_STATEFUL = frozenset(("iter", "next", "map", "filter", "dict", "set"))
+_STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import Transform, transforming
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape, step
@@ -68,7 +69,8 @@ def vmap(
                 v if dim is None else Batched(_to_front(v, dim), level)
                 for v, dim in zip(leaves, dims, strict=True)
             ]
-            result = func(*unflatten(batches, shape), **kwargs)
+            with transforming(Transform(None, level=level)):
+                result = func(*unflatten(batches, shape), **kwargs)
             outputs, out_shape = flatten(result)
             mapped_outputs(outputs, func)
             where = _for_each(out_dims, result, "out_dims", one=out_shape is None)

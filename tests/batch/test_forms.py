@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from gradcli.batch import columns as columns_module
+from gradcli.batch.arrays import ArraySource, array_source, open_arrays
 from gradcli.batch.encode import _csv_block
-from gradcli.batch.sources import ArraySource, array_source, open_arrays
 from gradcli.cli.main import run
 from gradcli.ops.errors import Fault
 from tests.support.batches import output_of

@@ -12,8 +12,8 @@ import typer
 from gradcli.cli import inputs, options
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.streams import standard_input
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
-from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.ops.errors import ValueFault
 
 Jsonl = Annotated[
@@ -191,7 +191,7 @@ def batch(
     stream: BinaryIO | None = None
     source: Any
     if form in ("npy", "npz", "parquet"):
-        from gradcli.batch.sources import open_arrays
+        from gradcli.batch.arrays import open_arrays
 
         source = open_arrays(form, path, _names(columns))
     else:
@@ -229,6 +229,8 @@ def batch(
             columns=None if stream is not None else source.columns,
         )  # fmt: skip
     worker = task.worker()  # what is wrong with the flags is said before the first row
+    if stream is None:
+        source.choose(worker.needed)
     log = None
     if journal is not None:
         log = _journal(journal, resume, out, form, path, stream, source, task, output_form)

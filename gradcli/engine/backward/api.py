@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import deliver, exchange_grad
 from gradcli.engine.backward.traverse import run
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import AccumulateGrad, Node
+from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
+from gradcli.engine.graph.node import Node
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -47,11 +46,13 @@ def backward(
         >>> x.grad
         tensor([3., 5.])
     """
+    _refuse_in_transform()
     tensors = _listed(tensors)
     gradients = _weights(grad_tensors, tensors)
     if create_graph and not mode.warned_of_cycle:
         mode.warned_of_cycle = True
         warn(_CYCLE)
+    wanted = None
     if inputs is not None:
         targets = _listed(inputs)
         if not targets:
@@ -59,14 +60,22 @@ def backward(
                 "E0304", "`inputs` argument to `backward()` cannot be empty.",
                 help="leave it out to accumulate into every leaf",
             )  # fmt: skip
-        found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)
-        for target, g in zip(targets, found, strict=True):
-            if g is not None:
-                _add_to(target, g, create_graph)
-        return
+        for target in targets:
+            if isinstance(target, Tensor) and not target.is_leaf:
+                target.retain_grad()  # for good, as in PyTorch
+        wanted = dict.fromkeys(_edges(targets))
     roots, cotangents = start(tensors, gradients, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    run(roots, cotangents, keep, create_graph, None)
+    run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
+
+
+def _refuse_in_transform() -> None:
+    refuse_in_transform(
+        "backward() called inside a functorch transform. This is not supported, please use "
+        "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+        "transforms.",
+        "write func.grad(f) in the place of f(x).backward()",
+    )
 
 
 def _backward(
@@ -87,6 +96,8 @@ def _backward(
         backward([self], [gradient], retain_graph, create_graph, inputs)
         return
     # The usual call, in as few steps as may be.
+    if transformed.by:
+        _refuse_in_transform()
     g = _implicit(self, edge) if gradient is None else _given(gradient, 0, edge, False)
     run((edge,), (g,), bool(retain_graph), False, None)
 
@@ -151,6 +162,14 @@ def _towards(
     keep: bool, create_graph: bool,
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
+    edges = _edges(inputs)
+    wanted: dict[Node, Any] = dict.fromkeys(edges)
+    run(roots, cotangents, keep, create_graph, wanted)
+    return [(edge, wanted[edge]) for edge in edges]
+
+
+def _edges(inputs: Sequence[Any]) -> list[Node]:
+    """The places in the graph of tensors that gradients are asked for. Raises E0404."""
     edges: list[Any] = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
@@ -160,9 +179,7 @@ def _towards(
                 help="set requires_grad=True before the computation uses it",
                 torch="One of the differentiated Tensors does not require grad",
             )
-    wanted: dict[Node, Any] = dict.fromkeys(edges)
-    run(roots, cotangents, keep, create_graph, wanted)
-    return [(edge, wanted[edge]) for edge in edges]
+    return edges
 
 
 def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None, zeros: bool) -> Any:
@@ -176,17 +193,6 @@ def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None, zeros: boo
             "graph. Set allow_unused=True if this is the desired behavior.",
         )
     return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype)
-
-
-def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
-    """Add a gradient to what asked for it: a leaf, or a tensor that is none."""
-    edge = edge_of(target)
-    if edge.__class__ is AccumulateGrad:
-        deliver(edge, g if recorded else g.array, recorded)
-    elif isinstance(target, Tensor):
-        meta = target._meta()
-        if meta.kept is None:
-            exchange_grad(meta, lambda have: g if have is None else have + g)
 
 
 _ONE = (Tensor, GradientEdge)

@@ -91,7 +91,7 @@ def register_multi_grad_hook(
             if state["pass"] is not now:
                 state["pass"] = now
                 state["grads"] = [None] * len(tensors)
-                state["left"] = sum(t.edge in now for t in tensors) if mode == "all" else 1
+                state["left"] = sum(t.edge.origin in now for t in tensors) if mode == "all" else 1
             if not state["left"]:
                 return
             state["left"] -= 1

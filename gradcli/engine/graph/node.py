@@ -65,11 +65,6 @@ class Extra:
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         self.params = {} if params is None else params
 
-    @property
-    def watched(self) -> bool:
-        """Whether anything looks at the cotangent that arrives here."""
-        return bool(self.hooks or self.pre_hooks or self.kept is not None)
-
 
 class Kept:
     """Where retain_grad() of a tensor that is no leaf stores its gradient."""
@@ -103,6 +98,8 @@ class Node:
     number = 0  # which output of its function this is
     leaf = False  # the end of the graph
     foreign = False  # ``pull`` runs a function of the user's
+    outputs: Any = None  # of a node with several: shape and dtype of each, None for no tensor
+    ports: dict[int, Any] | None = None  # of such a node: weak references to its Outputs
 
     @property
     def origin(self) -> Node:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import SyntaxFault, closest, located
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
@@ -451,7 +452,10 @@ _PREFIXES = {
 
 
 def _implied(source: Source, module: n.Module) -> dict[str, str]:
-    """The usual prefixes by which a single expression calls what there is: ``np.sin(x)``."""
+    """The usual prefixes by which a single expression calls functions: ``np.sin(x)``.
+
+    ``F`` and ``nn`` may be variables: before the name of a method they are no prefix.
+    """
     found: dict[str, str] = {}
     if not any(f"{prefix}." in source.text for prefix in _PREFIXES):
         return found
@@ -463,7 +467,8 @@ def _implied(source: Source, module: n.Module) -> dict[str, str]:
             inner = inner.value
         if path and inner.__class__ is n.Name and inner.id in _PREFIXES:
             prefix = _PREFIXES[inner.id]
-            if ".".join(reversed(path)) in (namespace(prefix) or ()):
+            known = ".".join(reversed(path)) in (namespace(prefix) or ())
+            if known or inner.id not in ("F", "nn") or not hasattr(Tensor, path[-1]):
                 found[inner.id] = prefix
     return found
 

@@ -1,7 +1,7 @@
-"""A long text without control flow, run once: its tree is walked, and no code is made of it.
+"""A text without control flow, run once: its tree is walked, and no code is made of it.
 
-Making code of a thousand statements takes many times as long as running them. So the first run of
-such a text computes as it walks. It does nothing but assign to names and call functions that
+Making code of statements takes many times as long as running them. So the first run of such a text
+computes as it walks. It does nothing but assign to names and call functions that
 compute: where anything else stands, or goes wrong, the run is given up and code is made after all,
 which runs from the beginning and finds the same error with its place.
 """
@@ -23,8 +23,6 @@ from gradcli.language.names.argument_checks import with_checks
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 
-STATEMENTS = 100
-"""Statements from which a text is walked first."""
 DEEPEST = 60
 """Expressions that nest deeper are left to generated code."""
 
@@ -59,7 +57,7 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
     """
     body = checked.module.body
     state = current()
-    if len(body) < STATEMENTS or state.placed or state.annotate or state.inspect:
+    if state.placed or state.annotate or state.inspect:
         return None
     if any(name in names.NAMES for name in checked.bound) or checked.functions:
         return None

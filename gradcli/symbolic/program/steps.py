@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
@@ -270,6 +270,8 @@ class _Flattening:
             while isinstance(inner, n.Attribute):
                 inner = inner.value
             module = isinstance(inner, n.Name) and inner.id in self.checked.modules
+            if module:
+                self.require_known(func, inner.id)
             name = func.name
             if not module:
                 args.insert(0, func.value)
@@ -311,6 +313,19 @@ class _Flattening:
         except Exception as fault:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
+
+    def require_known(self, func: n.Attribute, prefix: str) -> None:
+        """Raise a fault (E0204) for a function that the module of a prefix does not have."""
+        path, inner = [], func
+        while isinstance(inner, n.Attribute):
+            path.append(inner.name)
+            inner = inner.value
+        module, dotted = self.checked.modules[prefix], ".".join(reversed(path))
+        if dotted not in (namespace(module) or ()):
+            # Needed after an error only.
+            from gradcli.language.diagnostics.unknown_names import not_in_module
+
+            raise not_in_module(self.source, func, prefix, module, dotted)
 
     def richer(self, op: Operator, node: n.Call, name: str, args: Sequence[n.Node]) -> bool:
         """Whether a call has parameters that only the function composed of an operator takes."""
