@@ -142,8 +142,8 @@ def _allowed(module: str) -> dict[int, Any]:
 def _unread(kind: Any) -> tuple[str, ...]:
     """The fields that a node need not have and lowering does not read: a program that has them
     says something else than what would be lowered."""
-    read = ("start", "end", "op_start", "op_end", "returns", "annotation")
-    read += ("orelse",) if kind in (n.For, n.While) else ()
+    read = {"start", "end", "op_start", "op_end", "returns", "annotation"}
+    read |= {"orelse"} if kind in (n.For, n.While) else set()
     return tuple(field for field in kind.defaults if field not in read)
 
 
@@ -1281,10 +1281,10 @@ class _Lowerer:
         value = float(value) if value.__class__ in (int, bool) else value
         if not one or held not in self.fresh:
             raise NotTraceable("a write to a tensor that something else may have")
-        if held.dtype is not getattr(value, "dtype", dtypes.float64) is not dtypes.float64:
+        if {held.dtype, getattr(value, "dtype", dtypes.float64)} != {dtypes.float64}:
             raise NotTraceable("a write to a tensor of another dtype")
         if index.__class__ is PyNumber:
-            if index.kind != "int" or len(held.shape) != 1 or getattr(value, "shape", ()):
+            if index.kind != "int" or len(held.shape) != 1 or np.shape(value):
                 raise NotTraceable("a write to a computed place, but of a vector")
             made = self.trace.note(scalars.PUT, (held, index.value, value), loops.like(held))
         else:
@@ -1297,6 +1297,7 @@ class _Lowerer:
                 value = OPERATORS["expand"](value, region)
                 value = OPERATORS["scatter"](value, tuple(held.shape), index)
             made = OPERATORS["where"](self.trace.constant(mask), value, held)
+        assert made.source is not None
         self.writers[made.source] = held
         self.overwrite(held)
         self.fresh.add(made)
