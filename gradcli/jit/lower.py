@@ -25,7 +25,7 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
-from gradcli.jit import scalars
+from gradcli.jit import loops, scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.ir import Instruction, NotTraceable, Value
@@ -36,6 +36,7 @@ from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
 from gradcli.language.names.context_managers import SWITCHES
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
 MOST_STATEMENTS = 20_000
@@ -115,6 +116,8 @@ _TENSOR_METHODS = frozenset((
     "repeat", "flatten", "max", "min", "tolist", "is_floating_point",
     "is_complex",
 ))  # fmt: skip
+_MEMORY = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like"))
+"""Functions that make memory for entries to be written to."""
 _TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
 
 
@@ -140,8 +143,7 @@ def _unread(kind: Any) -> tuple[str, ...]:
     """The fields that a node need not have and lowering does not read: a program that has them
     says something else than what would be lowered."""
     read = {"start", "end", "op_start", "op_end", "returns", "annotation"}
-    if kind in (n.For, n.While):
-        read.add("orelse")
+    read |= {"orelse"} if kind in (n.For, n.While) else set()
     return tuple(field for field in kind.defaults if field not in read)
 
 
@@ -199,8 +201,16 @@ def _jumps(node: n.Node, loop: bool = True) -> bool:
     return False
 
 
-def _assigned(body: Sequence[n.Statement]) -> list[str]:
-    """The names that statements may give a value to, in their own scope."""
+def _first(node: Any) -> n.Node:
+    """The first target of an assignment."""
+    return node.targets[0] if isinstance(node, n.Assign) else node.target
+
+
+def _assigned(body: Sequence[n.Statement], items: bool = False) -> list[str]:
+    """The names that statements may give a value to, in their own scope.
+
+    ``items``: those too whose items are written to.
+    """
     found: dict[str, None] = {}
     stack: list[Any] = list(reversed(body))
     while stack:
@@ -216,6 +226,8 @@ def _assigned(body: Sequence[n.Statement]) -> list[str]:
             part = parts.pop()
             if isinstance(part, n.Tuple | n.List):
                 parts += part.items
+            elif items and isinstance(part, n.Subscript):
+                parts.append(part.value)
             elif isinstance(part, n.Name):
                 found[part.id] = None
         if kind is n.Def:
@@ -244,10 +256,14 @@ class _Lowerer:
         self.region: object = object()
         self.born: dict[int, tuple[list, object]] = {}  # lists, and where they were made
         self.fresh: set[Value] = set()  # tensors that one name has, and nothing else
-        self.bound: set[Value] = set()
+        self.bound: set[Value] = set()  # tensors that have a name, or a place in a list
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
+        self.writes = any(  # whether items are written to
+            isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
+            for node in n.walk(checked.module)
+        )
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
         self.pure = dict(_allowed(""))
         for module in modules:
@@ -346,6 +362,7 @@ class _Lowerer:
         """A value that is about to get a second name, or a place in a list."""
         if value.__class__ is Value:
             self.fresh.discard(value)
+            self.bound.add(value)
         return value
 
     def computed(self, value: Any) -> Any:
@@ -813,9 +830,14 @@ class _Lowerer:
             if made is not None:
                 return made
         found = with_checks(target)(*args, **options)
-        if not any(_dynamic(v) for v in given):
-            return self.made_list(found) if found.__class__ is list else found
-        return self.computed(found)
+        if any(_dynamic(v) for v in given):
+            return self.computed(found)
+        if self.writes and isinstance(found, Tensor) and found.dtype is dtypes.float64 and (
+            getattr(target, "__name__", "") in _MEMORY and found.array.ndim
+        ):  # fmt: skip
+            found = self.trace.constant(found.array)
+            self.fresh.add(found)
+        return self.made_list(found) if found.__class__ is list else found
 
     def number_of(self, target: Any, value: Value) -> PyNumber | None:
         """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
@@ -1043,7 +1065,7 @@ class _Lowerer:
 
     def turning(self, node: Any, over: Any) -> Lowering:
         """A loop of the program: its variables are carried, their types found by trying."""
-        changed = _assigned(node.body)
+        changed = _assigned(node.body, items=True)
         if over is not None:
             if not isinstance(node.target, n.Name):
                 raise NotTraceable("a loop with such a target")
@@ -1243,12 +1265,44 @@ class _Lowerer:
         if isinstance(target, n.Subscript):
             held = yield target.value
             index = yield from self.index(target.index)
+            if held.__class__ is Value:
+                return self.put(target.value, held, index, value)
             if held.__class__ is not list or index.__class__ is not int:
                 raise NotTraceable("a write to an item")
             self.writable(held)
             held[index] = self.keep(value)
             return
         raise NotTraceable("an assignment to an attribute")
+
+    def put(self, target: n.Expr, held: Value, index: Any, value: Any) -> None:
+        """``x[index] = value`` of a tensor that one name has: a new value of that name."""
+        one = isinstance(target, n.Name) and target.id in self.frame.names
+        value = self.lifted(self.tensor(value))
+        value = float(value) if value.__class__ in (int, bool) else value
+        if not one or held not in self.fresh:
+            raise NotTraceable("a write to a tensor that something else may have")
+        if {held.dtype, getattr(value, "dtype", dtypes.float64)} != {dtypes.float64}:
+            raise NotTraceable("a write to a tensor of another dtype")
+        if index.__class__ is PyNumber:
+            if index.kind != "int" or len(held.shape) != 1 or np.shape(value):
+                raise NotTraceable("a write to a computed place, but of a vector")
+            made = self.trace.note(scalars.PUT, (held, index.value, value), loops.like(held))
+        else:
+            if not is_basic(index):
+                raise NotTraceable("a write to several places")
+            mask = np.zeros(held.shape, bool)
+            mask[index] = True
+            region = mask[index].shape
+            if region:
+                value = OPERATORS["expand"](value, region)
+                value = OPERATORS["scatter"](value, tuple(held.shape), index)
+            made = OPERATORS["where"](self.trace.constant(mask), value, held)
+        assert made.source is not None
+        self.writers[made.source] = held
+        self.overwrite(held)
+        self.fresh.add(made)
+        self.bound.add(made)
+        self.frame.names[target.id] = made  # type: ignore[attr-defined]
 
     def Assign(self, node: n.Assign) -> Lowering:
         """``a = b = value``."""
@@ -1270,9 +1324,13 @@ class _Lowerer:
             if not isinstance(node.target, n.Subscript):
                 raise NotTraceable("an assignment to an attribute")
             held = yield node.target.value
+            index = yield from self.index(node.target.index)
+            if held.__class__ is Value and op in "+-":  # whose rules save nothing
+                old = self.pick(held, index) if _dynamic(index) else held[index]
+                made = self.binary(op, old, (yield node.value))
+                return self.put(node.target.value, held, index, made)
             if held.__class__ is not list:
                 raise NotTraceable("a write to an item")
-            index = yield from self.index(node.target.index)
             if index.__class__ is not int:
                 raise NotTraceable("a computed index of a list")
             self.writable(held)
@@ -1310,12 +1368,17 @@ class _Lowerer:
             seen.add(v)
             self.overwritten.add(v)
             stack += self.sources.get(v, ())
+        views = set(seen)
         for ins in self.trace.noted:
             target = self.writers.get(ins)
-            if ins.recorded and any(v in seen and v is not target for v in _saved(ins)):
+            if (ins.op is scalars.PICK or not is_fresh(ins)) and any(
+                v in views for v in ins.inputs()
+            ):
+                if ins.out in self.bound:
+                    raise NotTraceable("a write to a tensor that has a view")
+                views.add(ins.out)
+            if ins.recorded and any(v in views and v is not target for v in _saved(ins)):
                 raise NotTraceable("a write to a tensor that a rule has saved")
-            if not is_fresh(ins) and any(v in seen for v in ins.inputs()):
-                raise NotTraceable("a write to a tensor that has a view")
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result."""

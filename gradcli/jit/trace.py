@@ -91,6 +91,7 @@ class Trace:
         """Note an operation of Python's, whose result is of a known type."""
         out.source = Instruction(op, tuple(args), {}, out, recorded)
         self.tape.append(out.source)
+        self.noted.append(out.source)
         return out
 
     def _operand(self, value: Any) -> Any:
