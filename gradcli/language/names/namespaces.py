@@ -127,7 +127,7 @@ def _writing(name: str, method: Callable) -> Callable:
     return call
 
 
-def _torch_table(names: dict[str, Any]) -> dict[str, Any]:
+def _torch_table(names: Mapping[str, Any]) -> dict[str, Any]:
     table = dict(names)
     for name in builtins.PYTHON_ONLY:
         table.pop(name, None)
@@ -330,12 +330,12 @@ def package(name: str) -> dict[str, Any]:
     return _TORCH[name]()
 
 
-def torch(names: dict[str, Any]) -> Namespace:
+def torch(names: Mapping[str, Any]) -> Namespace:
     """``import torch``."""
     return Namespace(_torch_table(names), dict(_TORCH))
 
 
-def numpy(names: dict[str, Any]) -> Namespace:
+def numpy(names: Mapping[str, Any]) -> Namespace:
     """``import numpy``: the same tensors; those made here are float64, as NumPy's arrays are."""
     table = dict(names)
     table.update(functions.composed())
@@ -387,7 +387,7 @@ def _number_of(dtype: dtypes.DType) -> Callable:
     return number
 
 
-def math(names: dict[str, Any]) -> Namespace:
+def math(names: Mapping[str, Any]) -> Namespace:
     """``import math``: of numbers what Python computes, of tensors the operators."""
     wanted = (
         "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 "
@@ -446,12 +446,19 @@ STANDARD = (
 """Python's modules of which programs have a few names."""
 
 
-def standard(name: str) -> Callable[[dict[str, Any]], Namespace]:
+def standard(name: str) -> Callable[[Mapping[str, Any]], Namespace]:
     """What fills the namespace of one of Python's modules, loaded when a program imports it."""
 
-    def make(_names: dict[str, Any]) -> Namespace:
+    def make(_names: Mapping[str, Any]) -> Namespace:
         from gradcli.language.names import standard_modules
 
         return Namespace(getattr(standard_modules, name)(), {})
 
     return make
+
+
+MAKERS: dict[str, Callable[[Mapping[str, Any]], Namespace]] = {
+    "torch": torch, "gradcli": torch, "numpy": numpy, "math": math,
+    **{name: standard(name) for name in STANDARD},
+}  # fmt: skip
+"""What makes the namespace of a module that a program imports, from the bare names."""
