@@ -295,7 +295,7 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
         return where(reached, t / sum(hits), 0.0)
-    return t * hits / sum(hits, dim, True)
+    return t / sum(hits, dim, True) * hits
 
 
 amax = reduction(
