@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gradcli.engine import Tensor
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.transforms.dual import Dual, is_dual
 from gradcli.transforms.levels import next_level, running
 from gradcli.transforms.memory import demote
 from gradcli.transforms.reverse import lifted
-from gradcli.transforms.tracer import Operand
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
            "unpack_dual"]  # fmt: skip
@@ -86,7 +86,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             help="put it inside `with forward_ad.dual_level():`",
         )
     for value in (tensor, tangent):
-        if not isinstance(value, Tensor | Operand):
+        if not isinstance(value, Tensor):
             raise TypeFault("E0303", f"make_dual takes tensors, got {type(value).__name__}")
     if tuple(tensor.shape) != tuple(tangent.shape):
         raise RuntimeFault(
@@ -94,7 +94,8 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"Expected tensor and tangent to have the same shape, got {tuple(tensor.shape)} and "
             f"{tuple(tangent.shape)}",
         )
-    return Dual(tensor, lifted(tangent, running.vmaps), running.dual[-1])
+    primal = tensor.view(tensor.shape) if isinstance(tensor, Plain) else tensor
+    return Dual(primal, lifted(tangent, running.vmaps), running.dual[-1])
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
 class State:
@@ -170,6 +172,75 @@ class _Modes:
 mode = _Modes()
 
 
+class Transform(NamedTuple):
+    """A transform of ``gradcli.func`` that is running.
+
+    function   what it differentiates; None where it maps, for that may write to what it captures
+    arguments  the tensors that it gave the function
+    level      of the values that it made; None in reverse mode, whose values are tensors
+    """
+
+    function: Callable[..., Any] | None
+    arguments: Sequence[Any] = ()
+    level: int | None = None
+
+
+class _Transformed(threading.local):
+    """The transforms that run in the calling thread, innermost last."""
+
+    def __init__(self) -> None:
+        self.by: list[Transform] = []
+
+
+transformed = _Transformed()
+
+
+@contextlib.contextmanager
+def outside_inference() -> Iterator[None]:
+    """Inside, inference mode is off where it is on, and nothing is recorded there."""
+    state = current()
+    if state.inference:
+        restore(state.recording(False, False))
+    try:
+        yield
+    finally:
+        if state.inference:
+            restore(state)
+
+
+@contextlib.contextmanager
+def transforming(transform: Transform) -> Iterator[None]:
+    """Inside, a function is run by ``transform``: out of inference mode."""
+    transformed.by.append(transform)
+    try:
+        with outside_inference():
+            yield
+    finally:
+        transformed.by.pop()
+
+
+def shown_inside(text: str, batch: dict[int, bool], tracked: bool = True) -> str:
+    """The text of a tensor in that of the transforms around it, as PyTorch shows them.
+
+    ``batch`` says of the levels that the value has whether it is a batch there; ``tracked``,
+    whether it is recorded, as what reverse mode differentiates by is.
+    """
+    for place, transform in enumerate(transformed.by, 1):
+        if tracked if transform.level is None else transform.level in batch:
+            mapped = batch.get(transform.level or 0, False)
+            kind = "BatchedTensor" if mapped else "GradTrackingTensor"
+            dim = "bdim=0, " if mapped else ""
+            inner = "\n".join(line and f"    {line}" for line in text.split("\n"))
+            text = f"{kind}(lvl={place}, {dim}value=\n{inner}\n)"
+    return text
+
+
+def refuse_in_transform(message: str, instead: str) -> None:
+    """Raise RuntimeFault (E0412) inside a function that a transform runs."""
+    if transformed.by:
+        raise RuntimeFault("E0412", message, help=instead)
+
+
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now."""
     return mode.grad
@@ -191,8 +262,9 @@ class _Switch:
     bare = True  # decorates without brackets too
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args and callable(args[0]) and cls.bare:  # @no_grad without brackets
-            return cls()(args[0])
+        given = args[0] if args else kwargs.get("mode")
+        if callable(given) and cls.bare:  # @no_grad without brackets
+            return cls()(given)
         return super().__new__(cls)
 
     def __init__(self, *given: Any) -> None:
@@ -216,6 +288,13 @@ class _Switch:
         restore(before if state is inside else state.recording(before.grad, state.inference))
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if isinstance(function, type):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You "
+                "should only decorate functions or methods. To preserve the current behavior of "
+                "class decoration, you can directly decorate the `__init__` method and nothing "
+                "else.", FutureWarning, stacklevel=2,
+            )  # fmt: skip
         code = getattr(function, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:
             return self._generator(function)

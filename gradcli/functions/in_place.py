@@ -16,7 +16,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.inplace import rewrite, set_item, write_result
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative
@@ -28,7 +28,7 @@ def overlap(target: Tensor, *others: Any) -> None:
         return
     for other in others:
         if (
-            isinstance(other, Tensor)
+            isinstance(other, Plain)
             and other.meta is not None
             and other.meta.version is target.meta.version
             and not _same_places(target.array, other.array)
@@ -194,7 +194,7 @@ def _copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _masked_fill(self: Tensor, mask: Tensor, value: Any) -> Tensor:
-    if not isinstance(mask, Tensor) and hasattr(mask, "__gradcli_rank__"):
+    if getattr(mask, "__gradcli_rank__", 1) > 1:
         set_item(self, Ellipsis, self.masked_fill(mask, value))
         return self
     set_item(self, plain_index(mask.expand(self.shape)), value)

@@ -290,7 +290,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     return input
 
 
-BOTH = (as_strided,)
+BOTH = (as_strided, as_strided_scatter)
 """Functions that are methods too."""
-ALONE = (gradient, as_strided_scatter, empty_strided, empty_permuted)
+ALONE = (gradient, empty_strided, empty_permuted)
 """Functions only."""

@@ -87,6 +87,13 @@ class Trace:
             raise NotTraceable("a program of that length")
         return out
 
+    def note(self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True) -> Value:
+        """Note an operation of Python's, whose result is of a known type."""
+        out.source = Instruction(op, tuple(args), {}, out, recorded)
+        self.tape.append(out.source)
+        self.noted.append(out.source)
+        return out
+
     def _operand(self, value: Any) -> Any:
         cls = value.__class__
         if cls is Value:
@@ -238,7 +245,7 @@ class Traced:
     ) -> None:
         self.trace = trace or Trace()
         self.inputs = self.trace.inputs = [self.trace.input(a) for a in arrays]
-        drawing = random.drawing.set(_no_random)
+        drawing = random.drawing.set(no_random)
         try:
             with enable_grad():
                 result = function(*self.inputs)
@@ -260,5 +267,6 @@ class Traced:
         return Program(self.inputs, captures, self.trace.tape, outputs)
 
 
-def _no_random(make: Any, shape: Any) -> Any:
+def no_random(make: Any, shape: Any) -> Any:
+    """Raises NotTraceable."""
     raise NotTraceable("random numbers")

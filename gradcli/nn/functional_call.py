@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.nn.modules.batchnorm import _BatchNorm
 from gradcli.nn.modules.module import Module
 from gradcli.ops.errors import RuntimeFault
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def _place(module: Module, path: str) -> tuple[dict, str]:
@@ -87,3 +88,15 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict, dict]:
         stacked([dict(m.named_parameters()) for m in models]),
         stacked([dict(m.named_buffers()) for m in models]),
     )
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """``root``, whose batch norms keep no running statistics from here on: vmap cannot share them.
+
+    They normalise by the statistics of the batch that they are given, in training or not.
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.track_running_stats = False
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+    return root

@@ -342,6 +342,7 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
     if is_complex(x):  # the principal value, as that of a logarithm
+        out = np.asarray(out)
         out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
 

@@ -79,7 +79,8 @@ class Optimizer:
             if id(p) in seen:
                 raise ValueFault("E0304", "a parameter appears in the optimizer twice")
             seen.add(id(p))
-        filled = {**self.defaults, **group, "params": tensors}
+        missing = {name: v for name, v in self.defaults.items() if name not in group}
+        filled = {**group, "params": tensors, **missing}
         self._check(filled)
         self.param_groups.append(filled)
 
@@ -154,7 +155,8 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 numbers[p] = len(numbers)
-            groups.append({**group, "params": [numbers[p] for p in group["params"]]})
+            named = {name: v for name, v in group.items() if name != "params"}
+            groups.append({**named, "params": [numbers[p] for p in group["params"]]})
         return {
             "state": {numbers[p]: _shown(s) for p, s in self.state.items() if s},
             "param_groups": groups,

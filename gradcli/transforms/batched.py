@@ -18,6 +18,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -73,6 +74,12 @@ class Batched(Layer):
 
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
+        if level not in running.randomness:
+            raise RuntimeFault(
+                "E0414",
+                "a value of a vmap that has ended is used",
+                help="return it from the function that was mapped",
+            )
         if not any(holds(p, level) for p in params.values()):
             rule = rule_of(op)
             if rule is not None:
@@ -241,7 +248,7 @@ class Batched(Layer):
         """``source[index]`` where the index differs along the batch: at once where it can be."""
         level = self.__gradcli_rank__
         parts = index if isinstance(index, tuple) else (index,)
-        at_once = all(is_batched(p, level) and isinstance(p.value, Tensor) and p.dtype.kind == 1
+        at_once = all(is_batched(p, level) and isinstance(p.value, Plain) and p.dtype.kind == 1
                       for p in parts)  # fmt: skip
         if not at_once or source.__class__ not in (Tensor, Batched):
             return self._each(lambda i: pick(source, level, i)[pick(index, level, i)])
@@ -261,20 +268,37 @@ class Batched(Layer):
 
     def item(self) -> Any:
         """Raises RuntimeFault (E0414): a batch is not one number."""
-        raise _depends("you call .item() on")
+        return self._one("you call .item() on").item()
 
-    tolist = item
+    def tolist(self) -> Any:
+        """Raises RuntimeFault (E0414), as ``item()`` does."""
+        return self._one("you call .tolist() on").tolist()
 
     def __bool__(self) -> bool:
-        raise _depends("the control flow depends on")
+        return bool(self._one("the control flow depends on"))
 
     def __float__(self) -> float:
-        raise _depends("you convert to a number")
+        return float(self._one("you convert to a number"))
 
-    __int__ = __index__ = __float__
+    def __int__(self) -> int:
+        return int(self._one("you convert to a number"))
 
-    def __repr__(self) -> str:
-        return f"Batched({self.value!r})"
+    __index__ = __int__
+
+    def _one(self, what: str) -> Any:
+        """Any value of the batch, where all are the same in a vmap that the user did not write.
+
+        Such a vmap is over the directions of another transform, ``hessian`` for example. What the
+        function computes from its arguments is then the same for all.
+        """
+        level = self.__gradcli_rank__
+        if any(v.internal and v.level == level for v in running.vmaps):
+            place = sum(v.batch for v in primals(self)) - 1
+            numbers = np.moveaxis(bottom(self).array, place, 0)
+            same = numbers == numbers[:1]
+            if np.all(same | (numbers != numbers)):
+                return self.content[0]
+        raise _depends(what)
 
 
 def _placed(result: Any, dim: int | None, level: int) -> Any:

@@ -18,10 +18,11 @@ from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import call
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import current, enable_grad
 from gradcli.engine.tensor.storage import Slots
 from gradcli.ops.operator import OPERATORS
 from gradcli.ops.read import push_forward
+from gradcli.transforms.levels import running
 from gradcli.transforms.memory import movable, moved, note_promoted, zeros_beside
 from gradcli.transforms.reverse import gradients, leaf_of, pull_back, reaches_further, recording
 from gradcli.transforms.tracer import Layer, shares, snapshot, store, tensors_of
@@ -57,6 +58,8 @@ class Dual(Layer):
     def __gradcli_apply__(self, op: Any, args: tuple, params: dict) -> Any:
         level = self.__gradcli_rank__
         primals, tangents = _split(args, level)
+        if current().inference:
+            return op(*primals, **params)
         linear = op.kind == "linear" and tangents[0] is not None
         out = op(*primals, **params)
         if linear and shares(out, primals[0]):
@@ -190,8 +193,60 @@ class Dual(Layer):
     def __format__(self, spec: str) -> str:
         return format(self.primal, spec)
 
+    # -- in ``forward_ad.dual_level`` a dual is a tensor like others ------------------------------
+
+    def _of_primal(self, name: str, *args: Any, **options: Any) -> Any:
+        """What the primal's method gives, in a dual level; in ``func.jvp`` what Layer's does."""
+        if self.__gradcli_rank__ in running.dual:
+            return getattr(self.primal, name)(*args, **options)
+        return getattr(super(), name)(*args, **options)
+
+    @property
+    def grad(self) -> Any:  # type: ignore[override]
+        """The primal's gradient, after ``backward()`` in a dual level."""
+        return self.primal.grad if self.__gradcli_rank__ in running.dual else None
+
+    def _require(self, requires_grad: bool) -> Any:
+        self._of_primal("_require", requires_grad)
+        return self
+
+    def backward(self, *args: Any, **options: Any) -> None:
+        """As Tensor's, by the graph of the primal."""
+        self._of_primal("backward", *args, **options)
+
+    def retain_grad(self) -> None:
+        """As Tensor's."""
+        self._of_primal("retain_grad")
+
+    def register_hook(self, hook: Callable) -> Any:
+        """As Tensor's, of the primal's gradient."""
+        return self._of_primal("register_hook", hook)
+
+    def numpy(self, **options: Any) -> Any:
+        """The primal's array."""
+        return self._of_primal("numpy", **options)
+
+    def data_ptr(self) -> int:
+        """Where the primal is in memory."""
+        return self._of_primal("data_ptr")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._of_primal("__deepcopy__", memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._of_primal("__reduce_ex__", protocol)
+
+    def detach_(self) -> Any:
+        """Have no tangent, and no graph, from here on. Raises RuntimeFault (E0409) for a view."""
+        self.primal.detach_()
+        self.own()
+        store(self.tangent, 0)
+        return self
+
     def __repr__(self) -> str:
-        return f"{self.primal!r}"[:-1] + f", tangent={self.tangent!r})"
+        if self.__gradcli_rank__ in running.dual:
+            return f"{self.primal!r}"[:-1] + f", tangent={self.tangent!r})"
+        return super().__repr__()
 
 
 def is_dual(value: Any, level: int) -> bool:

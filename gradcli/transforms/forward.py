@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.grad_mode import Transform, no_grad, transforming
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import OPERATORS
 from gradcli.transforms.dual import Dual, is_dual
@@ -18,14 +18,14 @@ from gradcli.transforms.tree import flatten, unflatten
 
 
 def jvp(
-    function: Callable[..., Any],
+    func: Callable[..., Any],
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
     strict: bool = False,
     has_aux: bool = False,
 ) -> tuple:
-    """The value of ``function(*primals)`` and its derivative in the direction ``tangents``.
+    """The value of ``func(*primals)`` and its derivative in the direction ``tangents``.
 
     One pass forward, no graph. Shapes of tangents are those of the primals; the result's tangent
     has the result's shape. With ``has_aux`` the function gives ``(value, aux)``, and aux comes
@@ -55,7 +55,8 @@ def jvp(
     around = [vmap for vmap in running.vmaps if vmap.level in batches]
     duals = [Dual(p, lifted(t, around), level) for p, t in zip(at, along, strict=True)]
     try:
-        return _pushed(function, unflatten(duals, shape), level, strict, has_aux)
+        with transforming(Transform(func, duals, level)):
+            return _pushed(func, unflatten(duals, shape), level, strict, has_aux)
     finally:
         demote(level)
 
@@ -85,8 +86,8 @@ def _pushed(function: Callable, duals: Any, level: int, strict: bool, has_aux: b
     return (*found, _without(aux, level)) if has_aux else found
 
 
-def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The value of ``function(*primals)``, and the linear function of tangents that it is nearby.
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``func(*primals)``, and the linear function of tangents that it is nearby.
 
     Example:
         >>> import gradcli
@@ -96,11 +97,11 @@ def linearize(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callabl
     """
 
     def push(*tangents: Any) -> Any:
-        return jvp(function, primals, tangents)[1]
+        return jvp(func, primals, tangents)[1]
 
     leaves, shape = flatten(tuple(primals))
     with no_grad():
-        value = function(*unflatten([as_value(v).detach() for v in leaves], shape))
+        value = func(*unflatten([as_value(v).detach() for v in leaves], shape))
     return value, push
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli import engine
-from gradcli.engine.grad_mode import enable_grad
+from gradcli.engine.grad_mode import Transform, enable_grad, outside_inference, transforming
 from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
@@ -21,6 +21,7 @@ from gradcli.transforms.func_checks import (
     cotangents_as,
     differentiable,
     pair,
+    real,
     scalar_tensor,
     tensors,
 )
@@ -29,12 +30,13 @@ from gradcli.transforms.reverse import (
     finished,
     jacobians_of,
     leaf_of,
+    own_tensor,
     pull_back,
     reaches_further,
     recording,
     scalar_only,
 )
-from gradcli.transforms.tracer import as_value, tensors_of
+from gradcli.transforms.tracer import rank_of, tensors_of
 from gradcli.transforms.tree import flatten, over, unflatten
 from gradcli.transforms.vmap import over_rows
 
@@ -67,19 +69,20 @@ class _Run:
 
     def __init__(
         self, function: Callable, args: Sequence[Any], argnums: Argnums, has_aux: bool,
-        link: bool | None = None, transform: str = "vjp(f, *primals)",
+        link: bool | None = None, transform: str = "vjp(f, *primals)", kwargs: dict | None = None,
     ):  # fmt: skip
         which = _chosen(argnums, len(args))
         outer = recording() if link is None else link
         found, self.shape = flatten(tuple(args[i] for i in which))
         differentiable(found)
-        with enable_grad():
+        arguments: list[Any] = []
+        with transforming(Transform(function, arguments)), enable_grad():
             self.leaves = [leaf_of(v, outer) for v in found]
-        full = list(args)
-        for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
-            full[i] = chosen
-        with enable_grad():
-            result = function(*full)
+            full, named = over(own_tensor, [list(args), kwargs or {}])
+            for i, chosen in zip(which, unflatten(self.leaves, self.shape), strict=True):
+                full[i] = chosen
+            arguments += (v for v in flatten([full, named])[0] if rank_of(v))
+            result = function(*full, **named)
         self.aux = None
         if has_aux:
             result, self.aux = pair(result, transform)
@@ -120,15 +123,15 @@ class _Run:
 _GRAD = "grad_and_value(f)(*args)"
 
 
-def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of a scalar-valued ``function``, and its value.
+def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+    """The function that gives the gradient of a scalar-valued ``func``, and its value.
 
     With ``has_aux`` the function gives ``(value, aux)`` and the result is
     ``(gradient, (value, aux))``. Raises RuntimeFault (E0403) where the value is no scalar.
     """
 
     def both(*args: Any, **kwargs: Any) -> tuple:
-        run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux, transform=_GRAD)
+        run = _Run(func, args, argnums, has_aux, transform=_GRAD, kwargs=kwargs)
         scalar_only(run.outputs[0])
         gradient = run.arranged(run.pull([None]))
         return gradient, (run.value(), run.settled(run.aux)) if has_aux else run.value()
@@ -136,8 +139,8 @@ def grad_and_value(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     return both
 
 
-def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """The function that gives the gradient of a scalar-valued ``function`` by argument ``argnums``.
+def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+    """The function that gives the gradient of a scalar-valued ``func`` by argument ``argnums``.
 
     Nests: ``grad(grad(f))`` is the second derivative. Raises RuntimeFault (E0403) where the value
     is no scalar.
@@ -147,7 +150,7 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Cal
         >>> gradcli.func.grad(gradcli.func.grad(lambda x: x**3))(gradcli.tensor(2.0))
         tensor(12.)
     """
-    both = grad_and_value(function, argnums, has_aux)
+    both = grad_and_value(func, argnums, has_aux)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         found, value = both(*args, **kwargs)
@@ -156,7 +159,7 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Cal
     return gradient
 
 
-def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of ``function(*primals)``, and its vector-Jacobian product as a function.
 
     That function takes a cotangent for each result and gives a tuple: a gradient for each primal.
@@ -169,9 +172,9 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         (tensor([ 2., 40.]),)
     """
     if not primals:
-        function()
+        func()
         raise RuntimeFault("E0302", "vjp needs at least one primal")
-    run = _Run(function, primals, tuple(range(len(primals))), has_aux, link=True)
+    run = _Run(func, primals, tuple(range(len(primals))), has_aux, link=True)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: Any = None) -> tuple:
         return run.arranged(run.pull_later(cotangents_as(cotangents, run.out_shape)))
@@ -181,13 +184,14 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 def jacrev(
-    function: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
-    chunk_size: int | None = None,
+    func: Callable, argnums: Argnums = 0, *, has_aux: bool = False,
+    chunk_size: int | None = None, _preallocate_and_copy: bool = False,
 ) -> Callable:  # fmt: skip
     """The function that gives the Jacobian by reverse mode: one pass for each entry of the result.
 
-    A Jacobian has the result's shape and then the argument's. ``chunk_size`` is PyTorch's: rows
-    are computed one at a time in any case. Raises ValueFault (E0303) for one below 1.
+    A Jacobian has the result's shape and then the argument's. ``chunk_size`` and
+    ``_preallocate_and_copy`` are PyTorch's: rows are computed one at a time in any case. Raises
+    ValueFault (E0303) for a size below 1, RuntimeFault (E0403) for complex numbers.
 
     Example:
         >>> import gradcli
@@ -200,7 +204,10 @@ def jacrev(
         raise ValueFault("E0303", "jacrev: `chunk_size` should be greater than 0.")
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        run = _Run(lambda *a: function(*a, **kwargs), args, argnums, has_aux)
+        inputs = flatten([args[i] for i in _chosen(argnums, len(args))])[0]
+        real(inputs, "jacrev: Expected all inputs", "vjp")
+        run = _Run(func, args, argnums, has_aux, kwargs=kwargs)
+        real(run.outputs, "jacrev: Expected all outputs", "vjp")
         found = []
         for number, out in enumerate(run.outputs):
 
@@ -216,7 +223,7 @@ def jacrev(
 
 
 def jacfwd(
-    function: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+    func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
     """The function that gives the Jacobian by forward mode, all directions in one pass.
 
@@ -232,27 +239,30 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         which = _chosen(argnums, len(args))
         leaves, shape = flatten(tuple(args[i] for i in which))
-        leaves = [as_value(v) for v in leaves]
+        real(leaves, "jacfwd: Expected all inputs", "jvp")
 
         def chosen(*values: Any) -> Any:
             full = list(args)
             for i, part in zip(which, unflatten(list(values), shape), strict=True):
                 full[i] = part
-            return function(*full, **kwargs)
+            return func(*full, **kwargs)
 
         def along(*tangents: Any) -> tuple:
-            return jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
+            found = jvp(chosen, tuple(leaves), tangents, has_aux=has_aux)[1:]
+            real(flatten(found[0])[0], "jacfwd: Expected all outputs", "jvp")
+            return found
 
         ends = np.cumsum([v.numel() for v in leaves])
         total = int(ends[-1]) if len(ends) else 0
         for v in leaves:
             charge_shape((total, v.numel()), v.dtype.itemsize)
-        if total:
-            columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
-            aux = over(lambda a: a[0], aux)
-        else:  # no directions: only the shapes matter
-            columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
-            columns = over(lambda c: c.reshape((1, *c.shape))[:0], columns)
+        with outside_inference():
+            if total:
+                columns, *aux = over_rows(along, unit_directions(leaves, ends, total), randomness)
+                aux = over(lambda a: a[0], aux)
+            else:  # no directions: only the shapes matter
+                columns, *aux = along(*(OPERATORS["zeros_like"](v) for v in leaves))
+                columns = over(lambda c: c.reshape((1, *c.shape))[:0], columns)
         found = []
         outputs, out_shape = flatten(columns)
         for c in outputs:
@@ -283,7 +293,7 @@ def unit_directions(tensors: Sequence[Any], ends: Any, total: int) -> list:
     return basis
 
 
-def hessian(function: Callable, argnums: Argnums = 0) -> Callable:
+def hessian(func: Callable, argnums: Argnums = 0) -> Callable:
     """The function that gives the second derivatives: forward mode over reverse mode.
 
     Example:
@@ -292,4 +302,26 @@ def hessian(function: Callable, argnums: Argnums = 0) -> Callable:
         tensor([[ 6.,  0.],
                 [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums), argnums)
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+    """``func`` itself: every transform here takes functions that write in place, or to views.
+
+    Other systems have to rewrite such a function first; ``remove`` says how: ``"mutations"`` or
+    ``"mutations_and_views"``. Raises RuntimeFault (E0303) for another, and (E0412) where the
+    function writes to a tensor that it captures.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeFault(
+            "E0303",
+            "functionalize(f, remove='mutations'): received invalid argument for "
+            f"remove={remove}. Valid options are: remove='mutations', remove='mutations_and_views'",
+        )
+
+    def functional(*args: Any, **kwargs: Any) -> Any:
+        arguments = [v for v in flatten([list(args), kwargs])[0] if rank_of(v)]
+        with transforming(Transform(func, arguments)):
+            return func(*args, **kwargs)
+
+    return functional

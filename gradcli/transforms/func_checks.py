@@ -44,21 +44,46 @@ def differentiable(values: Sequence[Any]) -> None:
 
 def tensors(outputs: Sequence[Any], transform: str) -> None:
     """Raise RuntimeFault (E0403) unless a function that was transformed gave tensors."""
-    for out in outputs:
-        if rank_of(out):
-            continue
-        call, made = transform, f"f({'*primals' if 'primals' in transform else '*args'})"
-        if out is None and len(outputs) == 1:
-            raise RuntimeFault(
-                "E0403",
-                f"{call}: Expected f to be a function that has non-empty output (got output = "
-                "[None])",
-                help="the function has no return",
-            )
+    if not outputs or (outputs[0] is None and len(outputs) == 1):
         raise RuntimeFault(
             "E0403",
-            f"{call}: expected {made} to return only tensors, got unsupported type {type(out)}",
+            f"{transform}: Expected f to be a function that has non-empty output (got output = "
+            f"{outputs})",
+            help="the function has no return" if outputs else "return a tensor",
         )
+    for out in outputs:
+        if not rank_of(out):
+            made = f"f({'*primals' if 'primals' in transform else '*args'})"
+            raise RuntimeFault(
+                "E0403",
+                f"{transform}: expected {made} to return only tensors, got unsupported type "
+                f"{type(out)}",
+            )
+
+
+def real(values: Sequence[Any], expected: str, complex_too: str) -> None:
+    """Raise RuntimeFault (E0403) where a Jacobian of complex numbers is asked for.
+
+    ``expected`` begins the message; ``complex_too`` is the transform that takes such numbers.
+    """
+    for value in values:
+        if rank_of(value) and value.dtype.is_complex:
+            raise RuntimeFault(
+                "E0403",
+                f"{expected} to be real but received complex tensor at flattened input idx: 0",
+                help=f"func.{complex_too} takes complex values, one direction at a time",
+            )
+
+
+def only_tensors(aux: Any) -> None:
+    """Raise RuntimeFault (E0403) where what a function gives beside its value is no tensor."""
+    for leaf in flatten(aux)[0]:
+        if not rank_of(leaf):
+            raise RuntimeFault(
+                "E0403",
+                f"Expected tensors, got unsupported type {type(leaf)}",
+                help="keep other values in a variable of the caller's",
+            )
 
 
 def scalar_tensor(result: Any) -> None:
@@ -82,6 +107,7 @@ def pair(result: Any, transform: str) -> tuple[Any, Any]:
             f"{transform}: output of function f should be a tuple: (output, aux) if has_aux is "
             "True",
         )
+    only_tensors(result[1])
     return result
 
 
@@ -127,13 +153,14 @@ def primals_and_tangents(primals: Any, tangents: Any) -> tuple[list[Any], list[A
                 raise RuntimeFault(
                     "E0303", f"{call}: Expected {name} to only contain Tensors, got {type(value)}"
                 )
-    for primal in at:
-        if primal.dtype.kind < 2:
-            raise ValueFault(
-                "E0404",
-                f"Expected primal to be floating point or complex, but got: {primal.dtype}",
-                help="write x.double(), or give the numbers a decimal point",
-            )
+    for name, values in (("primal", at), ("tangent", along)):
+        for value in values:
+            if value.dtype.kind < 2:
+                raise ValueFault(
+                    "E0404",
+                    f"Expected {name} to be floating point or complex, but got: {value.dtype}",
+                    help="write x.double(), or give the numbers a decimal point",
+                )
     return at, along, shape
 
 

@@ -23,10 +23,12 @@ from gradcli.transforms.func import vjp as func_vjp
 from gradcli.transforms.functional_checks import (
     as_tuple,
     bent,
-    check_choices,
+    check_forward,
     differentiable,
     direction,
     filled,
+    known_strategy,
+    not_strict,
     one_number,
     scalar,
     strict_graph,
@@ -122,8 +124,10 @@ def jacobian(
 
     ``strategy`` is ``"reverse-mode"`` (a pass for each entry of the result, or with ``vectorize``
     one pass for all of them, for which ``func`` runs once more on as many copies of the inputs) or
-    ``"forward-mode"`` (one pass in all directions of the inputs). Raises ValueFault (E0303) for
-    another strategy, and for ``strict`` with ``vectorize`` or with forward mode.
+    ``"forward-mode"`` (one pass in all directions of the inputs, with ``vectorize``). Raises
+    AssertionFault (E0303) for another strategy, RuntimeFault (E0303) for ``strict`` with
+    ``vectorize`` or with forward mode, UnwrittenFault (E0303) for forward mode that is not
+    vectorised or that should have a graph, for which there is ``func.jacfwd``.
 
     Example:
         >>> import gradcli
@@ -132,18 +136,18 @@ def jacobian(
         tensor([[2., 0.],
                 [0., 4.]])
     """
-    check_choices("jacobian", strategy, strict, vectorize)
+    known_strategy(strategy)
     with enable_grad():
         several, given = as_tuple(inputs, "inputs", "jacobian")
         if strategy == "forward-mode":
-            return _forward(func, given, several, create_graph)
+            check_forward("jacobian", strict, vectorize, create_graph)
+            return _forward(func, given, several)
         if vectorize:
             try:
-                return _all_rows(func, given, several, create_graph)
+                return _all_rows(func, given, several, create_graph, strict)
             except RuntimeFault as fault:
-                if fault.code != "E0414":
+                if fault.code not in _ROW_BY_ROW:
                     raise
-                # func looks at a value, which a batch cannot tell: row by row, then.
         leaves = _leaves(given, create_graph)
         many, outputs = _called(func, leaves, "jacobian", strict)
         table = []
@@ -163,7 +167,14 @@ def jacobian(
     return _nested(table, many, several, create_graph)
 
 
-def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
+_ROW_BY_ROW = ("E0412", "E0414")
+"""Faults of a function that does what cannot be batched: it looks at a value, or writes to others.
+
+Row by row there is no batch.
+"""
+
+
+def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool, strict: bool) -> Any:
     """Every row of the Jacobian in one backward pass, under vmap."""
     points = _leaves(given, create_graph)
     results = func(*points)
@@ -172,6 +183,8 @@ def _all_rows(func: Callable, given: tuple, several: bool, create_graph: bool) -
     many = isinstance(results, tuple)
     if not all(hasattr(r, "__gradcli_rank__") for r in (results if many else (results,))):
         as_tuple(results, "outputs of the user-provided function", "jacobian")
+    if strict:
+        raise not_strict("jacobian", "`vectorized=True`", "`vectorized=False`")
     outputs = [as_value(r) for r in (results if many else (results,))]
     sizes = [int(np.prod(tuple(o.shape), dtype=np.int64)) for o in outputs]
     total = sum(sizes)
@@ -212,14 +225,19 @@ def _nested(table: list[tuple], many: bool, several: bool, create_graph: bool) -
     return found if many else found[0]
 
 
-def _forward(func: Callable, given: tuple, several: bool, create_graph: bool) -> Any:
-    points = given if create_graph else tuple(x.detach() for x in given)
-    found = jacfwd(func, tuple(range(len(points))) if several else 0)(*points)
-    return found if create_graph else _detached(found)
+def _forward(func: Callable, given: tuple, several: bool) -> Any:
+    def checked(*points: Any) -> Any:
+        result = func(*points)
+        as_tuple(result, "outputs of the user-provided function", "jacobian")
+        return result
+
+    points = tuple(x.detach() for x in given)
+    found = jacfwd(checked, tuple(range(len(points))) if several else 0)(*points)
+    return _listed(found) if several else found
 
 
-def _detached(tree: Any) -> Any:
-    return tuple(map(_detached, tree)) if isinstance(tree, tuple) else tree.detach()
+def _listed(tree: Any) -> Any:
+    return [_listed(part) for part in tree] if isinstance(tree, tuple) else tree
 
 
 def hessian(
@@ -239,11 +257,17 @@ def hessian(
                 [ 0., 12.]])
     """
     several, given = as_tuple(inputs, "inputs", "hessian")
-    check_choices("hessian", outer_jacobian_strategy, strict, vectorize)
+    known_strategy(outer_jacobian_strategy)
     one = scalar(func, "hessian", strict)
-    if vectorize or outer_jacobian_strategy == "forward-mode":
+    if outer_jacobian_strategy == "forward-mode":
+        check_forward("hessian", strict, vectorize, create_graph)
+    if vectorize and not strict:
         slopes = grad(one, tuple(range(len(given))) if several else 0)
-        return jacobian(slopes, inputs, create_graph, False, vectorize, outer_jacobian_strategy)
+        try:
+            return jacobian(slopes, inputs, create_graph, False, True, outer_jacobian_strategy)
+        except RuntimeFault as fault:
+            if fault.code not in _ROW_BY_ROW or outer_jacobian_strategy == "forward-mode":
+                raise
 
     def gradient(*args: Tensor) -> Any:
         found = jacobian(one, args, create_graph=True)
@@ -251,7 +275,7 @@ def hessian(
             bent(found)
         return found if several else found[0]
 
-    return jacobian(gradient, inputs, create_graph, strict)
+    return jacobian(gradient, inputs, create_graph, strict, vectorize and strict)
 
 
 def vhp(
@@ -278,7 +302,7 @@ def _hessian_product(
         several, given = as_tuple(inputs, "inputs", name)
         leaves = _leaves(given, create_graph)
         along = _along(v, leaves, several, name)
-        _, outputs = _called(scalar(func, name, strict), leaves, name, strict)
+        _, outputs = _called(scalar(func, name, strict, as_given=True), leaves, name, strict)
         first = filled(_by(outputs, leaves, [None], True), leaves, strict, "The output")
         if strict:
             bent(first)

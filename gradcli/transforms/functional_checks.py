@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine import Tensor
-from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
+from gradcli.ops.errors import AssertionFault, RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS
 
 
@@ -112,27 +112,49 @@ def one_number(values: Sequence[Tensor], what: str) -> tuple[Tensor, ...]:
     return (OPERATORS["ones_like"](values[0].detach()),)
 
 
-def check_choices(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
-    """Raise ValueFault (E0303) for an unknown strategy, or one that excludes strict mode."""
+def known_strategy(strategy: str) -> None:
+    """Raise AssertionFault (E0303) for an unknown strategy."""
     if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueFault(
+        raise AssertionFault(
             "E0303",
             'Expected strategy to be either "forward-mode" or "reverse-mode".',
             help='with more outputs than inputs "forward-mode" tends to be faster',
         )
-    if strict and (vectorize or strategy == "forward-mode"):
-        other = '`strategy="forward-mode"`' if strategy == "forward-mode" else "`vectorize=True`"
-        instead = '`strategy="reverse-mode"`' if "strategy" in other else "`vectorize=False`"
-        raise ValueFault(
+
+
+def check_forward(name: str, strict: bool, vectorize: bool, create_graph: bool) -> None:
+    """Raise RuntimeFault or UnwrittenFault (E0303) for what PyTorch's forward mode has not."""
+    if create_graph:
+        raise UnwrittenFault(
             "E0303",
-            f"autograd.functional.{name}: `strict=True` and {other} are not supported together: "
-            "only passes of their own tell a zero from no dependence.",
-            help=f"set either `strict=False` or {instead}",
+            f'autograd.functional.{name}: `create_graph=True` and `strategy="forward-mode"` are '
+            "not supported together (yet).",
+            help="func.jacfwd and func.hessian have graphs where their arguments do",
+        )
+    if strict:
+        raise not_strict(name, '`strategy="forward-mode"`', '`strategy="reverse-mode"`')
+    if not vectorize:
+        raise UnwrittenFault(
+            "E0303",
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
+            "implemented for `vectorize=True`.",
         )
 
 
-def scalar(func: Callable, name: str, strict: bool = False) -> Callable:
-    """``func``, checked to give one number: it raises RuntimeFault (E0403) where it does not."""
+def not_strict(name: str, other: str, instead: str) -> RuntimeFault:
+    """The error of strict mode with an option by which a zero says nothing of dependence."""
+    return RuntimeFault(
+        "E0303",
+        f"autograd.functional.{name}: `strict=True` and {other} are not supported together.",
+        help=f"set either `strict=False` or {instead}",
+    )
+
+
+def scalar(func: Callable, name: str, strict: bool = False, as_given: bool = False) -> Callable:
+    """``func``, checked to give one number: it raises RuntimeFault (E0403) where it does not.
+
+    The number comes without dimensions, unless ``as_given``.
+    """
 
     def checked(*args: Any) -> Any:
         result = func(*args)
@@ -152,6 +174,6 @@ def scalar(func: Callable, name: str, strict: bool = False) -> Callable:
                 f"The Tensor returned by the function given to {name} should contain a single "
                 "element",
             )
-        return OPERATORS["reshape"](result, ())
+        return result if as_given else OPERATORS["reshape"](result, ())
 
     return checked

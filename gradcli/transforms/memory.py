@@ -20,7 +20,7 @@ from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS
@@ -45,11 +45,11 @@ def movable(target: Any, value: Any) -> list:
 
     Raises RuntimeFault where it may not be written to, or cannot become what it has to.
     """
-    if isinstance(target, Tensor):
+    if isinstance(target, Plain):
         check_writable(target, (value,))
     members = sharing(target)
     for member in members:
-        if isinstance(member, Tensor) and member.__class__ is not Tensor:
+        if isinstance(member, Plain) and member.__class__ is not Tensor:
             raise RuntimeFault(
                 "E0409",
                 f"a {member.__class__.__name__} is written to with a value of a transform",
@@ -96,7 +96,7 @@ def zeros_beside(members: Sequence[Any], like: Any) -> list:
     found = []
     kin: dict[int, list] = {}
     root = None
-    if len(members) > 1 and not isinstance(members[0], Tensor):
+    if len(members) > 1 and not isinstance(members[0], Plain):
         dtype = bottom(members[0]).dtype  # nobody is sure to be alive of whom all are views
         root = wrap(memory.view(dtype.numpy), dtype)
     for member, own, array, (sizes, levels, strides) in zip(
@@ -173,7 +173,7 @@ def demote(level: int) -> None:
         value.__class__ = was.__class__
         _copied(was, value)
     for value, _ in alive:
-        if isinstance(value, Tensor) and value.meta is not None:
+        if isinstance(value, Plain) and value.meta is not None:
             meta = value.meta
             meta.base = back.get(id(meta.base), meta.base)
             if meta.views:

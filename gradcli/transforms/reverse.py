@@ -21,6 +21,7 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.record.inplace import ARGUMENT
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS
@@ -41,7 +42,7 @@ def detached(value: Any) -> Any:
     """The tower with every Tensor in it outside the graph."""
     if isinstance(value, Layer):
         return value.over(detached)
-    return value.detach() if isinstance(value, Tensor) else value
+    return value.detach() if isinstance(value, Plain) else value
 
 
 def lifted(value: Any, around: Sequence[Vmap]) -> Any:
@@ -67,13 +68,23 @@ def leaf_of(value: Any, link: bool = True) -> Any:
     def leaf(t: Tensor) -> Tensor:
         if not t.dtype.differentiable:
             t = t.to(get_default_dtype())
+        if t.is_inference():
+            t = OPERATORS["clone"](t)
         if link and t.edge is not None:
             t = OPERATORS["clone"](t)
             t._meta().made = ARGUMENT
             return t
-        return t.detach().requires_grad_()
+        return t.detach()._require(True)
 
     return rebuilt(lifted(as_value(value), running.vmaps), leaf)
+
+
+def own_tensor(value: Any) -> Any:
+    """An argument that nothing is differentiated by: a write to it leaves no graph on the caller's.
+
+    The memory is the caller's.
+    """
+    return value.detach() if value.__class__ is Tensor and value.edge is None else value
 
 
 def finished(leaf: Any) -> None:
@@ -179,7 +190,7 @@ def _pulled(
     pairs = [
         (o, c)
         for o, c in zip(outputs, cotangents, strict=True)
-        if isinstance(o, Tensor) and o.edge is not None
+        if isinstance(o, Plain) and o.edge is not None
     ]
     targets = [bottom(leaf) for leaf in leaves]
     if not pairs:
@@ -187,9 +198,10 @@ def _pulled(
     with enable_grad():
         found: Any = engine.grad(
             [o for o, _ in pairs], targets, [c for _, c in pairs], retain_graph=True,
-            create_graph=create_graph, allow_unused=True, materialize_grads=True,
+            create_graph=create_graph, allow_unused=True,
         )  # fmt: skip
-        return list(found)
+    zeros = OPERATORS["zeros_like"]
+    return [zeros(t.detach()) if g is None else g for g, t in zip(found, targets, strict=True)]
 
 
 def gradients(

@@ -17,25 +17,28 @@ shares its memory (``Dual.admit``).
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.engine import Tensor
+from gradcli.engine.backward.api import backward
 from gradcli.engine.creation import factories
 from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.dtypes import Device
-from gradcli.engine.grad_mode import mode
-from gradcli.engine.record.inplace import set_item
+from gradcli.engine.grad_mode import mode, shown_inside, transformed
+from gradcli.engine.record.captures import refuse_captured
+from gradcli.engine.record.inplace import put_item
 from gradcli.engine.tensor.attributes import Facts
 from gradcli.engine.tensor.conversion import Conversions
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import by_sign, put_signs
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
@@ -54,6 +57,14 @@ def bottom(value: Any) -> Tensor:
     return value
 
 
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """What a value of a transform is made of, to be looked at and not computed with.
+
+    The Tensor inside it, or what one level is around unless ``recurse``.
+    """
+    return bottom(tensor) if recurse else getattr(tensor, "content", tensor)
+
+
 def operands_of(value: Any) -> Iterator[Layer]:
     """Every tangent and batch of a tower, those around tangents included."""
     stack = [value]
@@ -66,9 +77,9 @@ def operands_of(value: Any) -> Iterator[Layer]:
 
 def tensors_of(value: Any) -> list[Tensor]:
     """Every Tensor of a tower, tangents included."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Plain):
         return [value]
-    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Tensor)]
+    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Plain)]
 
 
 def memory_of(value: Any) -> Tensor:
@@ -101,6 +112,8 @@ def become(target: Any, result: Any) -> Any:
     Raises RuntimeFault: E0301, E0309 where the result does not fit; E0414 for a batch that is
     written to what is none; and what a write to a Tensor raises.
     """
+    if transformed.by:
+        refuse_captured(target)
     result = as_value(result)
     if tuple(result.shape) != tuple(target.shape):
         raise RuntimeFault(
@@ -124,6 +137,8 @@ def become(target: Any, result: Any) -> Any:
 
 def assign(target: Any, value: Any) -> Any:
     """``target``, with ``value`` in all its entries: broadcast, and cast to its dtype."""
+    if transformed.by:
+        refuse_captured(target)
     if hasattr(value, "shape") or isinstance(value, list | tuple):
         value = as_value(value).to(target.dtype)
         while len(value.shape) > len(target.shape) and value.shape[0] == 1:
@@ -141,6 +156,8 @@ def put(target: Any, index: Any, value: Any) -> None:
     elif is_basic(index):
         assign(OPERATORS["getitem"](target, index), value)
     else:
+        if transformed.by:
+            refuse_captured(target)
         if hasattr(value, "shape"):
             value = as_value(value).to(target.dtype)
         store(target, OPERATORS["put"](snapshot(target), value, index))
@@ -153,7 +170,7 @@ def store(target: Any, value: Any) -> None:
     if isinstance(target, Operand):
         target.write(value)
     else:
-        set_item(target, Ellipsis, value, not hasattr(value, "shape"))
+        put_item(target, Ellipsis, value, not hasattr(value, "shape"))
 
 
 class Operand(Conversions):
@@ -290,16 +307,32 @@ class Operand(Conversions):
         """Raises RuntimeFault (E0412): the value has no memory of its own."""
         return self.numpy()
 
-    def requires_grad_(self, requires_grad: bool = True) -> Any:
+    requires_grad_ = Tensor.requires_grad_
+
+    def _require(self, requires_grad: bool) -> Any:
         """Raises RuntimeFault (E0412): a transform says what is differentiated."""
         raise RuntimeFault(
             "E0412",
-            "You are attempting to call Tensor.requires_grad_() (or perhaps using "
-            "torch.autograd.functional.* APIs) inside of a function being transformed by a "
-            "functorch transform. This is unsupported, please attempt to use the functorch "
-            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
-            "of a function being transformed instead.",
+            "a value of a transform cannot become a leaf of a graph",
+            help="differentiate by an argument of the function",
         )
+
+    def detach_(self) -> Any:
+        """Raises RuntimeFault (E0409), as of a view: use ``detach()``."""
+        raise RuntimeFault("E0409", "Can't detach views in-place. Use detach() instead.")
+
+    def resize_(self, *size: Any, **options: Any) -> Any:
+        """Raises RuntimeFault (E0412): the value has no memory of its own to grow."""
+        raise RuntimeFault("E0412", "cannot resize variables that are values of a transform")
+
+    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
+        """Write one number to the diagonal; for a value of two dimensions."""
+        if self.ndim != 2 or wrap:
+            raise RuntimeFault(
+                "E0305", "inside a transform fill_diagonal_ is for matrices, without wrap"
+            )
+        assign(OPERATORS["diagonal"](self), fill_value)
+        return self
 
     def retain_grad(self) -> None:
         """Raises RuntimeFault (E0404): there is no backward pass to keep a gradient of."""
@@ -341,19 +374,23 @@ class Operand(Conversions):
 
     def backward(self, *args: Any, **options: Any) -> None:
         """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
-        raise RuntimeFault(
-            "E0412",
-            "backward() called inside a functorch transform. This is not supported, please use "
-            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
-            "transforms.",
-            help="write func.grad(f) in the place of f(x).backward()",
-        )
+        backward([self])  # type: ignore[list-item]
 
     def numpy(self) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
         raise RuntimeFault(
             "E0412", "Cannot access data pointer of Tensor that doesn't have storage"
         )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise UnwrittenFault("E0412", "Cannot access storage of a value of a transform")
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -404,8 +441,10 @@ class Operand(Conversions):
         """Tensor's methods by name, ``x.sum(0)``; ``x.mul_(y)`` writes what ``x.mul(y)`` gives."""
         written = name.endswith("_")
         function = METHODS.get(name.removesuffix("_"))
-        if function is None or (written and (name not in METHODS or name in TURNED)):
+        if function is None or (written and name not in METHODS):
             raise AttributeError(name)
+        if name in TURNED:
+            return lambda *args, **params: self.become_view(function(self, *args, **params))
         if written:
             return lambda *args, **params: become(self, function(snapshot(self), *args, **params))
         return lambda *args, **params: function(self, *args, **params)
@@ -501,6 +540,24 @@ class Layer(Slots, Operand):
     def requires_grad(self) -> bool:
         """Whether the value is recorded for a gradient."""
         return self.content.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self.content.requires_grad = wanted
+
+    def __repr__(self) -> str:
+        """The Tensor inside, and around it the levels, as PyTorch shows them."""
+        levels = {v.__gradcli_rank__: v.batch for v in operands_of(self)}
+        tensor = bottom(self)
+        return shown_inside(repr(tensor.detach()), levels, tensor.edge is not None)
+
+    def become_view(self, view: Any) -> Any:
+        """This object as a view of what it was: ``x.t_()``."""
+        for slot in ("array", "edge", "meta"):
+            part = getattr(Slots, slot)
+            with contextlib.suppress(AttributeError):  # a batch has no tangent
+                part.__set__(self, part.__get__(view))
+        return self
 
     @property
     def is_leaf(self) -> bool:

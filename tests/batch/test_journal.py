@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from gradcli.batch import journal as journal_module
+from gradcli.batch.arrays import array_source
 from gradcli.batch.journal import MAGIC, Journal, status
 from gradcli.batch.outputs import open_output
 from gradcli.batch.session import Serial, run_session
-from gradcli.batch.sources import LineSource, array_source
+from gradcli.batch.sources import LineSource
 from gradcli.batch.task import Task
 from gradcli.batch.workers import FORKS
 from gradcli.cli.main import run

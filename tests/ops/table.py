@@ -704,6 +704,8 @@ CONVERSION = (
         "x.to(getattr(torch, dtype.name))", order=3),
     moved("clone", "torch.clone(x)", ((2, 3), {}), ((), {}), ((0,), {})),
     moved("conj", "torch.conj(x).resolve_conj()", ((2, 3), {}), ((), {}), ((0,), {})),
+    Row("drawn", tuple(Case((Draw(s),), {"numbers": np.ones(s)}) for s in ((3,), (), (0,))), None,
+        wrt=()),
     Row("real", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.real(x)"),
     Row("imag", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.imag(x)"),
 )  # fmt: skip

@@ -149,3 +149,125 @@ def test_tensors_like_the_argument(function):
     near(grad(lambda x: function(x).sum())(X), want.sum(0))
     near(vmap(function)(torch.stack([X, T])), torch.stack([function(X), function(T)]))
     near(vmap(jacrev(function))(X[None]), want[None])
+
+
+def test_what_stands_for_a_tensor_is_one_to_isinstance():
+    seen = []
+
+    def function(a):
+        seen.append(isinstance(a, torch.Tensor) and isinstance(a.exp(), torch.Tensor))
+        return (a * a).sum()
+
+    grad(function)(X), jvp(function, (X,), (T,)), jacfwd(jacrev(function))(X)
+    vmap(function)(torch.stack([X, T]))
+    with torch.autograd.forward_ad.dual_level():
+        function(torch.autograd.forward_ad.make_dual(X, T))
+    assert seen == [True] * len(seen) and len(seen) >= 5
+    assert not isinstance(2.0, torch.Tensor) and not isinstance(X, torch.nn.Parameter)
+    assert isinstance(torch.nn.Parameter(X), torch.Tensor)
+
+
+def test_what_is_refused_inside_a_transform():
+    for transform in (
+        grad, jacrev, jacfwd, lambda f: lambda x: jvp(f, (x,), (T,)), lambda f: lambda x: vjp(f, x),
+        lambda f: lambda x: vmap(f)(x[None]),
+    ):  # fmt: skip
+        for use in (
+            lambda a: a.requires_grad_(), lambda a: torch.ones(2).requires_grad_(),
+            lambda a: a.retain_grad(), lambda a: (a * 2).sum().backward(),
+            lambda a: torch.autograd.backward([a.sum()]), lambda a: a.numpy(),
+            lambda a: np.asarray(a), lambda a: torch.autograd.functional.jacobian(torch.sin, a),
+        ):  # fmt: skip
+            with pytest.raises(RuntimeError):
+                transform(lambda a, use=use: (use(a), a.sum())[1])(X)
+        assert transform(lambda a: a.sum() * torch.ones(2, requires_grad=True)[0]) is not None
+
+
+def test_out_of_inference_mode():
+    with torch.inference_mode():
+        near(grad(lambda a: (a * a).sum())(X), 2 * X)
+        near(jvp(lambda a: (a * a).sum(), (X,), (T,))[1], (2 * X * T).sum())
+        near(jacfwd(jacrev(lambda a: (a**3).sum()))(X), torch.diag(6 * X))
+        near(grad(lambda a: (a * a).sum())(torch.tensor([3.0])), torch.tensor([6.0]))
+
+    def partly(a):
+        with torch.inference_mode():
+            constant = a * a
+        return (a - constant).sum()
+
+    near(grad(partly)(X), torch.ones(3))
+    near(jacfwd(partly)(X), torch.ones(3))
+
+
+def test_the_directions_of_a_hessian_do_not_hide_values():
+    def branches(a):
+        total = a.sum()
+        return (a**3).sum() * (2 if total > 0 else 3) * float(total) / total.item()
+
+    near(hessian(branches)(X), torch.diag(12 * X))
+    with pytest.raises(RuntimeError, match="inside vmap"):
+        vmap(hessian(branches))(X[None])
+    with pytest.raises(RuntimeError, match="vmap that has ended"):
+        escaped = []
+        vmap(lambda a: (escaped.append(a), a)[1])(X)
+        escaped[0] + 1
+
+
+def test_other_shapes_of_the_same_object():
+    def turned(a):
+        b = a.reshape(1, 3) * 2
+        b.t_().unsqueeze_(0).squeeze_(0).transpose_(0, 1)
+        return b @ b.t()
+
+    for transform in (jacrev, jacfwd, lambda f: lambda x: vmap(jacfwd(f))(x[None])[0]):
+        near(transform(turned)(X).reshape(3), 8 * X)
+
+
+def test_what_prints_inside():
+    def shown(a):
+        texts.append(repr(a))
+        return a.sum()
+
+    texts = []
+    vmap(grad(shown))(torch.ones(1, 2))
+    grad(lambda a: vmap(shown)(a).sum())(torch.ones(1, 2))
+    tracked, batch = "GradTrackingTensor(lvl={}, value=", "BatchedTensor(lvl={}, bdim=0, value="
+    for text, (outer, inner) in zip(texts, [(tracked, batch), (batch, tracked)], strict=True):
+        assert text == (
+            f"{outer.format(2)}\n    {inner.format(1)}\n        tensor([[1., 1.]])\n    )\n)"
+        )
+
+
+def test_no_complex_jacobians():
+    for transform in (jacrev, jacfwd):
+        with pytest.raises(RuntimeError, match="Expected all inputs"):
+            transform(lambda a: a)(torch.ones(2) * 1j)
+        with pytest.raises(RuntimeError, match="Expected all outputs"):
+            transform(lambda a: a * 1j)(X)
+
+
+def test_functionalize_and_what_it_takes():
+    x = torch.ones(2)
+    near(torch.func.functionalize(lambda a: a.add_(1) * 2)(x), torch.full((2,), 4.0))
+    near(x, torch.full((2,), 2.0))
+    with pytest.raises(RuntimeError, match="captured"):
+        torch.func.functionalize(lambda a: x.add_(a))(torch.ones(2))
+    with pytest.raises(RuntimeError, match="invalid argument"):
+        torch.func.functionalize(torch.sin, remove="nothing")
+
+
+def test_a_dual_of_a_level_is_a_tensor_like_others():
+    fwad = torch.autograd.forward_ad
+    w = X.clone().requires_grad_()
+    with fwad.dual_level():
+        dual = fwad.make_dual(w, T)
+        assert not dual.is_leaf and dual.requires_grad
+        (dual * dual).sum().backward()
+        own = fwad.make_dual(X, T)
+        near(torch.tensor(own.numpy()), X)
+        own.requires_grad_()
+        (own**3).sum().backward()
+        near(own.grad, 3 * X * X)
+        constant = own.detach() * 1
+        assert fwad.unpack_dual(constant).tangent is None
+    near(w.grad, 2 * X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import threading
@@ -188,16 +189,58 @@ def test_a_plain_target_of_each_write(write):
     same(vmap(made_of_x)(rows), np.stack([f(row).numpy() for row in rows]))
 
 
-def test_a_captured_tensor_is_what_it_was_but_for_its_numbers():
-    c = torch.ones(3)
-    value, tangent = jvp(lambda x: c.add_(x) * 1, (point(),), (T,))
-    same(value, [2, 3, 4])
-    same(tangent, T.numpy())
-    assert type(c) is torch.Tensor
-    same(c, [2, 3, 4])
-    same(jacfwd(lambda x: c.copy_(x) * 1)(point()), np.eye(3))
-    same(c, [1, 2, 3])
-    same(c + 1, [2, 3, 4])
+class Holder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.ones(3))
+
+    def forward(self, x):
+        self.seen.add_(x.detach())
+        return (x * self.seen).sum()
+
+
+HELD = torch.ones(3)
+
+
+def into_global(x):
+    return (HELD.copy_(x) * x).sum()
+
+
+@pytest.mark.parametrize("transform", [
+    grad, jacrev, jacfwd, hessian, lambda f: lambda x: vjp(f, x),
+    lambda f: lambda x: jvp(f, (x,), (T,)), lambda f: lambda x: vmap(grad(f))(x[None]),
+    lambda f: grad(lambda x: vmap(f)(x[None]).sum()), lambda f: grad(lambda x: grad(f)(x).sum()),
+])  # fmt: skip
+def test_a_captured_tensor_is_not_written_to(transform):
+    c, module = torch.ones(3), Holder()
+    view = c[1:]
+    for write in (
+        lambda x: (c.copy_(x) * x).sum(), lambda x: (c.add_(1) * x).sum(), module, into_global,
+        lambda x: (c.view(3).mul_(x.detach()) * x).sum(), lambda x: (view.zero_() * x[1:]).sum(),
+        lambda x: x.sum() * c.detach().fill_(2).sum(),
+        functools.partial(lambda b, x: (b.sub_(x) * x).sum(), c),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match=r"mutate a captured Tensor|vmap: inplace"):
+            transform(write)(point())
+    assert type(c) is torch.Tensor and not c.requires_grad
+    same(c, [1, 1, 1])
+    same(HELD, [1, 1, 1])
+    same(module.seen, [1, 1, 1])
+
+
+def test_an_argument_may_be_written_to_and_takes_no_graph():
+    y = torch.zeros(3)
+    same(jacrev(lambda x, y: y.copy_(x * x))(point(), y), np.diag([2, 4, 6]))
+    same(y, [1, 4, 9])
+    assert not y.requires_grad
+    same(grad(lambda x, y: (y.mul_(2) * x).sum())(point(), y=y), [2, 8, 18])
+    module, state = Holder(), {"seen": torch.zeros(3)}
+    found = grad(lambda x: torch.func.functional_call(module, state, (x,)))
+    with pytest.raises(RuntimeError, match="captured"):
+        found(point())
+    found = grad(lambda x, state: torch.func.functional_call(module, state, (x,)))
+    same(found(point(), state), [1, 2, 3])
+    same(state["seen"], [1, 2, 3])
 
 
 def test_a_leaf_of_the_caller_s_graph_is_not_written_to():

@@ -218,11 +218,11 @@ class _Job:
         found: dict[str, str] = {}
         for item in along:
             name, text = _pair("--along", item)
-            if text.isidentifier() and text not in self.program.checked.outer:
+            if text.isidentifier() and text not in self.program.names.outer:
                 found[name] = text
                 continue
             direction = f"d{name}"
-            while direction in self.program.checked.outer:
+            while direction in self.program.names.outer:
                 direction += "_"
             found[name] = direction
             self.directions[direction] = inputs.read_flag(f"along {name}", text, dtypes.float64)
@@ -358,5 +358,5 @@ def _branches(program: Program) -> bool:
         n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
         | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
     )  # fmt: skip
-    body = program.checked.module.body
+    body = program.names.module.body
     return len(body) > 1 or any(isinstance(node, control) for node in n.walk(body[0]))

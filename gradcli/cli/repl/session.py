@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.cli import watchdog
 from gradcli.cli.repl.interrupts import Interrupts
-from gradcli.cli.repl.rollback import Snapshot
+from gradcli.cli.repl.rollback import Snapshot, repeatable
 from gradcli.cli.repl.splitting import units
 from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
@@ -181,8 +181,9 @@ class Session:
             for name in (*checked.modules, *checked.imported):
                 self.variables.pop(name, None)
             made = {
-                k: v for k, v in outcome.variables.items() if k not in own or k in checked.bound
-            }
+                k: repeatable(v) for k, v in outcome.variables.items()
+                if k not in own or k in checked.bound
+            }  # fmt: skip
             self.variables.update(made)
             self._link(made, own)
         return outcome.value
@@ -277,6 +278,7 @@ class Session:
             len(self._undo) > UNDO or sum(b.snapshot.nbytes for b in self._undo) > UNDO_BYTES
         ):
             del self._undo[0]
+            self._undo[0].snapshot.is_oldest()
 
     @property
     def undoable(self) -> bool:

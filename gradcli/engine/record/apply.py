@@ -18,7 +18,7 @@ from gradcli.engine.graph.view_edges import Severed
 from gradcli.engine.record.dtype_checks import refused
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import mark
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault, RuntimeFault, ValueFault
 from gradcli.ops.operator import Operator, is_number
@@ -43,7 +43,7 @@ def apply(op: Operator, args: Sequence[Any], params: dict[str, Any]) -> Tensor:
     ]
     if params:
         for name, value in params.items():
-            if isinstance(value, Tensor):
+            if isinstance(value, Plain):
                 params[name] = value.array
     first = inputs[0] if inputs else None
     if op.kind == "linear" and first.__class__ is Tensor and not first.array.ndim:
@@ -77,7 +77,7 @@ def finish(
 
 def _as_computed(value: Any, raw: Any) -> Any:
     """An input in the element type it was computed with, where a rule could read it as wider."""
-    if not isinstance(value, Tensor) or raw is value.array:
+    if not isinstance(value, Plain) or raw is value.array:
         return value
     if np.result_type(value.array.dtype, raw.dtype) == raw.dtype:
         return value
@@ -86,7 +86,7 @@ def _as_computed(value: Any, raw: Any) -> Any:
 
 def note_view(out: Tensor, source: Any) -> None:
     """Where a result shares its input's memory: one version counter, and the base for writes."""
-    if not isinstance(source, Tensor) or not _share(out.array, source.array):
+    if not isinstance(source, Plain) or not _share(out.array, source.array):
         return
     meta = source._meta()
     own = out.meta = meta.__class__(meta.version)
@@ -111,7 +111,7 @@ def _share(view: Any, source: Any) -> bool:
 
 def as_input(op: Operator, value: Any) -> Any:
     """``value`` as a Tensor or a Python number. Raises TypeFault (E0303) for anything else."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Plain):
         return value
     if isinstance(value, np.ndarray):
         return wrap(value, dtypes.dtype_of(value))
@@ -143,8 +143,8 @@ def _promoted(op: Operator, inputs: list[Any]) -> list[Any]:
         if fault is not None:
             raise fault
     if policy == "keep" or policy == "inexact":
-        raw = [a.array if isinstance(a, Tensor) else a for a in inputs]
-        if policy == "inexact" and isinstance(inputs[0], Tensor) and inputs[0].dtype.kind < 2:
+        raw = [a.array if isinstance(a, Plain) else a for a in inputs]
+        if policy == "inexact" and isinstance(inputs[0], Plain) and inputs[0].dtype.kind < 2:
             raise RuntimeFault(
                 "E0309",
                 f"{op.name}() needs a floating point tensor, got {inputs[0].dtype.name}",
@@ -210,9 +210,7 @@ def record(
     else:
         node.extra = None
     if variadic:
-        more(node).shapes = tuple(
-            np.shape(a.array) if isinstance(a, Tensor) else () for a in inputs
-        )
+        more(node).shapes = tuple(np.shape(a.array) if isinstance(a, Plain) else () for a in inputs)
     else:
         wanted: tuple[Any, ...] = ()
         for names, edge in zip(op.saves, edges, strict=True):
@@ -256,7 +254,7 @@ def stamp(node: Node, inputs: Sequence[Any]) -> None:
     """Note the versions of saved tensors that have been written to before; 0 needs no note."""
     numbers = []
     for a, kept in zip(inputs, node.saved, strict=False):
-        meta = a.meta if isinstance(a, Tensor) else None
+        meta = a.meta if isinstance(a, Plain) else None
         if meta is not None and meta.inference and kept is a:
             raise saves_inference()
         numbers.append(0 if meta is None else meta.version.number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.graph.node import Lasting, more
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.operator import is_number
 
 _HOLDS_PLACES = frozenset(
@@ -27,21 +27,21 @@ def called(value: Any, name: str, *inputs: Any) -> Any:
     quotient): the last of them carries the name, and points at the nodes of ``inputs`` where any
     are given. Numbers among them have no place in PyTorch's node; None holds a place.
     """
-    if isinstance(value, Tensor) and not value.is_leaf:
+    if isinstance(value, Plain) and not value.is_leaf:
         params = more(value.edge).params
         params["called"] = name
         if name in _HOLDS_PLACES:
             runs_once(value)
         if inputs:
             params["called_on"] = tuple(
-                None if i is None else i.edge for i in inputs if i is None or isinstance(i, Tensor)
+                None if i is None else i.edge for i in inputs if i is None or isinstance(i, Plain)
             )
     return value
 
 
 def reshaped(out: Any, input: Any) -> Any:
     """``out``, made of ``input`` by ``reshape``: it shows as a view, an alias or a copy."""
-    if not isinstance(out, Tensor) or out.edge is None:
+    if not isinstance(out, Plain) or out.edge is None:
         return out
     if out.meta is None:
         return called(out, "UnsafeViewBackward0")
@@ -64,7 +64,7 @@ def multiple(value: Any, factor: Any) -> Any:
     if number and factor == 1:
         return value
     product = factor * value
-    if number and isinstance(product, Tensor) and product.edge is not None:
+    if number and isinstance(product, Plain) and product.edge is not None:
         product.edge.saved = Lasting(product.edge.saved)
     return product
 
@@ -114,14 +114,13 @@ def of_numbers_too(function: Any) -> Any:
 
 def one_of_several(value: Any, name: str) -> Any:
     """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
-    if isinstance(value, Tensor) and value.meta is not None and value.meta.base is not None:
-        # Where the base is not recorded a write could only begin to be, as in PyTorch.
-        value.meta.made = value.meta.made or ("no_grad" if value.edge is None else "several")
+    if isinstance(value, Plain) and value.meta is not None and value.meta.base is not None:
+        value.meta.made = value.meta.made or "several"
     return called(value, name)
 
 
 def of_its_own(value: Any) -> Any:
     """``value``, no longer counted as a view: the tensor whose memory it has is not kept."""
-    if isinstance(value, Tensor):
+    if isinstance(value, Plain):
         value.meta = None
     return value

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.graph.node import Cotangents
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.operator import OPERATORS
 
 
@@ -32,7 +32,7 @@ def cast(r: Any, dtype: dtypes.DType) -> Any:
     """A cotangent in its input's element type; a real input takes the real part."""
     if r.__class__ is Cotangents:
         return r
-    if isinstance(r, Tensor):
+    if isinstance(r, Plain):
         if r.dtype is dtype:
             return r
         if r.dtype.is_complex and not dtype.is_complex:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import Fault, RuntimeFault, UnwrittenFault
 from gradcli.ops.operator import Operator
 
@@ -18,7 +18,7 @@ _KINDS = ("bool", "int", "float", "complex")
 
 def refused(op: Operator, inputs: Sequence[Any]) -> Fault | None:
     """The error of an operator given an element type that it is not for; None where it takes it."""
-    dtypes = [v.dtype for v in inputs if isinstance(v, Tensor)]
+    dtypes = [v.dtype for v in inputs if isinstance(v, Plain)]
     if callable(op.refuses):
         said = op.refuses(dtypes, len(inputs))
         return None if said is None else _fault(RuntimeFault, op, dtypes, said)

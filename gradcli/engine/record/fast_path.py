@@ -36,7 +36,7 @@ from gradcli.engine.record.out import into
 from gradcli.engine.record.rule_compiler import node_class
 from gradcli.engine.source_location import outside, theirs
 from gradcli.engine.tensor.storage import InferenceMeta
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops import memory_budget
 from gradcli.ops.errors import Fault
 from gradcli.ops.indexing import Apart
@@ -192,7 +192,7 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
         lines.append(f"        return rebound(op, {given}, {params}, more, named)")
     foreign = f"return of_numbers(op, {given})" if plain else otherwise
     lines.append(f"    if {names[0]}.__class__ is not Tensor and not isinstance({names[0]}, "
-                 f"Tensor): {foreign}")  # fmt: skip
+                 f"Plain): {foreign}")  # fmt: skip
     unfit = [
         f"{p}.__class__ is not bool" if value.__class__ is bool else
         f"{p}.__class__ not in PARAMETERS" for p, value in op.params.items()
@@ -206,7 +206,7 @@ def _text(op: Operator, reverse: bool = False, symbol: bool = False, with_out: b
         (_, other), of = names, f"    kind = {names[1]}.__class__"
         lines.append(of)
         test = "kind is Tensor or (kind is not float and kind is not int and "
-        lines.append(f"    if {test}isinstance({other}, Tensor)):")
+        lines.append(f"    if {test}isinstance({other}, Plain)):")
         if reverse:
             lines.append(f"        {general}")
         else:
@@ -459,7 +459,7 @@ _NAMES: dict[str, Any] = {
     "ARRAYS": _ARRAYS, "EMPTY": EMPTY, "Extra": Extra, "Fault": Fault, "MISFITS": MISFITS,
     "LARGE": memory_budget.LARGE, "PARAMETERS": _PARAMETERS, "Tensor": Tensor, "absent": _ABSENT,
     "apply": apply, "budget": memory_budget.budget, "class_of": _class_of, "current": current,
-    "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
+    "Plain": Plain, "dtype_of": dtypes.dtype_of, "elsewhere": _elsewhere, "explained": explained,
     "finish": finish, "getframe": _getframe, "in_a_mode": _in_a_mode, "into": into,
     "marked": _marked, "mode": mode, "new": object.__new__, "next_number": next_number,
     "not_a": not_a, "note_view": note_view, "of_numbers": _of_numbers, "outside": outside,

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.grad_mode import current, mode
-from gradcli.engine.graph.node import AccumulateGrad, Part, more
-from gradcli.engine.graph.view_edges import Stale, refusal, view_name
+from gradcli.engine.grad_mode import current, mode, transformed
+from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
+from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
@@ -37,7 +38,9 @@ def write_result(target: Tensor, op: Operator, *others: Any, **params: Any) -> T
     Raises RuntimeFault: E0408 (a leaf that requires grad), E0409 (entries that share memory), E0301
     and E0309 (the result does not fit the target).
     """
-    if _written_shortly(target, op, others, params):
+    if transformed.by:
+        refuse_captured(target)
+    elif _written_shortly(target, op, others, params):
         return target
     for other in others:
         if getattr(other, "__gradcli_rank__", 0) > 1:
@@ -132,9 +135,16 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
 
     ``one_number`` tells that every entry gets it: then some may share their memory.
     """
+    if transformed.by:
+        refuse_captured(target)
     if getattr(value, "__gradcli_rank__", 0) > 1:
         value.__gradcli_put__(target, index)
         return
+    put_item(target, index, value, one_number)
+
+
+def put_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -> None:
+    """``set_item`` of a value that has no level, wherever the target comes from."""
     part = index is not Ellipsis and is_basic(index)
     check_writable(target, (value,), through_view=part)
     if part and 0 in target.array.strides and _share_memory(target.array):
@@ -146,7 +156,7 @@ def set_item(target: Tensor, index: Any, value: Any, one_number: bool = False) -
         value = as_input(
             OPERATORS["put"], value if not isinstance(value, list) else np.array(value)
         )
-    raw = value.array if isinstance(value, Tensor) else value
+    raw = value.array if isinstance(value, Plain) else value
     write(target.array, index, raw)
     twin = wrap(target.array, target.dtype)
     if current().grad and target.dtype.differentiable:
@@ -195,8 +205,6 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             if through_view or base is not None
             else None,
         )
-    if base is not None and _by_function(target.edge):
-        raise _function_view(target.edge)
     if base is not None and target.meta.made is not None:
         _refuse_view(target, base, others)
     if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
@@ -219,30 +227,9 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
 def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
     """Raise E0409 where the graph could not follow a write to this view."""
     sources = (base, target, *others)
-    if not any(isinstance(t, Tensor) and t.edge is not None for t in sources):
+    if not any(isinstance(t, Plain) and t.edge is not None for t in sources):
         return
-    made = target.edge.made if target.edge.__class__ is Stale else target.meta.made
-    if made == "several":
-        made = f"Output 0 of {view_name(target.edge)}"
-    raise refusal(made, "is being modified inplace")
-
-
-def _by_function(edge: Any) -> bool:
-    """Whether a custom Function made the tensor with this edge."""
-    if edge is None or edge.leaf or edge.__class__ is Stale:
-        return False
-    return edge.origin.op.__class__ is Part
-
-
-def _function_view(edge: Any) -> RuntimeFault:
-    return RuntimeFault(
-        "E0409",
-        f"Output {edge.number} of {edge.name()} is a view and is being modified inplace. This view "
-        "was created inside a custom Function (or because an input was returned as-is) and the "
-        "autograd logic to handle view+inplace would override the custom backward associated with "
-        "the custom Function, leading to incorrect gradients. This behavior is forbidden.",
-        help="You can fix this by cloning the output of the custom Function.",
-    )
+    raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:
@@ -269,8 +256,10 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
     if undo.on:
         note_write(array, index)
     old = wrap(array, target.dtype, target.edge)
-    if mode.watching and current().grad and base is not None and None not in (base.edge, old.edge):
-        _read_again(old, base)  # a write to a view passes by hooks of the view
+    # A write to a view passes by hooks of the view, and by the function that gave a pure one.
+    passes = mode.watching or (old.edge is not None and old.edge.foreign)
+    if passes and current().grad and base is not None and None not in (base.edge, old.edge):
+        _read_again(old, base)
     old.meta = Meta(target._meta().version)
     return old
 
@@ -308,7 +297,7 @@ def _overtaken(base: Tensor) -> None:
     for view in _views(base):
         if view.meta.made is not None:
             view.edge = Stale(view)
-        elif view.edge is not None and not view.is_leaf and not _by_function(view.edge):
+        elif view.edge is not None and not view.is_leaf:
             _read_again(view, base)
 
 
@@ -323,6 +312,7 @@ def _read_again(view: Tensor, base: Tensor) -> None:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
         more(view.edge).params["called"] = "AsStridedBackward0"
@@ -366,10 +356,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         _keep_on(base, old.edge)
         base.edge = old.edge
     for view in _views(base):
-        if _by_function(view.edge):
-            if view is not target:
-                raise _function_view(view.edge)
-        elif view.meta.made is not None:
+        if view.meta.made is not None:
             view.edge = Stale(view)
         else:
             _read_again(view, old)

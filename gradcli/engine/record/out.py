@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.engine.grad_mode import current, no_grad
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import Operator
 
@@ -23,7 +23,7 @@ def into(
     """
     targets = out if isinstance(out, tuple | list) else (out,)
     for target in targets:
-        if not isinstance(target, Tensor):
+        if not isinstance(target, Plain):
             raise TypeFault("E0303", f"out must be a tensor, got {type(target).__name__}")
     given = (*args, *options.values(), *targets)
     if current().grad and any(isinstance(v, Tensor) and v.requires_grad for v in given):

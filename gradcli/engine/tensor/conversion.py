@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import mode
+from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 
@@ -127,8 +127,11 @@ def _no_device(name: str) -> Any:
     raise ValueFault("E0905", f"no device {name!r} here", help="use cpu, or install gradcli[cuda]")
 
 
-class Leaving:
-    """The part of Tensor that gives its numbers away."""
+class Numbers:
+    """The part of Tensor that gives its numbers away.
+
+    What stands for a tensor inside a transform is a Tensor to ``isinstance``, but none of these.
+    """
 
     __slots__ = ()
     array: Any
@@ -137,6 +140,7 @@ class Leaving:
     __getitem__: Any
     dtype: DType
     edge: Any
+    detach: Any
 
     def item(self) -> Any:
         """The one entry as a Python number. Raises RuntimeFault (E0310) for more or fewer."""
@@ -227,7 +231,7 @@ class Leaving:
         return (self[i] for i in range(self.array.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self.array == (value.array if isinstance(value, Leaving) else value)).any())
+        return bool((self.array == (value.array if isinstance(value, Numbers) else value)).any())
 
     def __format__(self, spec: str) -> str:
         if not self.array.ndim:
@@ -244,6 +248,8 @@ class Leaving:
         from gradcli.engine.printing import format_tensor  # most commands print no tensor
 
         node = None if self.is_leaf else self.edge.origin
+        if transformed.by and self.edge is not None:
+            return shown_inside(repr(self.detach()), {})
         return format_tensor(
             self.array,
             self.dtype.name,

@@ -22,12 +22,12 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.dtypes import DType
-from gradcli.engine.grad_mode import current, mode
+from gradcli.engine.grad_mode import current, mode, refuse_in_transform, transformed
 from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked, more, sharing
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Leaving
+from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -41,7 +41,14 @@ _NOT_A_LEAF = (
 )
 
 
-class Tensor(Slots, Facts, Conversions, Leaving):
+class _Kind(type):
+    """The class of Tensor: the values inside transforms are tensors to ``isinstance`` too."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
+
+
+class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -80,7 +87,7 @@ class Tensor(Slots, Facts, Conversions, Leaving):
     def requires_grad(self, wanted: bool) -> None:
         if not isinstance(wanted, bool):
             raise RuntimeFault("E0404", "requires_grad must be a bool", help="True or False")
-        self.requires_grad_(wanted)
+        self._require(wanted)
 
     @property
     def is_leaf(self) -> bool:  # type: ignore[override]
@@ -114,6 +121,8 @@ class Tensor(Slots, Facts, Conversions, Leaving):
                     "assigned grad expected to be a Tensor or None but got grad of type "
                     f"{type(value).__name__}",
                 )
+            if value is self:
+                raise RuntimeFault("E0404", "can't assign Variable as its own grad")
             if value.array.shape != self.array.shape:
                 raise RuntimeFault(
                     "E0301",
@@ -130,6 +139,9 @@ class Tensor(Slots, Facts, Conversions, Leaving):
                     "assigned grad has data of a different type: "
                     f"{value.dtype.name}, the tensor {self.dtype.name}",
                     help=f"write grad.to({self.dtype})",
+                    torch=f"attempting to assign a gradient with dtype '{value.dtype.scalar_name}' "
+                    f"to a tensor with grad_dtype '{self.dtype.scalar_name}'. The gradient must "
+                    "match the tensor's grad_dtype (defaults to the tensor's dtype)",
                 )
         if self.edge.__class__ is AccumulateGrad:
             self.edge.grad = value
@@ -238,7 +250,22 @@ class Tensor(Slots, Facts, Conversions, Leaving):
                 self.edge = AccumulateGrad(self)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404)."""
+        """Turn gradient flow to this leaf on or off. Raises RuntimeFault or TypeFault (E0404).
+
+        RuntimeFault (E0412) inside a transform, which says itself what is differentiated.
+        """
+        if transformed.by:
+            refuse_in_transform(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+                "torch.autograd.functional.* APIs) inside of a function being transformed by a "
+                "functorch transform. This is unsupported, please attempt to use the functorch "
+                "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() "
+                "outside of a function being transformed instead.",
+                "write func.grad(f)(x), which makes leaves of its own",
+            )
+        return self._require(requires_grad)
+
+    def _require(self, requires_grad: bool) -> Tensor:
         if not isinstance(requires_grad, bool):
             raise TypeFault(
                 "E0404",
@@ -306,6 +333,13 @@ class Tensor(Slots, Facts, Conversions, Leaving):
 
     def retain_grad(self) -> None:
         """Keep this tensor's gradient in ``grad`` though it is not a leaf. Raises E0404."""
+        refuse_in_transform(
+            "You are attempting to call Tensor.retain_grad() inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+            "outside of a function being transformed instead.",
+            "differentiate by that value: make it an argument of its own",
+        )
         edge = self.edge
         if edge is None:
             raise RuntimeFault(
@@ -339,6 +373,10 @@ class Tensor(Slots, Facts, Conversions, Leaving):
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
         """Call ``hook(leaf)`` after backward has added to this leaf's ``grad``."""
+        if self.edge is None:
+            raise RuntimeFault(
+                "E0404", "cannot register a hook on a tensor that doesn't require gradient"
+            )
         if self.edge.__class__ is not AccumulateGrad:
             raise RuntimeFault(
                 "E0404", "post accumulate grad hooks cannot be registered on non-leaf tensors"
@@ -395,4 +433,9 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     return out
 
 
+if TYPE_CHECKING:
+    Plain = Tensor
+else:
+    Plain = Numbers
+"""A Tensor itself, to ``isinstance``: not what stands for one inside a transform."""
 Tensor.__module__ = "gradcli"  # what type(x) shows: where users find it

@@ -29,6 +29,8 @@ COMPARED = 2_000_000
 """The most items of nested lists that are compared."""
 LAZY_DEPTH = 50
 """How deep enumerate and zip may stand inside each other: each is a call on C's own stack."""
+OUTPUT_LIMIT = 16 << 20
+"""The most that one run may print, in characters."""
 TENSOR_BYTES = 400
 """What one small tensor in a list of them takes, with its place in the graph."""
 

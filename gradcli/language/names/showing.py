@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.language.limits.sizes import Defaulting, nested_size, take_steps
+from gradcli.language.limits.sizes import OUTPUT_LIMIT, Defaulting, nested_size, take_steps
 from gradcli.language.names.exceptions import KINDS as ERRORS
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.names.identity import identity
@@ -20,8 +20,6 @@ from gradcli.language.names.records import Bound, ClassRecord, Instance
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
-OUTPUT_LIMIT = 16 << 20
-"""The most that one run may print, in characters."""
 SHOWN = 1_000_000
 """The most items of nested lists that are written out at once."""
 spelled_torch: ContextVar[bool] = ContextVar("spelled torch", default=False)

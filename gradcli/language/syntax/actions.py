@@ -163,6 +163,11 @@ def binary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Binary:
     return n.Binary("**" if op == "^" else op, left, right, op_start, op_end, start, end)
 
 
+def long_sum(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Sum:
+    """A sum that the lexer took apart."""
+    return n.Sum(tuple(symbols[1:]), w.values[symbols[0]], start, end)
+
+
 def unary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
     """``-a``."""
     return n.Unary(w.text[start], symbols[1], start, end)
@@ -615,7 +620,7 @@ def def_stmt(w: Tokens, start: int, _end: int, symbols: list[Any]) -> n.Def:
     if more and type(more[0]) is tuple:
         params = more.pop(0)
     returns = more[0][0] if more else None
-    return n.Def(w.word(called), params, body, start, body[-1].end, (), returns)
+    return n.Def(w.word(called), params, body, (), returns, start, body[-1].end)
 
 
 def returns(_w: Tokens, _start: int, _end: int, symbols: list[Any]) -> list[Any]:
@@ -670,7 +675,7 @@ def parameters(w: Tokens, _start: int, _end: int, symbols: list[Any]) -> tuple[n
 
 def _param(param: n.Param, kind: str) -> n.Param:
     """The same parameter of another kind."""
-    return n.Param(param.name, param.default, param.start, param.end, param.annotation, kind)
+    return n.Param(param.name, param.default, param.annotation, kind, param.start, param.end)
 
 
 def parameter(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Param:
@@ -685,7 +690,7 @@ def parameter(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Param:
             annotation = value
         else:
             default = value
-    return n.Param(called, default, start, end, annotation, kind)
+    return n.Param(called, default, annotation, kind, start, end)
 
 
 def class_head(
@@ -720,7 +725,7 @@ def class_stmt(w: Tokens, start: int, end: int, symbols: list[Any]) -> Any:
             seen[item.name] = item
         elif not _of_record(item, number):
             raise _failure("class_member", w, item, member=item, function=False)
-    return n.ClassDef(called, bases, body, start, body[-1].end)
+    return n.ClassDef(called, bases, body, (), start, body[-1].end)
 
 
 def _accessor(item: n.Def) -> bool:

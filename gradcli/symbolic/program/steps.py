@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
@@ -121,6 +121,8 @@ class _Flattening:
             return value if value is not None else inputs[0]
         if op == "einsum":
             return self.by_letters(node, inputs, value)
+        if op == "long_sum":
+            return self.multiples(node, inputs, value)
         if op in ("maximum", "minimum", "chain"):
             pairs = list(pairwise(inputs))
             if op == "chain":
@@ -137,6 +139,24 @@ class _Flattening:
             return found
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
+
+    def multiples(self, node: n.Node, terms: list[int], order: Sequence[int]) -> int:
+        """The steps of a long sum: its different terms, each as often as it stands there."""
+        times = [0] * len(terms)
+        for i in order:
+            times[i if i >= 0 else ~i] += 1 if i >= 0 else -1
+        found = None
+        for term, count in zip(terms, times, strict=True):
+            if count != 1:
+                self.steps.append(Step("number", node, [], {}, Fraction(count)))
+                self.steps.append(Step("mul", node, (len(self.steps) - 1, term)))
+                term = len(self.steps) - 1
+            if found is not None:
+                self.steps.append(Step("add", node, (found, term)))
+                term = len(self.steps) - 1
+            found = term
+        assert found is not None  # a sum has terms
+        return found
 
     def by_letters(self, node: n.Node, inputs: list[int], equation: Any) -> int:
         """The steps of an einsum, as the operator itself takes them."""
@@ -173,6 +193,8 @@ class _Flattening:
             return "number", [], {}, exact
         if kind is n.Binary:
             return BINARY[node.op], [node.left, node.right], {}, None
+        if kind is n.Sum:
+            return "long_sum", list(node.terms), {}, node.order
         if kind is n.Unary and node.op in "+-":
             return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
         if kind is n.Compare and all(op in COMPARISON for op in node.ops):
@@ -287,6 +309,8 @@ class _Flattening:
             while isinstance(inner, n.Attribute):
                 inner = inner.value
             module = isinstance(inner, n.Name) and inner.id in self.checked.modules
+            if module:
+                self.require_known(func, inner.id)
             name = func.name
             if not module:
                 args.insert(0, func.value)
@@ -328,6 +352,20 @@ class _Flattening:
         except Exception as fault:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
+
+    def require_known(self, func: n.Attribute, prefix: str) -> None:
+        """Raise a fault (E0204) for a function that the module of a prefix does not have."""
+        path: list[str] = []
+        inner: n.Expr = func
+        while isinstance(inner, n.Attribute):
+            path.append(inner.name)
+            inner = inner.value
+        module, dotted = self.checked.modules[prefix], ".".join(reversed(path))
+        if dotted not in (namespace(module) or ()):
+            # Needed after an error only.
+            from gradcli.language.diagnostics.unknown_names import not_in_module
+
+            raise not_in_module(self.source, func, prefix, module, dotted)
 
     def richer(self, op: Operator, node: n.Call, name: str, args: Sequence[n.Node]) -> bool:
         """Whether a call has parameters that only the function composed of an operator takes."""

@@ -1,0 +1,103 @@
+"""What a function that a transform runs may not write to: the tensors that it captures.
+
+``func.grad`` and its like make values of their own of a function's arguments. A tensor that the
+function finds elsewhere (in its closure, among its module's names, in an object that it belongs to)
+is shared with everybody else, so that a write to it would leave a trace of the transform there.
+PyTorch refuses such a write, and so does this.
+
+Nothing is looked for before the first write: most functions have none.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from gradcli.engine.grad_mode import transformed
+from gradcli.engine.tensor.storage import Slots
+from gradcli.engine.tensor.tensor import Plain
+from gradcli.ops.errors import RuntimeFault
+
+_MOST = 2000
+"""How many values are looked at: enough for the names of a function and of those that it calls."""
+
+
+def refuse_captured(target: Any) -> None:
+    """Raise RuntimeFault (E0412) where a function of a transform writes to what it captures."""
+    for transform in reversed(transformed.by):
+        if any(_same_memory(target, t, own=True) for t in transform.arguments):
+            return
+        function = transform.function
+        if function is not None and any(_same_memory(target, t) for t in _captured(function)):
+            raise RuntimeFault(
+                "E0412",
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to "
+                "call in-place operation that would mutate a captured Tensor. This is not "
+                "supported; please rewrite the function being transformed to explicitly accept the "
+                "mutated Tensor(s) as inputs.",
+                help="make the tensor an argument of the function, or write to a clone() of it",
+            )
+
+
+def _same_memory(target: Any, other: Any, own: bool = False) -> bool:
+    """Whether ``target`` is ``other`` or a view of it; or, unless ``own``, a detached twin."""
+    if target is other:
+        return True
+    if not (isinstance(target, Plain) and isinstance(other, Plain)):
+        kin = None if isinstance(target, Plain) else target.kin
+        return kin is not None and kin is getattr(other, "kin", None)
+    meta, its = target.meta, other.meta
+    if meta is None or its is None:
+        return False
+    return meta.base is other or (meta.version is its.version and not own)
+
+
+def _captured(function: Any) -> Iterator[Any]:
+    """The tensors, and what stands for one, that a function can reach by its names.
+
+    Not those in lists and dicts: the function may have put them there itself.
+    """
+    work: list[Any] = [function]
+    seen: set[int] = set()
+    while work and len(seen) < _MOST:
+        value = work.pop()
+        if id(value) in seen or isinstance(value, type | ModuleType | str | int | float):
+            continue
+        seen.add(id(value))
+        if isinstance(value, Slots):
+            yield value
+        elif isinstance(value, FunctionType):
+            work += _names(value)
+        elif isinstance(value, MethodType):
+            work += [value.__self__, value.__func__]
+        elif isinstance(value, functools.partial):
+            work += [value.func, *value.args, *value.keywords.values()]
+        elif hasattr(value, "__dict__"):
+            for held in vars(value).values():  # a module has dicts of parameters, buffers, modules
+                work += held.values() if isinstance(held, dict) else (held,)
+
+
+def _names(function: FunctionType) -> Iterator[Any]:
+    """What the names in a function's text, that of functions inside included, stand for."""
+    if (function.__module__ or "").partition(".")[0] == "gradcli":  # a transform of another one
+        yield from (v for v in _cells(function) if callable(v))
+        return
+    yield from _cells(function)
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    names = function.__globals__
+    codes: list[CodeType] = [function.__code__]
+    while codes:
+        code = codes.pop()
+        yield from (names[name] for name in code.co_names if name in names)
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+
+
+def _cells(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
