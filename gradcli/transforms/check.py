@@ -411,13 +411,12 @@ def _of_backward(
         made = func(*full)
         count = len(made) if isinstance(made, tuple | list) else 1
         for through in {(*range(count),), *((i,) for i in range(count))}:
+            cause: RuntimeError | None = None
             try:
                 zeros = pulled(OPERATORS["zeros_like"], through)
                 wrong = any(g is not None and np.any(g.array) for g in zeros)
             except RuntimeError as fault:
                 cause, wrong = fault, True
-            else:
-                cause = None
             if wrong:
                 warn(
                     "Backwards compatibility: New undefined gradient support checking feature is "
