@@ -245,7 +245,7 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
     safe = where(out == 0, 1.0, out)
     if p in (2, "fro", None):
-        return x / safe
+        return x * where(out == 0, 0.0, 1.0 / safe)  # 0 at the zero vector, to every order
     if p == 1:
         return unit(x)
     if p == 0:
@@ -295,7 +295,7 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
         return where(reached, t / sum(hits), 0.0)
-    return t * hits / sum(hits, dim, True)
+    return t / sum(hits, dim, True) * hits
 
 
 amax = reduction(
