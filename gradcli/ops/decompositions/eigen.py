@@ -119,6 +119,7 @@ eigvalsh = general(
     example='sum(eigvalsh(A)) --A "2,1;1,3"',
     core="(n,n)->(n)",
     sorted=1,
+    kink="where eigenvalues of {0} are equal: single ones have no derivative",
     numpy="np.linalg.eigvalsh",
     pytorch="torch.linalg.eigvalsh",
     latex=r"\boldsymbol{\lambda}",

@@ -130,6 +130,7 @@ svdvals = general(
     example='sum(svdvals(A)) --A "2,1;1,3"',
     core="(m,n)->(k)",
     sorted=-1,
+    kink="where singular values of {0} are equal or 0: single ones have no derivative",
     numpy="np.linalg.svd({0}, compute_uv=False)",
     pytorch="torch.linalg.svdvals",
     latex=r"\boldsymbol{\sigma}",

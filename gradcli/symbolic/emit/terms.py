@@ -164,11 +164,13 @@ def alongs_applied(writer: Any, factors: list[tuple]) -> list[tuple]:
             found = _closing(rest, ends, out)
             if found is None:
                 continue
-            names = {x: (x[0], i) for i, x in enumerate(ends)}
+            names = {x: (x[0], i) for i, x in reversed(list(enumerate(ends)))}
             moved = [(g, tuple(names.get(x, x) for x in i), p) for g, i, p in found]
             inner = v.product(moved, v.ONE, v.bound_of(moved))
-            writer.bases(inner)
             labels = ((ends[0][0], 0), (ends[1][0], 1))
+            if ends[0] == ends[1]:  # a trace with weights
+                inner = v.mul(inner, v.delta(*labels))
+            writer.bases(inner)
             op = OPERATORS[b.name]
             given = []
             for a in b.args[: op.arity - 1]:
@@ -183,7 +185,7 @@ def _closing(factors: list[tuple], ends: tuple, out: tuple) -> list[tuple] | Non
     """The factors that hang together with ``ends`` by summed labels; None where others do too."""
     reached: set = set(ends)
     found: list[tuple] = []
-    if any(x[1] >= 0 for x in ends) or reached & set(out) or len(reached) < 2:
+    if any(x[1] >= 0 for x in ends) or reached & set(out):
         return None
     while True:
         more = [g for g in factors if g not in found and reached & set(g[1])]
