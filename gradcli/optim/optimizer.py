@@ -129,8 +129,19 @@ class Optimizer:
                     if p.grad is not None:
                         turn()
                         g = p.grad.detach()
-                        self._update(p, -g if group["maximize"] else g, self._state(p), group)
+                        g = self._decayed(p, -g if group["maximize"] else g, group)
+                        self._update(p, g, self._state(p), group)
         return loss
+
+    def _decayed(self, p: Tensor, g: Tensor, group: Mapping[str, Any]) -> Tensor:
+        """The gradient with weight decay, or the parameter shrunk where that is decoupled."""
+        decay = group.get("weight_decay")
+        if not decay:
+            return g
+        if group.get("decoupled_weight_decay"):
+            p.mul_(1.0 - group["lr"] * decay)
+            return g
+        return g.add(p, alpha=decay)
 
     def _state(self, p: Tensor) -> dict[str, Any]:
         return self.state.setdefault(p, {})

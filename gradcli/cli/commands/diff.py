@@ -189,7 +189,7 @@ class _Job:
             return directional_derivative.directional(
                 self.program, self.along, self.declared, order
             )
-        program, rest = self.program, of
+        program, rest, first = self.program, of, None
         if of is not None:
             from gradcli.symbolic.program.tape import ending_with  # needed by --of only
 
@@ -207,10 +207,15 @@ class _Job:
                 raise first
         from gradcli.symbolic.path_diff import diff_program  # for programs with control flow only
 
-        return diff_program(
-            self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
-            limits=self.limits,
-        )  # fmt: skip
+        try:
+            return diff_program(
+                self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
+                limits=self.limits,
+            )  # fmt: skip
+        except Fault:
+            if first is None or len(program.names.module.body) > 1:
+                raise
+            raise first from None  # a formula with an index or a list, and no path
 
     def named(self, along: Sequence[str]) -> dict[str, str]:
         """The name of each direction; one given by its values is called dx."""

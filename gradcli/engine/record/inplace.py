@@ -215,7 +215,8 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
         )
     if base is not None and (
         AccumulateGrad in (base.edge.__class__, target.edge.__class__)
-        or (base.edge is None and target.edge is not None)  # it was turned off since
+        # Turned off since; where nothing is shown, nothing of the base is in a graph either.
+        or (base.edge is None and target.edge is not None and target.array.size)
     ):
         raise RuntimeFault(
             "E0408",

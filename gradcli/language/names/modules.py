@@ -121,6 +121,8 @@ class _Held(dict):
     """``layer._modules`` and the like: what is assigned to a name there is checked, and kept."""
 
     __slots__ = ("add", "module")
+    add: Any
+    module: Any
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.add(name, value)
