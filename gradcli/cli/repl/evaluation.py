@@ -71,6 +71,7 @@ class _OfSession(Variables):
     """Where a command gets its variables from: the session."""
 
     __slots__ = ("command", "digits", "session")
+    prefix = ":"
 
     def __init__(self, session: Session, command: str, digits: Any) -> None:
         super().__init__(())

@@ -14,7 +14,9 @@ from gradcli.ops.errors import Fault
 _PROMPT = re.compile(r"[ \t]*(?:>>>|In \[\d+\]:)(?: |$)")
 _MORE = re.compile(r"[ \t]*(?:\.\.\.:?|\.\.\.\.+:)(?: |$)")
 _OUT = re.compile(r"[ \t]*Out\[\d+\]:")
-_QUESTION = re.compile(r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?")
+_QUESTION = re.compile(
+    r"\?\s*([^\n]*)|([A-Za-z_][\w.]*)\s*\?|help(?:\(\s*([A-Za-z_][\w.]*)?\s*\))?"
+)
 _JOINED = ("else", "elif", "except", "finally")
 """What goes on with the block before it, at the same indentation."""
 
@@ -45,13 +47,14 @@ def without_prompts(text: str) -> str:
 
 
 def question(text: str) -> str | None:
-    """The name that ``?name`` or ``name?`` asks about; None where a text asks nothing.
+    """The name that ``?name``, ``name?`` or ``help(name)`` asks about; None where a text asks
+    nothing.
 
-    >>> question("sin?"), question("? x.sum"), question("x = 1  # why?")
-    ('sin', 'x.sum', None)
+    >>> question("sin?"), question("? x.sum"), question("help(x)"), question("x = 1  # why?")
+    ('sin', 'x.sum', 'x', None)
     """
     found = _QUESTION.fullmatch(text.strip())
-    return None if found is None else found[1] or found[2] or ""
+    return None if found is None else found[1] or found[2] or found[3] or ""
 
 
 def is_command(text: str) -> bool:

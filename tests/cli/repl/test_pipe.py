@@ -99,3 +99,11 @@ def test_settings_come_from_the_file_and_options_count_more(process, tmp_path):
     assert "GRADCLI_TIMEOUT: timeout soon" in done.err
     wrong = process("repl", "--precision", "ful", stdin="1\n", **env)
     assert wrong.code == 2 and "--precision ful" in wrong.err
+
+
+def test_help_is_found_in_every_way(process):
+    done = process("repl", stdin="help\nhelp(sin)\n?:grad\n:help limits\n:grad --help\n?nothing\n")
+    assert done.code == 1 and done.err.count("error[") == 1
+    assert "?sin or sin? describes a name" in done.out and "derivative   cos(x)" in done.out
+    assert done.out.count("Usage: :grad") == 2 and "gradcli grad" not in done.out
+    assert ":set timeout S" in done.out
