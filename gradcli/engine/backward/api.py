@@ -119,7 +119,7 @@ def _applied(self: Node, *gradients: Tensor | None) -> Any:
     return pulled[0] if len(pulled) == 1 else tuple(pulled)
 
 
-Node.__call__ = _applied  # type: ignore[attr-defined]
+Node.__call__ = _applied  # type: ignore[method-assign]
 
 
 def grad(
@@ -256,7 +256,7 @@ def _batched(
             help="stack the sets of weights along a new first dimension",
         )
     for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
-        want = edge_of(out).shape
+        want = _edges([out])[0].shape
         have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
         if have != want:
             raise RuntimeFault(

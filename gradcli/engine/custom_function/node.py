@@ -327,7 +327,7 @@ def _wrapped(
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
-        if mode.grad and out.meta is not None and out.meta.base is not None and id(t) not in dirty:
+        if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
         if flows and out is t:
             made[id(t)] = (number, out)
