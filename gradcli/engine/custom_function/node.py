@@ -196,7 +196,10 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
                 f"expected Variable or None (got {type(r).__name__})",
                 help="backward returns tensors; tensor(2.0) makes one of a number",
             )
-        pulled.append(None if r is None or edge is None else _fitted(r, edge, name, len(pulled)))
+        if r is None or edge is not None:
+            pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
+        else:  # seen by hooks alone
+            pulled.append(r if mode.grad else r.array)
     return tuple(pulled)
 
 
