@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
@@ -40,11 +41,14 @@ def unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     inverse = np.asarray(inverse).reshape(input.shape if axis is None else (-1,))
-    return _found(input, values, inverse, counts, return_inverse, return_counts)
+    name = ("_unique2", "Unique2Backward0") if dim is None else ("unique_dim", "UniqueDimBackward0")
+    return _found(name, input, values, inverse, counts, return_inverse, return_counts)
 
 
-def _found(input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool) -> Any:
-    out = [wrap(values, input.dtype)]
+def _found(
+    name: tuple[str, str], input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool
+) -> Any:
+    out = [without_derivative(wrap(values, input.dtype), input, *name)]
     for part, is_wanted in zip((inverse, counts), wanted, strict=True):
         if is_wanted:
             out.append(wrap(np.asarray(part, dtype=np.int64), dtypes.int64))
@@ -70,7 +74,8 @@ def unique_consecutive(
     values = np.moveaxis(rows[first], 0, axis)
     if dim is None:
         inverse = inverse.reshape(input.shape)
-    return _found(input, values, inverse, np.diff(starts), return_inverse, return_counts)
+    name = "unique_consecutive", "UniqueConsecutiveBackward0"
+    return _found(name, input, values, inverse, np.diff(starts), return_inverse, return_counts)
 
 
 @by_element
