@@ -12,7 +12,8 @@ from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -249,7 +250,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weighted = centred * weights
         excess = 1 if aweights is None else O["sum"](weights * aweights) / total
         norm = total - correction * excess
-    known = norm.item() if isinstance(norm, Tensor) else norm  # a symbol is no number
+    known = norm.item() if isinstance(norm, Plain) else norm  # a symbol is no number
     if isinstance(known, int | float) and known <= 0:
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
              " of observations.")  # fmt: skip
@@ -287,6 +288,7 @@ def corrcoef(input: Any) -> Any:
     return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
 
 
+@by_element
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)
