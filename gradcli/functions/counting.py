@@ -282,6 +282,7 @@ def corrcoef(input: Any) -> Any:
     return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
 
 
+@by_element
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)
