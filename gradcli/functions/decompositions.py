@@ -13,7 +13,8 @@ from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
@@ -45,7 +46,7 @@ def one_triangle(A: Any, UPLO: str) -> Any:
         raise RuntimeFault(
             "E0304", f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", help="UPLO='L'"
         )
-    if not isinstance(A, Tensor) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+    if not isinstance(A, Plain) or A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         return A
     raw = A.array
     if UPLO.upper() == "L":
@@ -268,6 +269,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return results("linalg_lu_factor", LU=both, pivots=wrap(pivots, dtypes.int32))
 
 
+@by_element
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """``lu_factor`` and for each matrix the place of its first zero pivot, counted from 1, or 0."""
     both, pivots = lu_factor(A, pivot=pivot)
@@ -434,7 +436,7 @@ def cholesky_solve(B: Any, L: Any, upper: bool = False) -> Any:
 
 def cholesky_inverse(L: Any, upper: bool = False) -> Any:
     """The inverse of A, from its Cholesky factor."""
-    if isinstance(L, Tensor):  # as in one_triangle: derivatives are by the whole matrix
+    if isinstance(L, Plain):  # as in one_triangle: derivatives are by the whole matrix
         kept = (np.triu if upper else np.tril)(L.array)
         L = L if np.array_equal(kept, L.array) else L + wrap(kept - L.array, L.dtype)
     inverse = _O["inv"](_mH(L) if upper else L)

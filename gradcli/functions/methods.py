@@ -330,9 +330,13 @@ def _later(name: str) -> Callable:
 
 
 TURNED = {
-    f"{name}_": in_place.turned(function)
-    for name, function in (*_named(reshaping).items(), ("squeeze", FUNCTIONS["squeeze"]))
-    if function in reshaping.TURNED or name == "squeeze"
+    f"{name}_": in_place.turned(name, function)
+    for name, function in (
+        *_named(reshaping).items(),
+        ("squeeze", FUNCTIONS["squeeze"]),
+        ("as_strided", strided.as_strided),
+    )
+    if function in reshaping.TURNED or name in ("squeeze", "as_strided")
 }
 """Methods in place that change the shape and not the entries."""
 METHODS: dict[str, Any] = {

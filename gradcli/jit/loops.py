@@ -88,7 +88,11 @@ def zero_of(value: Value, trace: Trace) -> Any:
 def like(value: Value) -> Value:
     """A new value of the same type."""
     example = np.ones(value.shape, value.dtype.numpy)[()]
-    return Value(value.trace, value.shape, value.dtype, example=example)
+    made = Value(value.trace, value.shape, value.dtype, example=example)
+    if value in value.trace.numbers:
+        value.trace.numbers.add(made)
+        made.example = made.example.item()
+    return made
 
 
 class _Scope:
@@ -207,7 +211,7 @@ class Reverse:
         """All that has arrived at a value of a scope's own; None for nothing."""
         g = scope.local.pop(v, None)
         if v in scope.buffers:
-            found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v],), like(v))
+            found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v], v.dtype.name), like(v))
             g = found if g is None else self.sum(g, found)
         return g
 

@@ -61,6 +61,7 @@ class PyNumber:
     def __init__(self, value: Value, kind: str, small: bool = False) -> None:
         self.value = value
         value.trace.numbers.add(value)
+        value.example = {"float": 1.0, "int": 1, "bool": True, "mixed": 1.0}[kind]
         self.kind = kind
         self.small = small
 
@@ -92,6 +93,8 @@ class Frame:
 
 UNSET = object()
 _NUMBERS = frozenset((int, float, bool))
+FLOATS = (dtypes.float64, dtypes.float32)
+"""What programs are lowered in."""
 _KINDS = {int: "int", float: "float", bool: "bool"}
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
@@ -148,14 +151,7 @@ def _unread(kind: Any) -> tuple[str, ...]:
 
 
 class _Notes(Trace):
-    """A trace in which every tensor of the program itself is a constant.
-
-    ``numbers`` are the values that are Python numbers in the program.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numbers: set[Value] = set()
+    """A trace in which every tensor of the program itself is a constant."""
 
     def capture(self, found: Any) -> Value:
         held = self.captured.get(id(found))
@@ -163,6 +159,27 @@ class _Notes(Trace):
             array = found.array if isinstance(found, Tensor) else found
             held = self.captured[id(found)] = found, self.constant(array)
         return held[1]
+
+    def apply(
+        self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
+    ) -> Value:
+        out = super().apply(op, args, params, recorded)
+        assert out.source is not None
+        if all(a in self.numbers for a in out.source.inputs()):
+            self.numbers.add(out)  # what a rule computes with numbers alone
+        return out
+
+    def _weak(self, operands: list) -> list:
+        weak = [1.0 if a.__class__ is Value and a in self.numbers else a for a in operands]
+        return weak if any(a.__class__ is Value for a in weak) else operands
+
+    def _promoted(self, op: Operator, operands: list) -> list:
+        weak = self._weak(operands)
+        met = super()._promoted(op, weak)
+        return [a if w is not a else m for a, w, m in zip(operands, weak, met, strict=True)]
+
+    def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
+        return super()._typed(op, self._weak(operands), params)
 
 
 def lower(
@@ -334,7 +351,6 @@ class _Lowerer:
     def note(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
         """An operation of Python's on numbers."""
         out = Value(self.trace, (), _DTYPES[kind])
-        out.example = out.dtype.numpy.type(1)
         return PyNumber(self.trace.note(op, args, out, recorded=False), kind, small)
 
     def operand(self, value: Any) -> Any:
@@ -523,7 +539,7 @@ class _Lowerer:
         if value.__class__ is PyNumber:
             return value.value
         if value.__class__ is Value:
-            if value.shape or value.dtype not in (dtypes.bool_, dtypes.float64):
+            if value.shape or value.dtype not in (dtypes.bool_, *FLOATS):
                 raise NotTraceable("a test of more than one number")
             return value
         if isinstance(value, list | tuple | str | range) or value is None:
@@ -658,9 +674,9 @@ class _Lowerer:
         if isinstance(value, Tensor):
             value = self.operand(value)
         whole = index.__class__ is PyNumber and index.kind == "int"
-        if not whole or len(value.shape) != 1 or value.dtype is not dtypes.float64:
+        if not whole or len(value.shape) != 1 or value.dtype not in FLOATS:
             raise NotTraceable("a computed index, but of a vector")
-        out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
+        out = Value(self.trace, (), value.dtype, example=value.dtype.numpy.type(1))
         return self.trace.note(scalars.PICK, (value, index.value), out)
 
     def index(self, node: n.Node) -> Lowering:
@@ -832,7 +848,7 @@ class _Lowerer:
         found = with_checks(target)(*args, **options)
         if any(_dynamic(v) for v in given):
             return self.computed(found)
-        if self.writes and isinstance(found, Tensor) and found.dtype is dtypes.float64 and (
+        if self.writes and isinstance(found, Tensor) and found.dtype in FLOATS and (
             getattr(target, "__name__", "") in _MEMORY and found.array.ndim
         ):  # fmt: skip
             found = self.trace.constant(found.array)
@@ -844,10 +860,10 @@ class _Lowerer:
         known = names.NAMES
         if target not in (known["float"], known["int"], known["bool"]):
             return None
-        if value.shape or value.dtype is not dtypes.float64:
+        if value.shape or value.dtype not in FLOATS:
             raise NotTraceable("the number of such a tensor")
         if target is known["float"]:
-            return self.note(scalars.ITEM, (value,), "float")
+            return self.note(scalars.FLOAT, (value,), "float")
         made = scalars.INT if target is known["int"] else scalars.BOOL
         return self.note(made, (value,), "int" if target is known["int"] else "bool")
 
@@ -910,10 +926,11 @@ class _Lowerer:
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:
-            if target.shape or target.dtype not in (dtypes.float64, dtypes.bool_):
+            if target.shape or target.dtype not in (*FLOATS, dtypes.bool_):
                 raise NotTraceable("the number of such a tensor")
-            floating = target.dtype is dtypes.float64
-            return self.note(scalars.ITEM, (target,), "float" if floating else "bool")
+            if target.dtype is dtypes.bool_:
+                return self.note(scalars.ITEM, (target,), "bool")
+            return self.note(scalars.FLOAT, (target,), "float")
         if any(v.__class__ in (Closure, PyNumber) for v in given):
             raise NotTraceable("a computed argument of a method")
         return self.computed(attributes.attribute(target, name)(*args, **options))
@@ -1281,7 +1298,7 @@ class _Lowerer:
         value = float(value) if value.__class__ in (int, bool) else value
         if not one or held not in self.fresh:
             raise NotTraceable("a write to a tensor that something else may have")
-        if {held.dtype, getattr(value, "dtype", dtypes.float64)} != {dtypes.float64}:
+        if held.dtype not in FLOATS or getattr(value, "dtype", held.dtype) is not held.dtype:
             raise NotTraceable("a write to a tensor of another dtype")
         if index.__class__ is PyNumber:
             if index.kind != "int" or len(held.shape) != 1 or np.shape(value):
@@ -1550,7 +1567,7 @@ def _join(a: tuple, b: tuple) -> tuple:
         return "number", "mixed"
     for one, other in ((a, b), (b, a)):
         if one[0] == "tensor" and other[0] == "number":
-            if one[1] or one[2] is not dtypes.float64 or other[1] == "bool":
+            if one[1] or one[2] not in FLOATS or other[1] == "bool":
                 break
             return one
     raise NotTraceable("a variable of several shapes or types")

@@ -85,4 +85,4 @@ BUFFER = Scalar("buffer", "[0.0] * {0}", raises=True)
 """What the cotangents of entries of a vector are added to."""
 ADD_AT = Scalar("add at", "{0}[{1}] += {2}", raises=True)
 """The transpose of ``PICK``."""
-FROM_BUFFER = Scalar("from buffer", "array_of({0})")
+FROM_BUFFER = Scalar("from buffer", "array_of({0}, {1})")

@@ -382,18 +382,18 @@ def _of_backward(
 ) -> Iterator[GradcheckFault]:
     """What is wrong with a backward whose numbers are right."""
     leaves = [full[i] for i in which]
-
-    def pulled(weights: Callable[[Tensor], Tensor], through: Sequence[int] = ()) -> list[Any]:
+    with enable_grad():
         made = func(*full)
         several = made if isinstance(made, tuple | list) else (made,)
         outputs = [v for v in several if isinstance(v, Tensor) and v.requires_grad]
-        outputs = [_Undefined.apply(v) if i in through else v for i, v in enumerate(outputs)]
-        if not outputs:
-            return []
-        weighted = [weights(v) for v in outputs]
-        return list(engine.grad(outputs, leaves, weighted, allow_unused=True))
 
-    with enable_grad():
+        def pulled(weights: Callable[[Tensor], Tensor], through: Sequence[int] = ()) -> list[Any]:
+            ends = [_Undefined.apply(v) if i in through else v for i, v in enumerate(outputs)]
+            weighted = [weights(v) for v in ends]
+            return list(engine.grad(ends, leaves, weighted, retain_graph=True, allow_unused=True))
+
+        if not outputs:
+            return
         first, again = pulled(_weights), pulled(_weights)
         for a, b in zip(first, again, strict=True):
             if a is not None and np.any(np.abs(a.array - b.array) > nondet_tol):
@@ -408,9 +408,8 @@ def _of_backward(
             yield GradcheckFault("E0410", "backward not multiplied by grad_output")
         if not undefined:
             return
-        made = func(*full)
-        count = len(made) if isinstance(made, tuple | list) else 1
-        for through in {(*range(count),), *((i,) for i in range(count))}:
+        cause: RuntimeError | None
+        for through in {(*range(len(outputs)),), *((i,) for i in range(len(outputs)))}:
             cause: RuntimeError | None = None
             try:
                 zeros = pulled(OPERATORS["zeros_like"], through)

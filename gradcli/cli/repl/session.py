@@ -113,11 +113,14 @@ class Session:
         """
         source = Source(_last_but_one(text) if mode == "line" else text, name)
         with _quoted(source, text):
-            for module in units(source, mode):
+            with self.interrupts.allowed():
+                modules = units(source, mode)
+            for module in modules:
                 yield self._statement(source, module, mode)
 
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
-        program = self._checked(source, module, mode)
+        with self.interrupts.allowed():
+            program = self._checked(source, module, mode)
         with self.transaction():
             value = self.run(program, self.variables, commit=True)
             shown = value is not None and isinstance(module.body[-1], n.ExprStmt)

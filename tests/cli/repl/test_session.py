@@ -275,3 +275,15 @@ def test_ctrl_c_stops_a_command(session, capsys):
         interrupts.release()
     captured = capsys.readouterr()
     assert "interrupted" in captured.err and captured.out == "tensor(3.)\n"
+
+
+def test_ctrl_c_between_computations_breaks_off_the_next(session):
+    """While a command is prepared, say; what is typed after it runs."""
+    interrupts = session.interrupts
+    interrupts.handle(signal.SIGINT, None)
+    with pytest.raises(KeyboardInterrupt):
+        run(session, "x = 1")
+    assert run(session, "x = 2", "x") == 2
+    interrupts.handle(signal.SIGINT, None)
+    Shell(Settings(), interrupts).take("y = 1")
+    assert not interrupts.pending

@@ -210,7 +210,7 @@ GROWS = [
         "list(itertools.accumulate(['a' * 999] * 4000))", "''.join(itertools.repeat('a' * 10**6))",
         "list(itertools.accumulate([2**4000] * 99, lambda a, b: a * b))",
         "dict.fromkeys(itertools.count())",
-        "for p in itertools.product(range(9), repeat=10**7): pass",
+        "for p in itertools.product(range(9), repeat=10**12): pass",
         "itertools.product(range(10**9))",
         "next(itertools.permutations(range(10**7)))",
         "list(itertools.chain.from_iterable(itertools.count()))",
