@@ -39,8 +39,8 @@ def run(
 ) -> Outcome:  # fmt: skip
     """The value of ``expression`` and its gradients in every row of ``table``, at array speed.
 
-    table      a dict of arrays with the rows in front, a structured array or a table of pyarrow;
-               columns are variables
+    table      a dict of arrays with the rows in front, a structured array, a table of pyarrow or a
+               data frame; columns are variables, those that are none may hold anything
     wrt        the variables to differentiate by; all real columns that are read when left out
     grad       False gives values only, of any shape
     const      values that are the same in every row
@@ -50,8 +50,8 @@ def run(
     program    the text is a program of lines, valid Python, and no one-line expression
 
     A row that fails harms no other: it is NaN, with an entry in ``errors``. Raises Fault for what
-    no row can satisfy: a syntax error, a column that is missing (E0910), arrays that are no rows
-    (E0926).
+    no row can satisfy: a syntax error, a column that is missing (E0910), arrays that are no rows,
+    a variable that is no column of numbers (E0926).
 
     Example:
         >>> import numpy as np

@@ -217,8 +217,8 @@ class RowWorker:
         if not block.kept.all():
             places = np.flatnonzero(block.kept).tolist()
         return encode(
-            self.task.output, self.names, self.task.id is not None, chunk.first, chunk.count,
-            places, ids, block.found,
+            chunk, self.task.output, self.names, self.task.id is not None, places, ids,
+            block.found,
         )  # fmt: skip
 
     def answers(self, columns: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, Answers]:
