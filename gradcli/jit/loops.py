@@ -211,9 +211,7 @@ class Reverse:
         """All that has arrived at a value of a scope's own; None for nothing."""
         g = scope.local.pop(v, None)
         if v in scope.buffers:
-            found = self.trace.note(
-                scalars.FROM_BUFFER, (scope.buffers[v], v.dtype.name), like(v)
-            )
+            found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v], v.dtype.name), like(v))
             g = found if g is None else self.sum(g, found)
         return g
 

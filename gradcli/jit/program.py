@@ -204,7 +204,9 @@ class Generated:
                     return None
             elif v.__class__ is int:  # a whole number that a tensor was multiplied by
                 v = float(v)
-            if v is None or not (math.isfinite(v) if v.__class__ is float else np.isfinite(v).all()):
+            if v is None or not (
+                math.isfinite(v) if v.__class__ is float else np.isfinite(v).all()
+            ):
                 return None
             results.append(v)
         return results[0], tuple(results[1:])
