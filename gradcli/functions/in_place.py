@@ -16,8 +16,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.inplace import rewrite, set_item, write_result
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative

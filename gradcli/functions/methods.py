@@ -19,6 +19,7 @@ from gradcli.engine.dtypes import DType
 from gradcli.engine.record.apply import apply, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
+from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import (
     arithmetic,
@@ -149,6 +150,17 @@ def _like(make: Callable) -> Callable:
 
 def _new(self: Tensor, *data: Any) -> Tensor:
     return factories.typed(self.dtype, "new")(*data)
+
+
+def _set(self: Tensor, source: Tensor) -> Tensor:
+    """Take the memory of ``source``; a leaf begins anew: graphs made before do not lead to it."""
+    check_writable(self, (source,))
+    self.data = source
+    self._meta().version.bump()
+    if self.edge is not None:
+        self.edge = None
+        self.requires_grad_()
+    return self
 
 
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -285,6 +297,7 @@ def _own() -> dict[str, Any]:
         "flip": sizes_method(FUNCTIONS["flip"]),
         "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
         "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
+        "set_": _set,
         "slogdet": overloads.slogdet, "put_": in_place.rewritten(scatter.put),
         "resize_as_": _resize_as, "storage_offset": _storage_offset,
         "contiguous": _contiguous, "resize_": strided.resize_, "dim_order": strided.dim_order,

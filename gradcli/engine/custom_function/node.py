@@ -145,7 +145,10 @@ class ShownNode(Node):
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
-_PUBLIC = frozenset((*_FIXED, "name", "register_hook", "register_prehook")) - {"saved_tensors"}
+_PUBLIC = frozenset((
+    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "outputs",
+    "register_hook", "register_prehook",
+))  # fmt: skip
 
 
 @functools.lru_cache(maxsize=256)
