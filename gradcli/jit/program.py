@@ -205,9 +205,8 @@ class Generated:
                     return None
             elif v.__class__ is int:  # a whole number that a tensor was multiplied by
                 v = float(v)
-            if v is None or not (
-                math.isfinite(v) if v.__class__ is float else np.isfinite(v).all()
-            ):
+            number = v.__class__ is float
+            if v is None or not (math.isfinite(v) if number else np.isfinite(v).all()):
                 return None
             results.append(v)
         return results[0], tuple(results[1:])
