@@ -335,7 +335,8 @@ def _absolute(value: Any) -> Any:
     return _abs(value)
 
 
-def _rounded(value: Any, digits: Any = None) -> Any:
+def _rounded(value: Any, digits: Any = None, *, decimals: Any = None) -> Any:
+    digits = decimals if digits is None else digits  # PyTorch's name for it
     if _is_data(value):
         return OPERATORS["round"](value) if digits is None else round_to(value, decimals=digits)
     if digits is None:
