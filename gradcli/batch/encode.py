@@ -107,15 +107,13 @@ def encode(
     if form == "csv":
         body = _csv(answers.groups, names, with_id, count, places, ids)
     else:
-        groups = [
-            (_moved(g.positions, at), _arrays(g, names, ids if with_id else None))
-            for g in answers.groups
-        ]
-        body = _packed(groups)
-        if with_id and errors:
-            lost = np.array(list(errors))
-            text = np.array([_text(ids[p] if ids else None) for p in lost])
-            body = _packed([*groups, (_moved(lost, at), {"id": text})])
+        groups = [(_moved(g.positions, at), _arrays(g, names)) for g in answers.groups]
+        about: dict[str, np.ndarray] = {}
+        if with_id:
+            about["id"] = np.array([_text(ids[p] if ids else None) for p in places], np.str_)
+        if at is not None:
+            about["row"] = np.array(places, np.int64) + first
+        body = _packed([*groups, (np.arange(records), about)] if about else groups)
     return Result(first, count, records, failed, body, said)
 
 
@@ -279,13 +277,11 @@ def _csv_texts(array: np.ndarray) -> list[str]:
 # ---- Arrays --------------------------------------------------------------------------------------
 
 
-def _arrays(group: Group, names: Sequence[str], ids: Sequence[Any] | None) -> dict[str, np.ndarray]:
+def _arrays(group: Group, names: Sequence[str]) -> dict[str, np.ndarray]:
     found = {"value": _one_nan(group.value)}
     for name in names:
         if group.grads is not None and name in group.grads:
             found[f"d_{name}"] = _one_nan(group.grads[name])
-    if ids is not None:
-        found["id"] = np.array([_text(ids[p]) for p in group.positions.tolist()])
     return found
 
 
@@ -297,7 +293,7 @@ def _one_nan(array: np.ndarray) -> np.ndarray:
 
 
 def _text(id: Any) -> str:
-    return "" if id is None else str(id)
+    return "" if id is None else id if isinstance(id, str) else dump_json(id)
 
 
 def _packed(groups: Sequence[tuple[np.ndarray, dict[str, np.ndarray]]]) -> bytes:

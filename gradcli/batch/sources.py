@@ -42,10 +42,10 @@ class LineSource:
     Raises ValueFault (E0925) for a CSV without a header.
     """
 
-    def __init__(self, stream: BinaryIO, form: str, size: int = 0) -> None:
+    def __init__(self, stream: BinaryIO, form: str) -> None:
         self.form = form
         self.lines = Lines(stream)
-        self.total = size
+        self.total = size_of(stream)
         self.rows = 0
         self.sealing: Any = None
         self.header: bytes | None = None

@@ -15,8 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.grad_mode import enable_grad, no_grad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.inplace import check_writable, rewrite, set_item, write_result
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.subscripts import plain_index, written
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS, Operator, is_number, refuse_derivative

@@ -245,7 +245,7 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
     safe = where(out == 0, 1.0, out)
     if p in (2, "fro", None):
-        return x / safe
+        return x * where(out == 0, 0.0, 1.0 / safe)  # 0 at the zero vector, to every order
     if p == 1:
         return unit(x)
     if p == 0:
@@ -295,7 +295,7 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
         return where(reached, t / sum(hits), 0.0)
-    return t * hits / sum(hits, dim, True)
+    return t / sum(hits, dim, True) * hits
 
 
 amax = reduction(
@@ -347,15 +347,35 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     return out if keepdim else out.squeeze(axes)[()]
 
 
+_COARSE = 2.0**16
+"""Results of this size are rounded so far that exp(x - out) feels it."""
+
+
+def _shares(x: Any, out: Any, dim: Dims) -> Any:
+    """How much of the sum each entry is: the slope of logsumexp.
+
+    The rounding of a large result is a factor common to all shares, so they are divided by their
+    sum: of 1e17 and 1e17 each is a half, where PyTorch has 1 for both.
+    """
+    shares = exp(x - out)
+    known = getattr(out, "array", out)
+    if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
+        size = np.abs(known)
+        if np.any((size > _COARSE) & (size < np.inf)):
+            shares = shares / sum(shares, dim, keepdim=True)
+    return shares
+
+
 logsumexp = reduction(
     "logsumexp",
     _logsumexp,
-    lambda x, out: exp(x - out),
+    lambda x, out, dim: _shares(x, out, dim),
     params=_REDUCE,
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
     numpy="""def _logsumexp(x, axis, keepdims):
     top = np.max(x, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)""",
     pytorch="torch.logsumexp",

@@ -18,7 +18,7 @@ from gradcli.engine import Tensor
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault

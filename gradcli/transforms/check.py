@@ -410,13 +410,12 @@ def _of_backward(
             return
         cause: RuntimeError | None
         for through in {(*range(len(outputs)),), *((i,) for i in range(len(outputs)))}:
+            cause: RuntimeError | None = None
             try:
                 zeros = pulled(OPERATORS["zeros_like"], through)
                 wrong = any(g is not None and np.any(g.array) for g in zeros)
             except RuntimeError as fault:
                 cause, wrong = fault, True
-            else:
-                cause = None
             if wrong:
                 warn(
                     "Backwards compatibility: New undefined gradient support checking feature is "

@@ -21,7 +21,7 @@ from gradcli.engine.dtypes import get_default_dtype
 from gradcli.engine.grad_mode import enable_grad, mode
 from gradcli.engine.graph.node import AccumulateGrad, more
 from gradcli.engine.record.inplace import ARGUMENT
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape, step
 from gradcli.ops.operator import OPERATORS

@@ -31,9 +31,9 @@ from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import put_item
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Plain
+from gradcli.engine.tensor.conversion import Conversions
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
@@ -374,7 +374,7 @@ class Operand(Conversions):
 
     def backward(self, *args: Any, **options: Any) -> None:
         """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
-        backward([self])
+        backward([self])  # type: ignore[list-item]
 
     def numpy(self) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""

@@ -16,8 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.engine.graph.node import Lasting, more
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.operator import is_number
 
 _HOLDS_PLACES = frozenset(

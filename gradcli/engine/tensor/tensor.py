@@ -27,7 +27,7 @@ from gradcli.engine.graph.node import AccumulateGrad, Handle, Kept, Node, hooked
 from gradcli.engine.graph.torch_names import dressed
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Plain
+from gradcli.engine.tensor.conversion import Conversions, Numbers
 from gradcli.engine.tensor.storage import InferenceMeta, Meta, Slots
 from gradcli.ops import OPERATORS
 from gradcli.ops.errors import RuntimeFault, TypeFault
@@ -48,7 +48,7 @@ class _Kind(type):
         return isinstance(value, Slots) if cls is Tensor else type.__instancecheck__(cls, value)
 
 
-class Tensor(Slots, Facts, Conversions, Plain, metaclass=_Kind):
+class Tensor(Slots, Facts, Conversions, Numbers, metaclass=_Kind):
     """A multi-dimensional array that can be differentiated through.
 
     Example:
@@ -433,4 +433,9 @@ def wrap(array: Any, dtype: DType, edge: Node | None = None) -> Tensor:
     return out
 
 
+if TYPE_CHECKING:
+    Plain = Tensor
+else:
+    Plain = Numbers
+"""A Tensor itself, to ``isinstance``: not what stands for one inside a transform."""
 Tensor.__module__ = "gradcli"  # what type(x) shows: where users find it

@@ -136,11 +136,12 @@ class Checked:
     renamed    what the variables of those are called in generated code, by the id of the Name node
     shared     names that functions declare ``global``
     prefixes   of each class, by the id of its node: how the names it binds begin in generated code
+    sums       whether the tree holds a ``Sum``, which ``walk`` computes and nothing else knows
     """
 
     __slots__ = (
         "bound", "called", "counters", "functions", "implied", "imported", "in_place", "module",
-        "modules", "outer", "prefixes", "renamed", "shared", "source", "variables",
+        "modules", "outer", "prefixes", "renamed", "shared", "source", "sums", "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -159,6 +160,7 @@ class Checked:
         self.renamed: dict[int, str] = {}
         self.shared: set[str] = set()
         self.prefixes: dict[int, str] = {}
+        self.sums = False
 
     @property
     def free(self) -> list[str]:
@@ -288,6 +290,8 @@ def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -
             "E0160", "`yield` outside a function", checked.source, node.start, node.end,
             help="a list is made with [x for x in items], or by append in a loop",
         )  # fmt: skip
+    if kind is n.Sum:
+        checked.sums = True
     if kind is n.Outer:
         _outer(checked, node, scope)
         return

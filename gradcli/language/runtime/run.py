@@ -69,27 +69,40 @@ class Program:
 
     A ``formula``, which the command line takes on one line, mixes whole numbers and floats in
     products, as closed forms do: ``where(x > 0, 1, 0) @ w``. A program refuses that, as PyTorch.
+
+    names   the checked text: which names it takes and gives, and its statements; of a long sum the
+            different terms only
     """
 
-    __slots__ = ("_passes", "_ran", "checked", "formula", "generated", "origins")
+    __slots__ = ("_passes", "_walks", "_whole", "formula", "generated", "names", "origins")
 
-    def __init__(self, checked: Checked, formula: bool = True) -> None:
-        self.checked = checked
+    def __init__(
+        self, checked: Checked, formula: bool = True, whole: Callable[[], Checked] | None = None
+    ) -> None:
+        self.names = checked
+        self._whole = whole
         self.formula = formula
         self.origins: dict[str, str] = {}
-        self._ran = False
+        self._walks = True
         self._passes = any(word in checked.source.text for word in _PASSES)
         self.generated: Generated | None = None
 
     @property
+    def checked(self) -> Checked:
+        """The checked text with every term of its sums; read again where there is a long one."""
+        if self._whole is not None:
+            self.names, self._whole = self._whole(), None
+        return self.names
+
+    @property
     def source(self) -> Source:
         """The text."""
-        return self.checked.source
+        return self.names.source
 
     @property
     def free(self) -> list[str]:
         """The names that have to be given."""
-        return self.checked.free
+        return self.names.free
 
     @property
     def differentiates(self) -> bool:
@@ -98,7 +111,7 @@ class Program:
 
     def takes(self, name: str) -> bool:
         """Whether a value for ``name`` would be used: the text reads it and does not define it."""
-        return name in self.checked.outer
+        return name in self.names.outer
 
     def node_at(self, line: int) -> n.Node | None:
         """The tree node that a line number of generated code stands for, after a run."""
@@ -139,10 +152,10 @@ class Program:
             from gradcli.language.runtime.trace import tracer  # needed by --trace only
 
             watch = tracer(self.source, trace)
-        inputs = tuple(n for n in values if self.takes(n) or n in self.checked.bound)
-        if not (self._ran or keep is None or keep or watch or instead or lasting):
-            self._ran = True
+        inputs = tuple(n for n in values if self.takes(n) or n in self.names.bound)
+        if self._walks and not (keep is None or keep or watch or instead or lasting):
             found = self._walked({name: values[name] for name in inputs}, limits)
+            self._walks = self.names.sums and found is not None
             if found is not None:
                 return found
         if self.generated is None:
@@ -156,12 +169,12 @@ class Program:
         return Outcome(value, variables)
 
     def _walked(self, inputs: Mapping[str, Any], limits: Limits) -> Outcome | None:
-        """The first run of a text without control flow (see ``walk``); None for others."""
+        """A run of a text without control flow (see ``walk``); None for others."""
         mixes, mode.mixes = mode.mixes, self.formula
         set_budget(limits.memory)
         try:
             with np.errstate(all="ignore"), no_collection():
-                found = walked(self.checked, inputs)
+                found = walked(self.names, inputs)
         finally:
             set_budget(None)
             mode.mixes = mixes
@@ -177,8 +190,12 @@ def prepare(source: Source | str, mode: str = "line", before: Program | None = N
 
     ``before`` is the session's program before this one, whose imports go on.
     """
-    if isinstance(source, str):
-        source = Source(source)
-    with no_collection():
-        checked = check(source, parse(source, mode), before.checked if before else None)
-    return Program(checked, formula=mode == "line")
+    text = Source(source) if isinstance(source, str) else source
+    earlier = before.checked if before else None
+
+    def read(sums: bool = False) -> Checked:
+        with no_collection():
+            return check(text, parse(text, mode, sums), earlier)
+
+    checked = read(sums=True)
+    return Program(checked, mode == "line", read if checked.sums else None)

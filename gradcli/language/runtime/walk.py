@@ -1,9 +1,10 @@
-"""A text without control flow, run once: its tree is walked, and no code is made of it.
+"""A text without control flow: its tree is walked, and no code is made of it.
 
 Making code of statements takes many times as long as running them. So the first run of such a text
 computes as it walks. It does nothing but assign to names and call functions that
 compute: where anything else stands, or goes wrong, the run is given up and code is made after all,
-which runs from the beginning and finds the same error with its place.
+which runs from the beginning and finds the same error with its place. A text with a long sum is
+walked every time, its different terms once each.
 """
 
 from __future__ import annotations
@@ -81,6 +82,12 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
             a, b = value(node.left, depth + 1), value(node.right, depth + 1)
             if a.__class__ in _OPERANDS and b.__class__ in _OPERANDS:
                 return _BINARY[node.op](a, b)
+        elif kind is n.Sum:
+            terms = [value(term, depth + 1) for term in node.terms]
+            if all(term.__class__ in _OPERANDS for term in terms):
+                from gradcli.language.runtime.sums import in_order  # texts of kilobytes only
+
+                return in_order(terms, node.order)
         elif kind is n.Unary:
             a = value(node.operand, depth + 1)
             if a.__class__ in _OPERANDS:
