@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.tensor import wrap
@@ -18,7 +18,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
 
 
-@by_element
+@of_no_batch
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -50,7 +50,7 @@ def _found(input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool) ->
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@by_element
+@of_no_batch
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

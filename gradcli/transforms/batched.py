@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
+from gradcli.engine.record.composite import dynamic_shape
 from gradcli.engine.tensor.attributes import Size
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
@@ -259,7 +260,10 @@ class Batched(Layer):
             return OPERATORS[f"{name}imum"](self, dim)
         if dim is None:
             return OPERATORS[f"a{name}"](self)
-        found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
+        if not self.ndim:
+            found = getattr(self.value.reshape(-1, 1), name)(normal_dim(dim, 1) + 1)
+        else:
+            found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
     def pick_from(self, source: Any, index: Any) -> Any:
@@ -291,6 +295,9 @@ class Batched(Layer):
 
     __index__ = __int__
 
+    def __format__(self, spec: str) -> str:
+        return format(self._one("you write in a format"), spec) if spec else repr(self)
+
     def _one(self, what: str) -> Any:
         """Any value of the batch, where all are the same in a vmap that the user did not write.
 
@@ -320,16 +327,6 @@ def _side_by_side(stack: Any, level: int, dim: int = 0) -> Any:
         deeper = dim + stack.batch  # a batch has its own dimension in front
         return stack.over(lambda part: _side_by_side(part, level, deeper))
     return Batched(moveaxis(stack, dim, 0) if dim else stack, level)
-
-
-def dynamic_shape(what: str) -> RuntimeFault:
-    """The error of an operation whose result has as many entries as the numbers say."""
-    return RuntimeFault(
-        "E0414",
-        "vmap: We do not support batching operators that can output dynamic shape. Attempting to "
-        f"batch over {what}",
-        help="choose entry by entry with where(); or write a loop instead of vmap",
-    )
 
 
 def _depends(what: str) -> RuntimeFault:
