@@ -173,9 +173,9 @@ def _spread(
     if dtype is not None or input.dtype.kind < 2:
         input = input.to(dtypes.float32 if dtype is None else dtype)
     centred = input - mean(input, dim, keepdim=True, mask=mask)
-    squares = _O["real"](centred * centred.conj()) if input.is_complex() else centred * centred
+    squares = centred * centred.conj()  # complex numbers have a complex variance, as in PyTorch
     total = sum(squares, dim, keepdim=keepdim, mask=mask)
-    count = _counts(input, dim, keepdim, mask) - less
+    count = _counts(_O["abs"](squares), dim, keepdim, mask) - less
     return total / _O["where"](count < 0, 0.0, count)
 
 

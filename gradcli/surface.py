@@ -20,6 +20,7 @@ from gradcli.engine.creation.factories import (
     empty_like,
     eye,
     from_numpy,
+    frombuffer,
     full,
     full_like,
     linspace,
@@ -43,6 +44,7 @@ from gradcli.engine.creation.sampling import (
     manual_seed,
     multinomial,
     normal,
+    poisson,
     rand,
     rand_like,
     randint,
@@ -92,6 +94,7 @@ from gradcli.engine.grad_mode import (
     set_grad_enabled,
 )
 from gradcli.engine.record.out import with_out as _with_out
+from gradcli.functions.methods import LATER as _METHODS_LATER
 from gradcli.functions.methods import functions as _functions
 from gradcli.functions.methods import public_operators
 from gradcli.functions.overloads import broadcast_shapes, is_tensor, numel
@@ -195,32 +198,28 @@ def result_type(tensor1: object, tensor2: object) -> dtype:
 
 
 LATER = {
+    **{name: where.removeprefix("gradcli.") for name, where in _METHODS_LATER.items()},
     "finfo": "engine.dtypes", "iinfo": "engine.dtypes",
     "is_anomaly_enabled": "engine.backward.anomaly",
     "is_anomaly_check_nan_enabled": "engine.backward.anomaly",
-    "constant_pad_nd": "functions.nn.padding", "stft": "functions.spectral",
-    "istft": "functions.spectral",
+    "constant_pad_nd": "functions.nn.padding",
     **dict.fromkeys(("native_batch_norm", "native_group_norm", "native_layer_norm"),
                     "functions.nn.layers"),
     **dict.fromkeys(("grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
                     "functions.nn.resampling:grid_sampler"),
-    "cholesky_inverse": "functions.decompositions", "cholesky_solve": "functions.decompositions",
-    **dict.fromkeys(("geqrf", "lu_unpack", "ormqr", "triangular_solve"),
-                    "functions.decompositions"),
-    "lu": "functions.decompositions:torch_lu",
-    "lu_solve": "functions.decompositions:torch_lu_solve",
-    "qr": "functions.decompositions:torch_qr",
-    "svd": "functions.decompositions:torch_svd", "vmap": "func", "compile": "jit",
+    "lu_unpack": "functions.decompositions",
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "functions.low_rank"),
+    "vmap": "func", "compile": "jit",
     **dict.fromkeys(
         ("batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "conv1d", "conv2d",
          "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
          "adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "alpha_dropout", "ctc_loss",
          "channel_shuffle", "feature_alpha_dropout", "max_pool3d", "max_pool1d_with_indices",
          "pdist", "pixel_unshuffle", "cosine_embedding_loss",
-         "cosine_similarity", "dropout", "embedding", "group_norm", "hardshrink",
+         "cosine_similarity", "dropout", "embedding", "group_norm",
          "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss",
          "max_pool1d", "max_pool2d", "pairwise_distance", "pixel_shuffle", "poisson_nll_loss",
-         "prelu", "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss"),
+         "rms_norm", "rrelu", "selu", "threshold", "triplet_margin_loss"),
         "nn.functional",
     ),
 }  # fmt: skip
@@ -244,13 +243,14 @@ __all__ = [
     "broadcast_shapes", "can_cast", "cdouble", "cfloat", "channels_last", "channels_last_3d",
     "complex", "complex64", "complex128", "contiguous_format", "device", "double", "dtype", "e",
     "empty", "empty_like", "enable_grad", "eye", "float", "float16", "float32", "float64",
-    "from_numpy", "full", "full_like", "get_default_device", "get_default_dtype", "get_rng_state",
-    "half", "inf", "inference_mode", "initial_seed", "int", "int8", "int16", "int32", "int64",
-    "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
+    "from_numpy", "frombuffer", "full", "full_like", "get_default_device", "get_default_dtype",
+    "get_rng_state", "half", "inf", "inference_mode", "initial_seed", "int", "int8", "int16",
+    "int32", "int64", "is_complex", "is_floating_point", "is_grad_enabled", "is_inference",
     "is_inference_mode_enabled", "is_nonzero", "is_tensor", "linspace", "logspace", "long",
     "manual_seed", "max", "min", "multinomial", "nan", "no_grad", "normal", "numel", "ones",
-    "ones_like", "pi", "preserve_format", "promote_types", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "range", "result_type", "seed", "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_printoptions", "set_rng_state", "short",
-    "strided", "tensor", "tril_indices", "triu_indices", "typename", "uint8", "zeros", "zeros_like",
+    "ones_like", "pi", "poisson", "preserve_format", "promote_types", "rand", "rand_like",
+    "randint", "randn", "randn_like", "randperm", "range", "result_type", "seed",
+    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_printoptions",
+    "set_rng_state", "short", "strided", "tensor", "tril_indices", "triu_indices", "typename",
+    "uint8", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -11,6 +11,6 @@ journal    what is done, to go on after a kill   outputs    the files that are w
 table      ``gradcli.batch.run``, for Python
 """
 
-from gradcli.batch.table import Outcome, run
+from gradcli.batch.api import Outcome, run
 
 __all__ = ["Outcome", "run"]

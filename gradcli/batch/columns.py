@@ -16,11 +16,10 @@ _arrow: list[Any] = []
 
 
 def arrow() -> Any:
-    """pyarrow with its modules ``csv`` and ``compute``, or None."""
+    """pyarrow with its module ``csv``, or None."""
     if not _arrow:
         try:
             import pyarrow  # optional, slow to load
-            import pyarrow.compute
             import pyarrow.csv
         except ImportError:
             pyarrow = None
@@ -134,56 +133,39 @@ def _is_utf8(data: bytes) -> bool:
 def _by_hand(
     data: bytes, header: Sequence[str], wanted: Sequence[str], id_column: str | None
 ) -> Columns:
-    """The plain rows, by Python: all at once where no line is unusual, else line by line."""
+    """The plain rows, line by line."""
     places = [header.index(name) for name in wanted]
     at_id = None if id_column is None else header.index(id_column)
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").removesuffix(b"\r")
-    lines = data.decode("utf-8", "surrogateescape").split("\n")
-    good = list(range(len(lines)))
+    usual = data.isascii() and not any(mark.encode() in data for mark in _UNUSUAL)
+    good: list[int] = []
     rest: list[int] = []
-    if not data.isascii() or any(mark in data for mark in _UNUSUAL):
-        good = [i for i, line in enumerate(lines) if _usual(line)]
-        rest = [i for i, line in enumerate(lines) if not _usual(line)]
-    cells = [lines[i].split(",") for i in good]
-    width = len(header)
-    if set(map(len, cells)) - {width}:
-        rest += [i for i, row in zip(good, cells, strict=True) if len(row) != width]
-        good = [i for i, row in zip(good, cells, strict=True) if len(row) == width]
-        cells = [row for row in cells if len(row) == width]
-    columns: list[Any] = []
-    try:
-        table = list(zip(*cells, strict=True)) or [()] * width
-        columns = [np.array(list(map(float, table[p]))) for p in places]
-    except ValueError:
-        fine = [_numbers(row, places) for row in cells]
-        rest += [i for i, row in zip(good, fine, strict=True) if row is None]
-        good = [i for i, row in zip(good, fine, strict=True) if row is not None]
-        cells = [row for row, n in zip(cells, fine, strict=True) if n is not None]
-        whole = np.array([n for n in fine if n is not None]).reshape(len(good), len(places))
-        columns = [np.ascontiguousarray(whole[:, i]) for i in range(len(places))]
-    inf = np.zeros(len(good), bool)
-    for column in columns:
-        inf |= np.isinf(column)
-    if inf.any():  # a word, or too many digits: the reader knows
-        rest += [i for i, bad in zip(good, inf, strict=True) if bad]
-        good = [i for i, bad in zip(good, inf, strict=True) if not bad]
-        cells = [row for row, bad in zip(cells, inf, strict=True) if not bad]
-        columns = [column[~inf] for column in columns]
-    ids = None if at_id is None else [row[at_id] for row in cells]
-    arrays = dict(zip(wanted, columns, strict=True))
-    return Columns(np.array(good, np.int64), arrays, ids, sorted(rest))
+    ids: list[str] = []
+    numbers: list[list[float]] = []
+    for i, line in enumerate(data.decode("utf-8", "surrogateescape").split("\n")):
+        cells = line.split(",")
+        try:
+            found = [float(cells[p]) for p in places]
+        except (ValueError, IndexError):
+            rest.append(i)
+            continue
+        # An infinity is a word, or has too many digits: the reader knows.
+        if len(cells) != len(header) or not (usual or _usual(line)) or _INFINITE & set(found):
+            rest.append(i)
+            continue
+        good.append(i)
+        numbers.append(found)
+        if at_id is not None:
+            ids.append(cells[at_id])
+    table = np.array(numbers).reshape(len(good), len(places))
+    arrays = {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(wanted)}
+    return Columns(np.array(good, np.int64), arrays, None if at_id is None else ids, rest)
 
 
-_UNUSUAL = (b'"', b"_", b"\0", b"\r")
+_UNUSUAL = '"_\0\r'
+_INFINITE = {float("inf"), float("-inf")}
 
 
 def _usual(line: str) -> bool:
-    return line.isascii() and not any(c in line for c in '"_\0\r')
-
-
-def _numbers(row: list[str], places: list[int]) -> list[float] | None:
-    try:
-        return [float(row[p]) for p in places]
-    except ValueError:
-        return None
+    return line.isascii() and not any(mark in line for mark in _UNUSUAL)

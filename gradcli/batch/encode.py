@@ -107,15 +107,13 @@ def encode(
     if form == "csv":
         body = _csv(answers.groups, names, with_id, count, places, ids)
     else:
-        groups = [
-            (_moved(g.positions, at), _arrays(g, names, ids if with_id else None))
-            for g in answers.groups
-        ]
-        body = _packed(groups)
-        if with_id and errors:
-            lost = np.array(list(errors))
-            text = np.array([_text(ids[p] if ids else None) for p in lost])
-            body = _packed([*groups, (_moved(lost, at), {"id": text})])
+        groups = [(_moved(g.positions, at), _arrays(g, names)) for g in answers.groups]
+        about: dict[str, np.ndarray] = {}
+        if with_id:
+            about["id"] = np.array([_text(ids[p] if ids else None) for p in places], np.str_)
+        if at is not None:
+            about["row"] = np.array(places, np.int64) + first
+        body = _packed([*groups, (np.arange(records), about)] if about else groups)
     return Result(first, count, records, failed, body, said)
 
 
@@ -214,32 +212,54 @@ def _csv_columns(group: Group, names: Sequence[str]) -> list[np.ndarray]:
 def _csv_block(columns: Sequence[np.ndarray]) -> bytes:
     pa = arrow() if columns[0].shape[0] > 64 else None
     if pa is not None and all(c.dtype == np.float64 and c.ndim == 1 for c in columns):
-        texts = [_arrow_texts(pa, c) for c in columns]
-        join = pa.compute.binary_join_element_wise
-        texts[-1] = join(texts[-1], "", "\n")
-        whole = join(*texts, ",") if len(texts) > 1 else texts[0]
-        _, offsets, data = whole.buffers()
-        end = np.frombuffer(offsets, np.int32)[len(whole)]
-        return data.to_pybytes()[:end]
+        return _by_arrow(pa, columns)
     texts = [_csv_texts(c) for c in columns]
     return ("\n".join(map(",".join, zip(*texts, strict=True))) + "\n").encode()
 
 
-def _arrow_texts(pa: Any, x: np.ndarray) -> Any:
-    """The texts of float64 numbers as ``repr`` gives them; pyarrow writes most of them so."""
-    compute = pa.compute
-    found = compute.cast(pa.array(x), pa.string())
-    size = np.abs(x)
+def _by_arrow(pa: Any, columns: Sequence[np.ndarray]) -> bytes:
+    """What pyarrow writes, mended where ``repr`` writes a number otherwise: ``3.0`` for ``3``, and
+    another exponent."""
+    numbers = np.stack(columns, axis=1)
+    size = np.abs(numbers)
     with np.errstate(invalid="ignore"):
-        far = np.isfinite(x) & ((size >= 1e10) | ((size < 1e-4) & (x != 0)))
-        whole = (size < 1e10) & (x == np.rint(x))
-    if whole.any():
-        ended = compute.binary_join_element_wise(found, ".0", "")
-        found = ended if whole.all() else compute.if_else(pa.array(whole), ended, found)
-    if far.any():
-        texts = pa.array(list(map(repr, x[far].tolist())))
-        found = compute.replace_with_mask(found, pa.array(far), texts)
-    return found
+        far = ((size >= 1e10) & (size < np.inf)) | ((size < 1e-4) & (size > 0))
+        whole = (size < 1e10) & (numbers == np.rint(numbers))
+    as_text = 8 * far.sum(axis=0) > len(numbers)
+    odd = np.flatnonzero(far & ~as_text)
+    whole = np.flatnonzero(whole & ~as_text)
+    given = [
+        pa.array(list(map(repr, c.tolist()))) if text
+        else pa.Array.from_buffers(pa.float64(), len(c), [None, pa.py_buffer(c)])
+        for c, text in zip(columns, as_text, strict=True)
+    ]  # fmt: skip
+    options = pa.csv.WriteOptions(
+        include_header=False, quoting_style="none", batch_size=len(numbers)
+    )
+    out = pa.BufferOutputStream()
+    pa.csv.write_csv(pa.record_batch(given, [""] * len(given)), out, options)
+    body = out.getvalue()
+    if len(whole):
+        codes = np.frombuffer(body, np.uint8)
+        ends = _cell_ends(codes)[whole]
+        body = np.insert(codes, np.repeat(ends, 2), np.tile([46, 48], len(ends))).tobytes()
+    if len(odd):
+        ends = _cell_ends(np.frombuffer(body, np.uint8))
+        starts = np.concatenate([[0], ends[:-1] + 1])[odd].tolist()
+        texts = map(repr, numbers.reshape(-1)[odd].tolist())
+        pieces: list[Any] = []
+        last = 0
+        with memoryview(body) as held:
+            for start, end, text in zip(starts, ends[odd].tolist(), texts, strict=True):
+                pieces += [held[last:start], text.encode()]
+                last = end
+            return b"".join([*pieces, held[last:]])
+    return bytes(body)
+
+
+def _cell_ends(codes: np.ndarray) -> np.ndarray:
+    """Where the cells of a CSV without quotes end."""
+    return np.flatnonzero((codes == 44) | (codes == 10))
 
 
 def _csv_texts(array: np.ndarray) -> list[str]:
@@ -257,13 +277,11 @@ def _csv_texts(array: np.ndarray) -> list[str]:
 # ---- Arrays --------------------------------------------------------------------------------------
 
 
-def _arrays(group: Group, names: Sequence[str], ids: Sequence[Any] | None) -> dict[str, np.ndarray]:
+def _arrays(group: Group, names: Sequence[str]) -> dict[str, np.ndarray]:
     found = {"value": _one_nan(group.value)}
     for name in names:
         if group.grads is not None and name in group.grads:
             found[f"d_{name}"] = _one_nan(group.grads[name])
-    if ids is not None:
-        found["id"] = np.array([_text(ids[p]) for p in group.positions.tolist()])
     return found
 
 
@@ -275,7 +293,7 @@ def _one_nan(array: np.ndarray) -> np.ndarray:
 
 
 def _text(id: Any) -> str:
-    return "" if id is None else str(id)
+    return "" if id is None else id if isinstance(id, str) else dump_json(id)
 
 
 def _packed(groups: Sequence[tuple[np.ndarray, dict[str, np.ndarray]]]) -> bytes:

@@ -92,24 +92,19 @@ class Plan:
                 watch(example)
                 self._explore(node, [c[example] for c in columns], taken)
                 watch(-1)
-            if rows is None and node.path is not None and node.path.code is not None:
-                part = self._whole(node.path, columns, count)
-                if part is not None:
-                    parts.append(part)
-                    continue
-            rows = np.arange(count) if rows is None else rows
-            mine = columns if len(rows) == count else [c[rows] for c in columns]
+            number = count if rows is None else len(rows)
+            mine = columns if number == count else [c[rows] for c in columns]
             if node.path is not None:
-                self._run(node.path, mine, rows, parts, left)
+                self._run(node.path, mine, rows, number, parts, left)
                 continue
             assert node.guard is not None
             try:
-                answer = node.guard(mine, len(rows))[0].reshape(len(rows)).astype(bool)
+                answer = node.guard(mine, number)[0].reshape(number).astype(bool)
             except Exception:  # the engine gives the exact error
-                left.append(rows)
+                left.append(_some(rows, number))
                 continue
             for side in (False, True):
-                chosen = rows[answer == side]
+                chosen = _some(rows, number)[answer == side]
                 if len(chosen):
                     child = node.branches.setdefault(side, _Node())
                     work.append((child, chosen, (*taken, side)))
@@ -132,43 +127,43 @@ class Plan:
         node.path = path
         self._nodes += 1
 
-    def _whole(self, path: PathCode, columns: Sequence[np.ndarray], count: int) -> Part | None:
-        """All rows at once, where none of them needs more than that."""
-        assert path.code is not None
-        if path.chooses:
-            return None
-        try:
-            return Part(None, path.code(columns, count))
-        except Exception:  # which rows it is will show
-            return None
-
     def _run(
-        self, path: PathCode, columns: Sequence[np.ndarray], rows: np.ndarray, parts: list[Part],
-        left: list[np.ndarray],
+        self, path: PathCode, columns: Sequence[np.ndarray], rows: np.ndarray | None, count: int,
+        parts: list[Part], left: list[np.ndarray],
     ) -> None:  # fmt: skip
-        if path.code is None:
-            left.append(rows)
-            return
-        try:
-            outputs = path.code(columns, len(rows))
-        except NotTraceable:
-            path.code = None
-            left.append(rows)
-            return
-        except Exception:  # of one row perhaps: each alone, the engine for those that fail again
-            if len(rows) == 1:
-                left.append(rows)
-                return
-            for i in range(len(rows)):
-                self._run(path, [c[i : i + 1] for c in columns], rows[i : i + 1], parts, left)
-            return
-        if path.chooses:
-            good = np.ones(len(rows), bool)
-            for g in outputs[1:]:
-                if g.dtype.kind == "f":
-                    good &= np.isfinite(g).reshape(len(rows), -1).all(axis=1)
-            if not good.all():
-                left.append(rows[~good])
-                rows, outputs = rows[good], [x[good] for x in outputs]
-        if len(rows):
-            parts.append(Part(rows, outputs))
+        """Add the results of rows (None: all) of one path, or the rows to those that are left."""
+        if path.code is not None:
+            try:
+                outputs = path.code(columns, count)
+            except NotTraceable:
+                path.code = None
+            except Exception:  # of one row perhaps: each alone, the engine for those that fail
+                if count > 1:
+                    each = _some(rows, count)
+                    for i in range(count):
+                        alone = [c[i : i + 1] for c in columns]
+                        self._run(path, alone, each[i : i + 1], 1, parts, left)
+                    return
+            else:
+                good = _finite(outputs[1:] if path.chooses else (), count)
+                if good.all():
+                    parts.append(Part(rows, outputs))
+                    return
+                rows = _some(rows, count)
+                if good.any():
+                    parts.append(Part(rows[good], [x[good] for x in outputs]))
+                rows = rows[~good]
+        left.append(_some(rows, count))
+
+
+def _some(rows: np.ndarray | None, count: int) -> np.ndarray:
+    return np.arange(count) if rows is None else rows
+
+
+def _finite(gradients: Sequence[np.ndarray], count: int) -> Any:
+    """In which rows every gradient is finite."""
+    good = np.ones(count, bool)
+    for g in gradients:
+        if g.dtype.kind == "f":
+            good &= np.isfinite(g).reshape(count, -1).all(axis=1)
+    return good

@@ -18,16 +18,15 @@ A number, nested lists of numbers, or a string with a value form (``"1,2;3,4"``,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from gradcli.batch import lines
 from gradcli.batch.fields import Fields, shown
-from gradcli.batch.lines import lines_of
-from gradcli.language.values.reader import MAX_BYTES
 from gradcli.ops.errors import Fault, LimitFault, ValueFault
 
 _NAME = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|_)\Z")
+"""What a column must be called to be a variable."""
 
 
 class Row:
@@ -68,42 +67,36 @@ class Reader:
     fields  how a field becomes a value, and which ones are wanted
     id      the field that is echoed
 
-    Raises ValueFault (E0905) for a form that is none of these.
+    >>> reader = Reader("csv", Fields("xy".__contains__, "float64", 1 << 20))
+    >>> reader.head("id,x")
+    >>> row = reader.row(1, "first,2.5")
+    >>> row.id, row.values, reader.row(2, "second,oops").problem.code
+    ('first', {'x': np.float64(2.5)}, 'E0901')
     """
 
-    __slots__ = ("_decode", "columns", "fields", "form", "id", "problem")
+    __slots__ = ("_decode", "columns", "fields", "id")
 
     def __init__(self, form: str, fields: Fields, id: str = "id") -> None:
-        if form not in ("jsonl", "csv"):
-            raise ValueFault("E0905", f"batch rows cannot be read as {form!r}", help="jsonl or csv")
-        self.form = form
         self.fields = fields
         self.id = id
         self.columns: list[str] = []
-        self.problem: Fault | None = None  # what is wrong with the header, and so with every row
-        self._decode = _decoder() if form == "jsonl" else None
-
-    @property
-    def headed(self) -> bool:
-        """Whether the first line names the columns."""
-        return self.form == "csv"
+        self._decode = None if form == "csv" else _decoder()
 
     def head(self, line: str | None) -> None:
-        """Read the header; what is wrong with it becomes the problem of every row."""
-        problem = _bad_line(line)
-        if problem is None:
-            try:
-                self.columns = [name.strip() for name in _cells(line or "")]
-                _check_header(self.columns, self.fields)
-            except Fault as fault:
-                problem = fault
-        if problem is not None:
-            said = f"the header: {problem.message}"
-            self.problem = ValueFault(problem.code, said, help=problem.help)
+        """Read the header. Raises Fault for what is wrong with it."""
+        try:
+            problem = _bad_line(line)
+            if problem is not None:
+                raise problem
+            self.columns = [name.strip() for name in _cells(line or "")]
+            _check_header(self.columns, self.fields)
+        except Fault as fault:
+            said = f"the header: {fault.message}"
+            raise ValueFault(fault.code, said, help=fault.help) from None
 
     def row(self, number: int, line: str | None) -> Row:
         """The row that a line is. What is wrong with it is its ``problem``; nothing is raised."""
-        row = Row(number, None, {}, _bad_line(line) or self.problem)
+        row = Row(number, None, {}, _bad_line(line))
         if row.problem is None and line is not None:
             try:
                 if self._decode is None:
@@ -124,46 +117,6 @@ class Reader:
         if found.__class__ is not dict:
             raise ValueFault("E0920", "the line is JSON, but not an object", help=_LIKE)
         return ParsedLine(_checked_id(found[self.id]) if self.id in found else None, found)
-
-
-def read_rows(
-    stream: BinaryIO,
-    form: str = "jsonl",
-    *,
-    wanted: Callable[[str], bool] | None = None,
-    dtype: str = "float64",
-    max_bytes: int = MAX_BYTES,
-) -> Iterator[Row]:
-    """The rows of ``stream``, in order; nothing but a wrong ``form`` is ever raised.
-
-    form       ``"jsonl"`` or ``"csv"``, see ``Reader``
-    wanted     whether a name is a variable of the program; other fields are passed over unread
-    dtype      of the values that name none themselves
-    max_bytes  the most that one value may take in memory
-
-    Raises ValueFault (E0905) for a form that is none of these.
-
-    >>> import io
-    >>> rows = read_rows(io.BytesIO(b'id,x\\nfirst,2.5\\nsecond,oops\\n'), "csv")
-    >>> [(row.id, row.values, row.problem and row.problem.code) for row in rows]
-    [('first', {'x': np.float64(2.5)}, None), ('second', {}, 'E0901')]
-    """
-    reader = Reader(form, Fields(wanted or any_name, dtype, max_bytes))
-    return _rows(reader, lines_of(stream))
-
-
-def _rows(reader: Reader, given: Iterator[str | None]) -> Iterator[Row]:
-    if reader.headed:
-        for line in given:
-            reader.head(line)
-            break
-    for number, line in enumerate(given, 1):
-        yield reader.row(number, line)
-
-
-def any_name(name: str) -> bool:
-    """Whether a field's name could be a variable's."""
-    return name != "id" and _NAME.match(name) is not None
 
 
 _LIKE = 'write {"x": 1.5, "id": "first"}'

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.batch.columns import columns_of
+from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
 from gradcli.batch.evaluate import Answers, Evaluator, Group, unwatched
 from gradcli.batch.fields import Fields, shown
@@ -36,14 +36,14 @@ class Task:
     where              a condition; rows that do not meet it have no record
     id                 the column that is echoed; without one, a field ``id``
     header             a CSV's first line
-    columns            the names of arrays
+    columns            what each array is, by name (``arrays.KINDS``)
     """
 
     def __init__(
         self, text: str, name: str, mode: str, form: str, limits: Limits,
         options: Mapping[str, Any] | None = None, *, output: str = "jsonl",
         where: str | None = None, id: str | None = None, header: bytes | None = None,
-        columns: Sequence[str] | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.text, self.name, self.mode, self.form = text, name, mode, form
         self.limits = limits
@@ -79,46 +79,51 @@ def _spelled(value: Any) -> Any:
 
 
 class RowWorker:
-    """A task at work in one process."""
+    """A task at work in one process.
+
+    names   of the gradients that a table has a column for
+    needed  the columns that are read, where they are known before the rows
+    """
 
     def __init__(self, task: Task) -> None:
         self.task = task
+        options = dict(task.options)
+        constants = options.pop("constants", None) or {}
         program = prepare(Source(task.text, task.name), task.mode)
-        self.evaluator = Evaluator(program, limits=task.limits, **task.options)
-        self.condition: Evaluator | None = None
-        if task.where is not None:
-            self.condition = _condition(task, self.evaluator)
-        evaluator = self.evaluator
-        fields = Fields(self._takes, evaluator.dtype, evaluator.max_bytes)
+        self.condition = None if task.where is None else _condition(task, constants)
+        theirs = () if self.condition is None else self.condition.constants
+        mine = {n: v for n, v in constants.items() if program.takes(n) or n not in theirs}
+        self.evaluator = Evaluator(program, limits=task.limits, constants=mine, **options)
+        fields = Fields(self._takes, self.evaluator.dtype, self.evaluator.max_bytes)
         self.reader: Reader | None = None
-        columns = task.columns
+        columns: Sequence[str] | None = None if task.columns is None else list(task.columns)
+        if task.form == "csv":
+            arrow()  # before this process is forked, not once in each worker
         if task.form != "arrays":
             self.reader = Reader(task.form, fields, task.id or "id")
             if task.header is not None:
                 self.reader.head(text_of(task.header))
                 columns = self.reader.columns
-                if self.reader.problem is not None:
-                    raise self.reader.problem
-        if columns is not None:
-            self._check(columns)
+        self.wanted: list[str] = []
         self.id = task.id
-        if columns is not None and task.id is None and "id" in columns:
-            self.id = "id"
-        self.wanted = None if columns is None else [
-            name for name in dict.fromkeys(columns) if self._takes(name)
-        ]  # fmt: skip
-        self.names = self._gradients()
+        if columns is not None:
+            self._check(columns, constants)
+            self.wanted = [name for name in dict.fromkeys(columns) if self._takes(name)]
+            if task.id is None and "id" in columns:
+                self.id = "id"
+        self.needed = [*dict.fromkeys([*self.wanted, *([self.id] if self.id is not None else [])])]
+        self.names = self._gradients(columns)
 
     def _takes(self, name: str) -> bool:
         if self.evaluator.takes(name):
             return True
         return self.condition is not None and self.condition.takes(name)
 
-    def _check(self, columns: Sequence[str]) -> None:
-        """Raises ValueFault (E0910) where no row can satisfy what is asked."""
+    def _check(self, columns: Sequence[str], constants: Mapping[str, Any]) -> None:
+        """Raises ValueFault (E0910, E0926) where no row can satisfy what is asked."""
         task, evaluator = self.task, self.evaluator
         have = f"columns: {', '.join(shown(c)[1:-1] for c in columns[:12])}"
-        for name in evaluator.constants:
+        for name in constants:
             if name in columns:
                 raise ValueFault(
                     "E0910", f"--const {name}: the rows have a column {name}",
@@ -135,7 +140,7 @@ class RowWorker:
         if self.condition is not None:
             asked += [(name, "--where") for name in self.condition.program.free]
         for name, by in asked:
-            if name in columns or name in evaluator.constants:
+            if name in columns or name in constants:
                 continue
             near = closest(name, columns)
             raise ValueFault(
@@ -143,15 +148,28 @@ class RowWorker:
                 if by != "--wrt" else f"--wrt {name}: there is no such column",
                 help=f"did you mean {near}?" if near else f"{have}; or --const {name}=VALUE",
             )  # fmt: skip
+        for name, kind in (task.columns or {}).items():
+            if kind in ("text", "unreadable") and self._takes(name):
+                what = "text" if kind == "text" else "neither numbers nor text"
+                raise ValueFault(
+                    "E0926", f"the column {shown(name)}, a variable, holds {what}",
+                    help="a variable is a column of numbers or booleans",
+                )  # fmt: skip
+            if kind == "unreadable" and name == task.id:
+                raise ValueFault("E0926", f"--id {name}: the column holds no numbers or text")
+            if kind == "boolean" and name in (evaluator.wrt or ()):
+                raise ValueFault("E0910", f"--wrt {name}: the column holds booleans")
 
-    def _gradients(self) -> list[str]:
+    def _gradients(self, columns: Sequence[str] | None) -> list[str]:
         """The names that a table has a gradient of."""
         evaluator = self.evaluator
         if not evaluator.grad:
             return []
         if evaluator.wrt is not None:
             return list(evaluator.wrt)
-        given = evaluator.program.free if self.wanted is None else self.wanted
+        given = evaluator.program.free if columns is None else [
+            n for n in self.wanted if (self.task.columns or {}).get(n) != "boolean"
+        ]  # fmt: skip
         return [n for n in evaluator.names if n in given and n not in evaluator.constants]
 
     # ---- A chunk ---------------------------------------------------------------------------------
@@ -165,72 +183,53 @@ class RowWorker:
         poisoned   rows, by number, that are not to be computed again, and why
         single     compute row by row, and tell ``watch`` the number of each
         """
-        first = chunk.first
-        found = Answers()
+        block = _Block(chunk.first, chunk.count, poisoned or {}, single, watch)
         ids: list[Any] | None = None
-        kept = np.ones(chunk.count, bool)
-
-        def at_work(position: int) -> None:
-            watch(position if position < 0 else first + position)
-
         if isinstance(chunk.data, dict):
             if self.id is not None:
                 ids = chunk.data[self.id].tolist()
-            columns = {n: self._typed(chunk.data[n]) for n in self.wanted or ()}
-            self._columns(columns, None, chunk.count, first, kept, found, at_work, poisoned, single)
+            self._columns(block, chunk.data, None)
         elif self.task.form == "csv":
-            assert self.reader is not None and self.wanted is not None
+            assert self.reader is not None
             plain = columns_of(
                 chunk.data, chunk.count, self.reader.columns, self.wanted, self.id,
                 self.reader.fields.numpy,
             )  # fmt: skip
             if len(plain.positions):
-                where = None if len(plain.positions) == chunk.count else plain.positions
-                self._columns(
-                    plain.arrays, where, len(plain.positions), first, kept, found, at_work,
-                    poisoned, single,
-                )  # fmt: skip
-            ids = None if self.id is None else [None] * chunk.count
-            if ids is not None and plain.ids is not None:
-                for p, id in zip(plain.positions.tolist(), plain.ids, strict=True):
-                    ids[p] = id
+                every = len(plain.positions) == chunk.count
+                self._columns(block, plain.arrays, None if every else plain.positions)
+            rows: list[Row] = []
             if plain.rest:
                 lines = chunk.data.split(b"\n")
-                rows = self._read([(p, lines[p]) for p in plain.rest], first)
-                self._rows(rows, first, kept, found, at_work, poisoned, single)
+                rows = self._read([(p, lines[p]) for p in plain.rest], chunk.first)
+                self._rows(block, rows)
+            if self.id is not None:
+                ids = [None] * chunk.count
+                for p, id in zip(plain.positions.tolist(), plain.ids or (), strict=True):
+                    ids[p] = id
                 for row in rows:
-                    if ids is not None:
-                        ids[row.number - first] = row.id
+                    ids[row.number - chunk.first] = row.id
         else:
-            rows = self._read(list(enumerate(chunk.data.split(b"\n"))), first)
+            rows = self._read(list(enumerate(chunk.data.split(b"\n"))), chunk.first)
             ids = [row.id for row in rows]
-            self._rows(rows, first, kept, found, at_work, poisoned, single)
+            self._rows(block, rows)
         places: Sequence[int] = range(chunk.count)
-        if not kept.all():
-            places = np.flatnonzero(kept).tolist()
+        if not block.kept.all():
+            places = np.flatnonzero(block.kept).tolist()
         return encode(
-            self.task.output, self.names, self.task.id is not None, first, chunk.count, places,
-            ids, found,
+            self.task.output, self.names, self.task.id is not None, chunk.first, chunk.count,
+            places, ids, block.found,
         )  # fmt: skip
 
     def answers(self, columns: Mapping[str, np.ndarray], count: int) -> tuple[np.ndarray, Answers]:
         """Which rows of arrays are kept, and what becomes of those."""
-        found, kept = Answers(), np.ones(count, bool)
-        taken = {n: self._typed(columns[n]) for n in self.wanted or ()}
-        self._columns(taken, None, count, 1, kept, found, unwatched, None, False)
-        return kept, found
+        block = _Block(1, count, {}, False, unwatched)
+        self._columns(block, columns, None)
+        return block.kept, block.found
 
     def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
         """The records of a chunk of which no row is computed."""
         return self.result(chunk, {chunk.first + i: verdict for i in range(chunk.count)})
-
-    def _typed(self, array: np.ndarray) -> np.ndarray:
-        """An array of a file as values: real numbers in the batch's dtype, booleans as they are."""
-        if array.dtype.kind in "iuf":
-            return array.astype(self.evaluator.dtype, copy=False)
-        if array.dtype.kind in "US":
-            raise ValueFault("E0926", "a variable of the program is a column of text")
-        return array
 
     def _read(self, lines: Sequence[tuple[int, bytes]], first: int) -> list[Row]:
         assert self.reader is not None
@@ -241,67 +240,88 @@ class RowWorker:
         return rows
 
     def _columns(
-        self, columns: dict[str, np.ndarray], positions: np.ndarray | None, count: int, first: int,
-        kept: np.ndarray, found: Answers, watch: Watch, poisoned: Poisoned, single: bool,
-    ) -> None:  # fmt: skip
-        if not columns or single or poisoned:
+        self, block: _Block, given: Mapping[str, np.ndarray], positions: np.ndarray | None
+    ) -> None:
+        """Add the answers to rows that are arrays; ``positions`` as for ``of_columns``."""
+        count = block.count if positions is None else len(positions)
+        real = self.evaluator.dtype
+        columns = {
+            n: given[n].astype(real, copy=False) if given[n].dtype.kind in "iuf" else given[n]
+            for n in self.wanted
+        }  # fmt: skip
+        if not columns or block.single or block.poisoned:
             at = range(count) if positions is None else positions.tolist()
-            rows = [
-                Row(first + p, None, {name: a[i] for name, a in columns.items()})
+            self._rows(block, [
+                Row(block.first + p, None, {name: a[i] for name, a in columns.items()})
                 for i, p in enumerate(at)
-            ]
-            self._rows(rows, first, kept, found, watch, poisoned, single)
+            ])  # fmt: skip
             return
         if self.condition is not None:
-            watch(-1)
-            given = {n: a for n, a in columns.items() if self.condition.takes(n)}
+            block.watch(-1)
             positions = np.arange(count) if positions is None else positions
-            answers = self.condition.of_columns(given, count, first, positions)
-            holds = self._holding(answers, positions, kept, found)
+            holds = block.holding(
+                self.condition.of_columns(columns, count, block.first, positions), positions
+            )
             positions, count = positions[holds], int(holds.sum())
             columns = {n: a[holds] for n, a in columns.items()}
-        given = {n: a for n, a in columns.items() if self.evaluator.takes(n)}
-        _add(found, self.evaluator.of_columns(given, count, first, positions, watch))
+        block.found.add(
+            self.evaluator.of_columns(columns, count, block.first, positions, block.at_work)
+        )
 
-    def _rows(
-        self, rows: Sequence[Row], first: int, kept: np.ndarray, found: Answers, watch: Watch,
-        poisoned: Poisoned, single: bool,
-    ) -> None:  # fmt: skip
-        if poisoned:
-            for row in rows:
-                if row.number in poisoned:
-                    found.errors[row.number - first] = fault_of(poisoned[row.number])
-            rows = [row for row in rows if row.number not in poisoned]
-        for part in [[row] for row in rows] if single else [rows]:
-            if single:
-                watch(part[0].number - first)
+    def _rows(self, block: _Block, rows: Sequence[Row]) -> None:
+        """Add the answers to rows that are values."""
+        for row in rows:
+            if row.number in block.poisoned:
+                block.found.errors[row.number - block.first] = fault_of(block.poisoned[row.number])
+        rows = [row for row in rows if row.number not in block.poisoned]
+        for part in [[row] for row in rows] if block.single else [rows]:
+            if block.single:
+                block.watch(part[0].number)
             if self.condition is not None and part:
-                positions = np.array([row.number - first for row in part])
-                answers = self.condition.answers(_of(part, self.condition), first)
-                holds = self._holding(answers, positions, kept, found)
-                held = [row for row, meets in zip(part, holds, strict=True) if meets]
-                part = _of(held, self.evaluator)
+                positions = np.array([row.number - block.first for row in part])
+                holds = block.holding(self.condition.answers(part, block.first), positions)
+                part = [row for row, meets in zip(part, holds, strict=True) if meets]
+            block.found.add(self.evaluator.answers(part, block.first, block.at_work))
 
-            def at_row(p: int) -> None:
-                if p >= 0 or not single:
-                    watch(p)
 
-            _add(found, self.evaluator.answers(part, first, at_row))
+class _Block:
+    """The rows of a chunk, and what became of them so far.
 
-    def _holding(
-        self, answers: Answers, positions: np.ndarray, kept: np.ndarray, found: Answers
-    ) -> np.ndarray:
+    kept   which have a record: all but those that do not meet the condition
+    """
+
+    __slots__ = ("count", "first", "found", "kept", "poisoned", "single", "watch")
+
+    def __init__(
+        self, first: int, count: int, poisoned: Mapping[int, Verdict], single: bool, watch: Watch
+    ) -> None:
+        self.first = first
+        self.count = count
+        self.poisoned = poisoned
+        self.single = single
+        self.watch = watch
+        self.kept = np.ones(count, bool)
+        self.found = Answers()
+
+    def at_work(self, position: int) -> None:
+        """Tell which row is at work, or that it is rows together."""
+        if position >= 0:
+            self.watch(self.first + position)
+        elif not self.single:
+            self.watch(-1)
+
+    def holding(self, answers: Answers, positions: np.ndarray) -> np.ndarray:
         """Which rows meet the condition; the others are left out, those with errors kept."""
-        truth = np.zeros(len(kept), bool)
+        truth = np.zeros(self.count, bool)
         for group in answers.groups:
             if group.value[:1].size > 1:
                 answers.errors.update((int(p), _not_one(group)) for p in group.positions)
                 continue
             truth[group.positions] = group.value.reshape(len(group.value)).astype(bool)
-        kept[positions[~truth[positions]]] = False
+        self.kept[positions[~truth[positions]]] = False
         for p, fault in answers.errors.items():
-            kept[p] = True
-            found.errors[p] = fault
+            self.kept[p] = True
+            self.found.errors[p] = fault
         return truth[positions]
 
 
@@ -311,14 +331,13 @@ def fault_of(verdict: Verdict) -> Fault:
     return RuntimeFault(code, message, help=help)
 
 
-def _condition(task: Task, evaluator: Evaluator) -> Evaluator:
+def _condition(task: Task, constants: Mapping[str, Any]) -> Evaluator:
     """What evaluates ``where``. Raises Fault for a condition that cannot be."""
     options = {k: v for k, v in task.options.items() if k in ("dtype", "seed")}
     try:
         program = prepare(Source(task.where or "", "--where"))
-        names = Evaluator(program).names
-        constants = {n: v for n, v in evaluator.constants.items() if n in names}
-        return Evaluator(program, grad=False, limits=task.limits, constants=constants, **options)
+        mine = {n: v for n, v in constants.items() if program.takes(n)}
+        return Evaluator(program, grad=False, limits=task.limits, constants=mine, **options)
     except Fault as fault:
         fault.message = f"--where: {fault.message}"
         raise
@@ -329,18 +348,3 @@ def _not_one(group: Group) -> Fault:
         "E0912", f"--where gives an array of shape {tuple(group.value.shape[1:])} for the row",
         help="a condition is one number: all(...), any(...)",
     )  # fmt: skip
-
-
-def _of(rows: Sequence[Row], evaluator: Evaluator) -> list[Row]:
-    """Rows with the values that a program reads."""
-    return [
-        Row(row.number, row.id, {n: v for n, v in row.values.items() if evaluator.takes(n)},
-            row.problem)
-        for row in rows
-    ]  # fmt: skip
-
-
-def _add(found: Answers, answers: Answers) -> None:
-    """Add the answers to some rows of a block."""
-    found.groups += answers.groups
-    found.errors.update(answers.errors)

@@ -19,6 +19,7 @@ from gradcli.engine.creation import factories
 from gradcli.engine.creation import generator as random
 from gradcli.functions import overloads
 from gradcli.language.diagnostics.render import closest
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import (
     MAX_DEPTH,
@@ -29,7 +30,6 @@ from gradcli.language.runtime.run import (
     Program,
     prepare,
 )
-from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.source import Source
 from gradcli.language.type_names import a_value
@@ -134,7 +134,7 @@ DEFAULT_MEMORY = f"{MAX_MEMORY >> 30}G"
 def set_dtype(name: str | None, program: Program | None = None) -> dtypes.DType:
     """The float type of this run: ``--dtype``, else float32 for ``import torch``, else float64."""
     if name is None:
-        name = "float32" if program is not None and program.checked.uses_torch else "float64"
+        name = "float32" if program is not None and program.names.uses_torch else "float64"
     if name.removeprefix("torch.").removeprefix("gradcli.") not in _FLOATS:
         raise no_choice("--dtype", name, tuple(_FLOATS))
     dtype = _FLOATS[name.rpartition(".")[2]]
@@ -169,7 +169,7 @@ def load(
         room = None if memory is None else max(0, memory - taken)
         values[name] = read_flag(name, text, chosen, most=room)
         program.origins[name] = f"--{name}"
-    program.checked.require(values)
+    program.names.require(values)
     leaves = {}
     for name, value in values.items():
         # Nobody else has an array that was read here: it need not be copied.
@@ -197,12 +197,12 @@ def given_texts(
         texts[name.strip()] = value
     for name in list(texts):
         if not program.takes(name):
-            if name in program.checked.bound:
+            if name in program.names.bound:
                 raise ValueFault(
                     "E0902", f"--{name}: the program sets `{name}` itself",
                     help=f"begin with {name} = {name}0, and give --{name}0 a value",
                 )  # fmt: skip
-            fault = unknown(name, variables, sorted(program.checked.outer.keys() - _names()))
+            fault = unknown(name, variables, sorted(program.names.outer.keys() - _names()))
             near = fault.help is not None and fault.help.startswith("did you mean")
             if program.formula or near or not name.isidentifier() or name.startswith("_"):
                 raise fault
@@ -219,14 +219,14 @@ def _names() -> set[str]:
 def wanted(wrt: str | None, leaves: Mapping[str, Tensor], program: Program) -> list[str]:
     """The variables to differentiate by: all, or those of ``--wrt``. Raises ValueFault (E0910)."""
     if wrt is None:
-        order = [name for name in program.checked.outer if name in leaves]
+        order = [name for name in program.names.outer if name in leaves]
         return [name for name in order if leaves[name].requires_grad]
     chosen = [name.strip() for name in wrt.split(",") if name.strip()]
     for name in chosen:
         if name not in leaves:
             near = closest(name, leaves)
             mend = f"did you mean {near}?" if near else f"given: {', '.join(leaves) or 'none'}"
-            if name in program.checked.bound:
+            if name in program.names.bound:
                 mend = (
                     f"the program sets {name} itself: without --wrt all leaves that it makes count"
                 )
@@ -371,7 +371,7 @@ def as_result(value: Any) -> Any:
 def _last_variable(program: Program, outcome: Outcome) -> Any:
     """A text that ends with an assignment means the variable it assigned; one that differentiates
     a variable itself means that."""
-    body = program.checked.module.body
+    body = program.names.module.body
     last = body[-1] if body else None
     if isinstance(last, n.Assign) and isinstance(last.targets[0], n.Name):
         return outcome.variables.get(last.targets[0].id)
@@ -411,7 +411,7 @@ def need_scalar(value: Tensor, program: Program) -> None:
 
 def mark_last(fault: Any, program: Program) -> None:
     """Put a fault under the text's last statement."""
-    body = program.checked.module.body
+    body = program.names.module.body
     if body:
         fault.source = program.source
         fault.labels = [(body[-1].start, body[-1].end, "", True)]

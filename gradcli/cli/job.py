@@ -10,8 +10,8 @@ from gradcli.cli.arguments import Variables, no_choice
 from gradcli.cli.inputs import execute, limits, load, read_seconds, read_source
 from gradcli.engine import Tensor
 from gradcli.engine.creation import generator as random
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, Outcome
-from gradcli.language.runtime.text import OUTPUT_LIMIT
 from gradcli.ops.errors import RuntimeFault
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import typer
 from gradcli.cli import inputs
 from gradcli.cli.job import Job
 from gradcli.engine.grad_mode import unchanged
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
 from gradcli.language.runtime.run import MAX_DEPTH, MAX_STEPS
-from gradcli.language.runtime.text import OUTPUT_LIMIT
 
 Expression = Annotated[
     str | None,

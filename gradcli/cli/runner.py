@@ -6,7 +6,7 @@ a command takes it only where many evaluations follow. What cannot run that way 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import typer
 
 from gradcli.cli.arguments import no_choice
 from gradcli.cli.job import Job
-from gradcli.engine import dtypes, wrap
+from gradcli.engine import wrap
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
@@ -58,6 +58,26 @@ class Switch(BaseException):
     """Ends a long run on the engine, where the same program is there as generated code."""
 
 
+def _engine_first(
+    run: Callable[[Callable[[], None]], Any], make: Callable[[], Any]
+) -> tuple[Any, Any]:
+    """A run on the engine, and None; where it takes thousands of steps, None and generated code.
+
+    ``make`` makes the code, None where there can be none: the run on the engine then goes on.
+    """
+    made: list[Any] = []
+
+    def long() -> None:
+        made.append(make())
+        if made[0] is not None:
+            raise Switch
+
+    try:
+        return run(long), None
+    except Switch:
+        return None, made[0]
+
+
 def with_gradient(
     job: Job, run_by: str, plain: bool, checkpoint: int | None = None
 ) -> tuple[Any, Any, list | None]:
@@ -70,56 +90,28 @@ def with_gradient(
         return _with_checkpoints(job, run_by, plain, checkpoint)
     if not plain or run_by == "eager" or not job.wanted or job.fixed or not has_loops(job):
         return *job.run(), None
-    made: list[Any] = []
-
-    def long() -> None:
-        made.append(_or_none(of_program, job, job.wanted))
-        if made[0] is not None:
-            raise Switch
-
     if run_by == "auto":
-        try:
-            return *job.run(long), None
-        except Switch:
-            pass
+        outcome, made = _engine_first(job.run, lambda: of_program(job, job.wanted))
+        if made is None:
+            return *outcome, None
     else:
-        made.append(_or_none(of_program, job, job.wanted))
-    found = None if made[0] is None else _run(job, made[0], job.wanted)
+        made = of_program(job, job.wanted)
+    found = None if made is None else _run(job, made, job.wanted)
     return (*job.run(), None) if found is None else found
 
 
-def product(job: Job, along: Mapping[str, Any], run_by: str) -> tuple[Any, list] | None:
-    """The value, and the Hessian times a direction; None where the engine has to compute them."""
-    names = list(along)
-    if run_by == "eager" or job.fixed:
+def second(job: Job, names: Sequence[str], of: str, run_by: str, few: bool = False) -> Any:
+    """Generated code for second derivatives, ``of`` hessian or hvp; None to compute them eagerly.
+
+    ``few``: whether a program without long loops is left to the engine.
+    """
+    if run_by == "eager" or job.fixed or not names:
         return None
-    ways = [t.array for t in along.values()]
-    if not has_loops(job):
-        compiled = generated(job, names, "hvp") if run_by == "generated" else None
-        if compiled is None:
-            return None
-        value, found = compiled.hvp(
-            [job.leaves[name].detach() for name in names], list(along.values())
-        )
-        return value, list(found)
-    made: list[Any] = []
-
-    def long() -> None:
-        made.append(_or_none(of_program, job, names, None, ways))
-        if made[0] is not None:
-            raise Switch
-
-    if run_by == "auto":
-        try:
-            if not _speaks(job):
-                job.run(long)
-            return None
-        except Switch:
-            pass
-    else:
-        made.append(_or_none(of_program, job, names, None, ways))
-    found = None if made[0] is None else _run(job, made[0], names)
-    return None if found is None else (found[0], found[2])
+    if run_by == "generated" or not (few or has_loops(job)):
+        return generated(job, names, of)
+    if not has_loops(job) or _speaks(job):
+        return None
+    return _engine_first(job.run, lambda: of_program(job, names, of))[1]
 
 
 def _run(job: Job, made: Any, names: Sequence[str]) -> tuple[Any, Any, list] | None:
@@ -132,7 +124,7 @@ def _run(job: Job, made: Any, names: Sequence[str]) -> tuple[Any, Any, list] | N
         raise
     if found is None:
         return None
-    tensors = [wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1])]
+    tensors = [wrap(np.asarray(v)[()], made.dtype) for v in (found[0], *found[1])]
     return tensors[0], None, tensors[1:]
 
 
@@ -142,12 +134,10 @@ def _with_checkpoints(
     """The same with ``--checkpoint``."""
     why = "the engine keeps every value"
     if plain and run_by != "eager" and job.wanted and not job.fixed:
-        from gradcli.jit.ir import NotTraceable
-
-        try:
-            made = of_program(job, job.wanted, checkpoint)
-        except NotTraceable as reason:
-            why = f"it has {reason}"
+        reasons: list[str] = []
+        made = of_program(job, job.wanted, checkpoint=checkpoint, reasons=reasons)
+        if made is None:
+            why = f"it has {reasons[0]}"
         else:
             found = _run(job, made, job.wanted)
             if found is not None:
@@ -173,10 +163,15 @@ def _speaks(job: Job) -> bool:
 
 
 def of_program(
-    job: Job, names: Sequence[str], checkpoint: int | None = None, along: Any = None,
-    inputs: Any = None,
+    job: Job, names: Sequence[str], of: str = "gradient", inputs: Any = None,
+    checkpoint: int | None = None, reasons: list[str] | None = None,
 ) -> Any:  # fmt: skip
-    """A program with loops as generated code. Raises NotTraceable where it has to run eagerly."""
+    """A program with loops as generated code; None where it has to run eagerly.
+
+    ``inputs`` are what it is made for: the leaves, where nothing else is said. Why there is none
+    is added to ``reasons``.
+    """
+    from gradcli.jit.ir import NotTraceable
     from gradcli.jit.program import Generated
 
     def function(*values: Any) -> Any:
@@ -185,24 +180,13 @@ def of_program(
     given = dict(job.leaves)
     if inputs is not None:
         given.update(zip(names, inputs, strict=True))
-    return Generated(
-        job.program,
-        given,
-        names,
-        job.of,
-        job.bounds,
-        eagerly=function,
-        checkpoint=checkpoint,
-        along=along,
-    )
-
-
-def _or_none(make: Callable[..., Any], *args: Any) -> Any:
-    from gradcli.jit.ir import NotTraceable
-
+    what = "hvp" if of == "hessian" else of
     try:
-        return make(*args)
-    except NotTraceable:
+        return Generated(job.program, given, names, job.of, job.bounds, what,
+                         eagerly=function, checkpoint=checkpoint)  # fmt: skip
+    except NotTraceable as why:
+        if reasons is not None:
+            reasons.append(str(why))
         return None
 
 
@@ -213,8 +197,8 @@ def generated(job: Job, names: Sequence[str], of: str = "gradient", inputs: Any 
     """
     if _speaks(job):
         return None
-    if of == "gradient" and not job.fixed and has_loops(job):
-        found = _or_none(of_program, job, names, None, None, inputs)
+    if of in ("value", "gradient", "hessian", "hvp") and not job.fixed and has_loops(job):
+        found = of_program(job, names, of, inputs)
         if found is not None:
             return found
     from gradcli.jit import compile
@@ -246,20 +230,11 @@ def where_long(job: Job, name: str, at: Any) -> Any:
 
     ``at`` is a value of the variable, on which the program is tried.
     """
-    made: list[Any] = []
-
-    def long() -> None:
-        made.append(_or_none(of_program, job, [name], None, None, [at]))
-        if made[0] is not None:
-            raise Switch
-
     if job.fixed or not has_loops(job) or _speaks(job):
         return None
-    try:
-        job.result({name: at}, long)
-    except Switch:
-        return made[0]
-    return None
+    return _engine_first(
+        lambda long: job.result({name: at}, long), lambda: of_program(job, [name], inputs=[at])
+    )[1]
 
 
 def value_of(job: Job, names: Sequence[str], run_by: str) -> Callable[[], Any]:
@@ -268,24 +243,19 @@ def value_of(job: Job, names: Sequence[str], run_by: str) -> Callable[[], Any]:
         return job.value
     calls = 0
     evaluate: Callable[[], Any] | None = None
-    loops = not job.fixed and has_loops(job)
-    made: list[Any] = []
-
-    def long() -> None:
-        made.append(_or_none(of_program, job, names))
-        if made[0] is not None:
-            raise Switch
+    tried = job.fixed or not has_loops(job)  # whether there is no long run to be found
 
     def value() -> Any:
-        nonlocal calls, evaluate
+        nonlocal calls, evaluate, tried
         calls += 1
         if evaluate is None and calls <= WARM and run_by == "auto":
-            if not loops or made:
+            if tried:
                 return job.value()
-            try:
-                return job.run(long)[0]
-            except Switch:
-                evaluate = _recorded(job, names, made[0])
+            tried = True
+            outcome, made = _engine_first(job.run, lambda: of_program(job, names))
+            if made is None:
+                return outcome[0]
+            evaluate = _recorded(job, names, made)
         if evaluate is None:
             compiled = generated(job, names)
             evaluate = job.value if compiled is None else _recorded(job, names, compiled)

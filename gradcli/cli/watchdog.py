@@ -1,10 +1,10 @@
 """The wall-clock and memory limits of one command, kept from outside the computation.
 
 A timer signal comes ten times a second; between two bytecodes it looks at the clock and at the
-memory, and raises a fault that a program cannot catch (the language has no ``try``). A call into
-NumPy can hold the signal up, so a thread waits a little longer and then ends the process itself;
-the same thread hears Ctrl-C at once through a pipe. Address space is limited too: a single
-allocation past all checks fails instead of filling the machine.
+memory, and raises a fault that a program cannot catch. A call into NumPy can hold the signal up, so
+a thread waits a little longer and then ends the process itself; the same thread looks at the memory
+the more often the less is left, and hears Ctrl-C at once through a pipe. Address space is limited
+too: a single allocation past all checks fails instead of filling the machine.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ PULSE = 0.1
 """Seconds between two looks."""
 PATIENCE = 0.5
 """Seconds after Ctrl-C until the process is ended from outside the computation."""
+FASTEST = 4 << 30
+"""Bytes that a computation may come to use in a second."""
+EXCESS = 1.02
+"""How much of the memory allowed may be held for a moment."""
 
 
 class _Watch:
@@ -115,11 +119,14 @@ def _pulse(_number: int, _frame: Any) -> None:
         used = held(watch.base, watch.memory)
         if used > watch.memory:
             watch.told = now + 1
-            raise LimitFault(
-                "E0602",
-                f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(watch.memory)}",
-                help="--max-mem SIZE raises the limit: 4G",
-            )
+            raise LimitFault("E0602", _too_much(used), help=MORE_MEMORY)
+
+
+MORE_MEMORY = "--max-mem SIZE raises the limit: 4G"
+
+
+def _too_much(used: int) -> str:
+    return f"the evaluation holds {show_bytes(used)}; the limit is {show_bytes(_watch.memory)}"
 
 
 _pipe: list[int] = []
@@ -153,18 +160,40 @@ def _guard(reading: int) -> None:
             continue
         left = watch.deadline + GRACE - time.monotonic()
         if left <= 0:
-            sys.stderr.write(
-                f"error[E0608]: the evaluation took longer than {watch.seconds:g} s\n"
-                "   help: --timeout SECONDS raises the limit\n"
-            )
-            sys.stderr.flush()
-            os._exit(3)
+            _end(f"E0608]: the evaluation took longer than {watch.seconds:g} s",
+                 "--timeout SECONDS raises the limit")  # fmt: skip
+        left = min(left, 1.0, _until_next_look())
         if reading < 0:
-            time.sleep(min(left, 1.0))
-        elif _pressed(reading, min(left, 1.0)):
+            time.sleep(left)
+        elif _pressed(reading, left):
             time.sleep(PATIENCE)
             if watch.running and watch.final:
                 os._exit(130)
+
+
+def _until_next_look() -> float:
+    """Seconds in which the memory cannot come to be too much; ends the process where it is."""
+    watch = _watch
+    if not watch.memory:
+        return 1.0
+    used = resident() - watch.base
+    if used > watch.memory and time.monotonic() > watch.told:
+        if hasattr(signal, "SIGALRM"):
+            os.kill(os.getpid(), signal.SIGALRM)  # between two bytecodes it becomes a fault
+        used = held(watch.base, watch.memory)
+        if used > EXCESS * watch.memory and time.monotonic() > watch.told and watch.running:
+            _end(f"E0602]: {_too_much(used)}", MORE_MEMORY)
+    return max(SHORTEST, (watch.memory - used) / FASTEST)
+
+
+SHORTEST = 0.003
+
+
+def _end(message: str, help: str) -> None:
+    """Ends the process with an error, whatever the computation is at."""
+    sys.stderr.write(f"error[{message}\n   help: {help}\n")
+    sys.stderr.flush()
+    os._exit(3)
 
 
 def _pressed(reading: int, seconds: float) -> bool:

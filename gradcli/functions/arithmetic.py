@@ -15,8 +15,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import called, multiple
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.out import into
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import differentiated, is_complex, is_number, refuse_derivative
@@ -263,6 +262,16 @@ def resolve_conj(input: Any) -> Any:
     return input
 
 
+def is_conj(input: Any) -> bool:
+    """Whether conjugation is still to be done: never, as ``conj`` computes at once."""
+    return False
+
+
+def is_neg(input: Any) -> bool:
+    """Whether a change of sign is still to be done: never, as ``neg`` computes at once."""
+    return False
+
+
 def view_as_real(input: Any) -> Any:
     """The two parts of complex numbers along a last dimension."""
     return O["stack"](input.real, input.imag, dim=-1)
@@ -271,7 +280,7 @@ def view_as_real(input: Any) -> Any:
 BOTH = (
     add, sub, rsub, div, pow, addcdiv, lerp, clamp, clamp_min, clamp_max, nan_to_num,
     round, deg2rad, rad2deg, sgn, copysign, mvlgamma, logit, float_power,
-    resolve_conj, angle, conj_physical, fill,
+    resolve_conj, angle, conj_physical, fill, is_conj, is_neg,
 )  # fmt: skip
 """Functions that are methods too."""
 ALONE = (polygamma, cdist, polar, view_as_real)
@@ -292,5 +301,6 @@ WRITTEN = (
     pow,
     sgn,
     float_power,
+    conj_physical,
 )
 """Those of which a form writes in place: ``x.clamp_(0, 1)``."""

@@ -50,12 +50,12 @@ def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
 for _function in (_alias, _detach, _view, _expand, _slice):
     _function.__name__ = _function.__name__.lstrip("_")
 
+BOTH = (_copied(indexing.narrow),)
+"""Functions that are methods too."""
 ALONE = tuple(map(_copied, (
-    _alias, _detach, _view, _expand, _slice, strided.as_strided, scatter.diagonal, indexing.narrow,
+    _alias, _detach, _view, _expand, _slice, strided.as_strided, scatter.diagonal,
     reshaping.permute, indexing.select, reshaping.split, reshaping.split_with_sizes, O["squeeze"],
     reshaping.t, reshaping.transpose, reshaping.unbind, scatter.unfold, O["unsqueeze"],
     scatter.view_as_complex, arithmetic.view_as_real,
 )))  # fmt: skip
 """Functions only."""
-BOTH: tuple = ()
-"""Functions that are methods too."""

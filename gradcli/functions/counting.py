@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine import dtypes
+from gradcli.engine.custom_function.function import without_derivative
+from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -39,11 +41,14 @@ def unique(
         input.array, return_inverse=True, return_counts=True, axis=axis, equal_nan=False
     )
     inverse = np.asarray(inverse).reshape(input.shape if axis is None else (-1,))
-    return _found(input, values, inverse, counts, return_inverse, return_counts)
+    name = ("_unique2", "Unique2Backward0") if dim is None else ("unique_dim", "UniqueDimBackward0")
+    return _found(name, input, values, inverse, counts, return_inverse, return_counts)
 
 
-def _found(input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool) -> Any:
-    out = [wrap(values, input.dtype)]
+def _found(
+    name: tuple[str, str], input: Any, values: Any, inverse: Any, counts: Any, *wanted: bool
+) -> Any:
+    out = [without_derivative(wrap(values, input.dtype), input, *name)]
     for part, is_wanted in zip((inverse, counts), wanted, strict=True):
         if is_wanted:
             out.append(wrap(np.asarray(part, dtype=np.int64), dtypes.int64))
@@ -69,7 +74,8 @@ def unique_consecutive(
     values = np.moveaxis(rows[first], 0, axis)
     if dim is None:
         inverse = inverse.reshape(input.shape)
-    return _found(input, values, inverse, np.diff(starts), return_inverse, return_counts)
+    name = "unique_consecutive", "UniqueConsecutiveBackward0"
+    return _found(name, input, values, inverse, np.diff(starts), return_inverse, return_counts)
 
 
 @by_element
@@ -94,6 +100,126 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     if weights.dtype is not dtypes.float32:
         weights = weights.to(dtypes.float64)
     return O["scatter"](weights, (size,), (numbers,))
+
+
+@by_element
+def histogram(
+    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    """``(hist, bin_edges)``: how many entries fall into each bin, the last edge included.
+
+    ``bins`` is the number of bins of one width between the ends ``range``, or between the smallest
+    and the largest entry; or the edges themselves. Entries count as much as their ``weight``, by
+    which there is a derivative; with ``density`` the histogram's integral is 1. Raises RuntimeFault
+    (E0301) for shapes that do not fit, (E0304) for no bins or ends that are not in order.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.histogram(gradcli.tensor([1.0, 2.0, 1.0]), 2, range=(0.0, 3.0)).hist
+        tensor([2., 1.])
+    """
+    rows = O["reshape"](input, (-1, 1))
+    if weight is not None and tuple(weight.shape) != tuple(input.shape):
+        raise RuntimeFault(
+            "E0301",
+            "torch.histogram(): weight should have the input's shape, but got input with shape "
+            f"{list(input.shape)} and weight with shape {list(weight.shape)}",
+        )
+    flat = None if weight is None else O["reshape"](weight, (-1,))
+    given = [bins] if isinstance(bins, Plain) else bins
+    hist, edges = histogramdd(rows, given, range, flat, density)
+    return results("histogram", hist=hist, bin_edges=edges[0])
+
+
+@by_element
+def histogramdd(
+    input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    """``(hist, bin_edges)`` of points, a row each: see ``histogram``; edges for each dimension.
+
+    ``bins`` is one number for all dimensions or one for each, or the edges of each; ``range`` has
+    two ends for each.
+    """
+    if len(input.shape) < 2:
+        raise RuntimeFault(
+            "E0301", "torch.histogramdd: input tensor should have at least 2 dimensions"
+        )
+    if input.dtype.kind != 2:
+        raise RuntimeFault(
+            "E0309", f"\"histogramdd\" not implemented for '{input.dtype.scalar_name}'"
+        )
+    points = np.asarray(input.array).reshape(-1, input.shape[-1])
+    count = points.shape[1]
+    given = [bins] * count if isinstance(bins, int) else list(bins)
+    if len(given) != count:
+        raise RuntimeFault(
+            "E0301",
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input.",
+        )
+    if range is not None and len(range) != 2 * count:
+        raise RuntimeFault(
+            "E0301",
+            f"torch.histogramdd: for a {count}-dimensional histogram range should have {2 * count} "
+            f"elements, but got {len(range)}",
+        )
+    edges = [
+        _edges(d, bins, points[:, d], None if range is None else range[2 * d : 2 * d + 2])
+        for d, bins in enumerate(given)
+    ]
+    shape = tuple(len(e) - 1 for e in edges)
+    charge_shape(shape)
+    if weight is None:
+        weight = wrap(np.ones(len(points), points.dtype), input.dtype)
+    elif weight.dtype is not input.dtype or tuple(weight.shape) != tuple(input.shape[:-1]):
+        raise RuntimeFault(
+            "E0301",
+            "torch.histogramdd: if weight tensor is provided it should have the dtype of the input "
+            "and its shape excluding its innermost dimension, but got input with shape "
+            f"{list(input.shape)} and weight with shape {list(weight.shape)}",
+        )
+    places = [np.searchsorted(e, points[:, d], "right") - 1 for d, e in enumerate(edges)]
+    inside = np.ones(len(points), bool)
+    for d, (place, e) in enumerate(zip(places, edges, strict=True)):
+        place[points[:, d] == e[-1]] = len(e) - 2  # the last edge belongs to the last bin
+        inside &= (place >= 0) & (place < len(e) - 1)
+    kept = O["getitem"](O["reshape"](weight, (-1,)), (inside,))
+    hist = O["scatter"](kept, shape, tuple(place[inside] for place in places))
+    if density:
+        hist = hist / O["sum"](hist)
+        for d, e in enumerate(edges):
+            widths = np.diff(e).reshape([-1 if d == k else 1 for k in builtins.range(count)])
+            hist = hist / wrap(widths, input.dtype)
+    return results("histogramdd", hist=hist, bin_edges=tuple(wrap(e, input.dtype) for e in edges))
+
+
+def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
+    """The edges of the bins of one dimension."""
+    if isinstance(bins, Plain):
+        if bins.ndim != 1 or bins.array.dtype != column.dtype:
+            raise RuntimeFault(
+                "E0301",
+                f"torch.histogramdd: bins tensor should have one dimension and the input's dtype, "
+                f"but got {bins.ndim} dimensions of {bins.dtype.c_name} for dimension {d}",
+            )
+        return np.asarray(bins.array)
+    if bins < 1:
+        raise RuntimeFault(
+            "E0304", f"torch.histogram(): bins must be > 0, but got {bins} for dimension {d}"
+        )
+    low, high = ends or ((column.min(), column.max()) if column.size else (0.0, 1.0))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeFault(
+            "E0304", f"torch.histogramdd: dimension {d}'s range [{low}, {high}] is not finite"
+        )
+    if low > high:
+        raise RuntimeFault(
+            "E0304",
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for "
+            f"dimension {d}",
+        )
+    charge_shape((bins + 1,))
+    half = 0.5 if low == high else 0.0
+    return np.linspace(low - half, high + half, bins + 1).astype(column.dtype)
 
 
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -185,5 +311,7 @@ def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:
     return input
 
 
-BOTH = (unique, unique_consecutive, bincount, cov, corrcoef, frexp)
+BOTH = (unique, unique_consecutive, bincount, histogram, cov, corrcoef, frexp)
 """Functions that are methods too."""
+ALONE = (histogramdd,)
+"""Functions only."""

@@ -13,8 +13,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element, called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.scatter import diag_embed
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.memory_budget import charge_shape

@@ -18,7 +18,7 @@ from gradcli.engine.record.composite import (
     of_numbers_too,
 )
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault

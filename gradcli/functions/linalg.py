@@ -33,6 +33,7 @@ from gradcli.functions.decompositions import (
     svdvals,
     triangle,
 )
+from gradcli.functions.ldl import ldl_factor, ldl_factor_ex, ldl_solve
 from gradcli.functions.matrices import beside, matrix_norm
 from gradcli.functions.matrices import matrix_power as _matrix_power
 from gradcli.functions.methods import public_operators
@@ -43,17 +44,19 @@ from gradcli.ops.memory_budget import charge_shape
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh",
-    "eigvals", "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor",
+    "eigvals", "eigvalsh", "expm", "householder_product", "inv", "inv_ex", "ldl_factor",
+    "ldl_factor_ex", "ldl_solve", "logm", "lstsq", "lu", "lu_factor",
     "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
     "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
-    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
-    "vector_norm",
+    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals", "tensorinv", "tensorsolve",
+    "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _names = public_operators()
 det = _names["det"]
 inv = _names["inv"]
-matrix_exp = _names["matrix_exp"]
+matrix_exp = expm = _names["matrix_exp"]
+logm, sqrtm, solve_sylvester = (_names[_n] for _n in ("logm", "sqrtm", "solve_sylvester"))
 cross, multi_dot = products.cross, products.multi_dot
 
 
@@ -271,8 +274,9 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     rtol = max(m, n) * eps if rcond is None else float(rcond)
     solution = _O["matmul"](pinv(A, rtol=rtol), right)
     rank = matrix_rank(A, rtol=rtol)
-    empty = solution.detach().new_zeros((0,))
     residuals = _O["getitem"](_O["reshape"](solution, (-1,)), slice(0, 0))
+    residuals = _O["abs"](residuals) if residuals.is_complex() else residuals
+    empty = residuals.detach()
     if m > n and driver != "gelsy" and bool((rank.array == n).all()):
         gap = _O["abs"](right - _O["matmul"](A, solution))
         residuals = _O["sum"](gap * gap, -2)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from gradcli.engine.creation import factories
-from gradcli.engine.record.apply import apply
+from gradcli.engine.dtypes import DType
+from gradcli.engine.record.apply import apply, note_view
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS, function, method
+from gradcli.engine.record.inplace import check_writable
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.functions import (
     arithmetic,
@@ -34,6 +37,7 @@ from gradcli.functions import (
     statistics,
     strided,
 )
+from gradcli.functions.lazy_table import LazyTable
 from gradcli.functions.subscripts import get_item, put_item
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
 from gradcli.ops.declaration.infix import MIRRORED, by_sign
@@ -65,8 +69,13 @@ def reshape(input: Tensor, shape: Any = ()) -> Tensor:
     return reshaped(FUNCTIONS["reshape"](input, shape), input)
 
 
-def view(self: Tensor, shape: Any = ()) -> Tensor:
-    """The same memory in another shape. Raises RuntimeFault (E0306) where that needs a copy."""
+def view(self: Tensor, shape: Any = (), *, dtype: DType | None = None) -> Tensor:
+    """The same memory in another shape, or its bits read as another ``dtype``.
+
+    Raises RuntimeFault (E0306) where that needs a copy.
+    """
+    if dtype is not None or (shape and isinstance(shape[0], DType)):
+        return _reread(self, shape[0] if dtype is None else dtype)
     out = FUNCTIONS["reshape"](self, shape)
     if self.array.ndim and self.array.size and not np.may_share_memory(out.array, self.array):
         raise RuntimeFault(
@@ -74,6 +83,32 @@ def view(self: Tensor, shape: Any = ()) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
         )
+    return out
+
+
+def _reread(x: Tensor, dtype: DType) -> Tensor:
+    """The bits of a tensor as numbers of another type, which have no derivative by the first."""
+    own, size = x.dtype.itemsize, dtype.itemsize
+    steps, words = _stride(x), f"{x.dtype.scalar_name} as {dtype.scalar_name}"
+    wrong = ""
+    if own != size and not x.ndim:
+        wrong = "self.dim() cannot be 0"
+    elif own != size and steps[-1] != 1:
+        wrong = f"self.stride(-1) must be 1, but got {steps[-1]}"
+    elif size > own:
+        times = size // own
+        parts = {"self.size(-1)": x.shape[-1], "self.storage_offset()": _storage_offset(x)}
+        parts |= {f"self.stride({d})": step for d, step in enumerate(steps[:-1])}
+        odd = next((name for name, n in parts.items() if n % times), None)
+        wrong = f"{odd} must be divisible by {times}, but got {parts[odd]}" if odd else ""
+    if wrong:
+        first, comma, got = wrong.partition(", but got ")
+        raise RuntimeFault(
+            "E0306", f"{first} to view {words} (different element sizes){comma}{got}",
+            help="clone() it first" if x.ndim else "unsqueeze(0) it first",
+        )  # fmt: skip
+    out = wrap(x.own_array().view(dtype.numpy), dtype)
+    note_view(out, x)
     return out
 
 
@@ -117,6 +152,17 @@ def _new(self: Tensor, *data: Any) -> Tensor:
     return factories.typed(self.dtype, "new")(*data)
 
 
+def _set(self: Tensor, source: Tensor) -> Tensor:
+    """Take the memory of ``source``; a leaf begins anew: graphs made before do not lead to it."""
+    check_writable(self, (source,))
+    self.data = source
+    self._meta().version.bump()
+    if self.edge is not None:
+        self.edge = None
+        self.requires_grad_()
+    return self
+
+
 def _contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return self if self.is_contiguous() else self.clone()
 
@@ -143,6 +189,10 @@ def _storage_offset(self: Tensor) -> int:
         base = base.base
     start, first = (a.__array_interface__["data"][0] for a in (array, base))
     return (start - first) // self.dtype.itemsize
+
+
+def _resize_as(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
+    return strided.resize_(self, tuple(other.shape))
 
 
 def _compare(op: Operator) -> Callable:
@@ -247,22 +297,51 @@ def _own() -> dict[str, Any]:
         "flip": sizes_method(FUNCTIONS["flip"]),
         "max": sorting.extreme_method("max"), "min": sorting.extreme_method("min"),
         "fill_diagonal_": counting.fill_diagonal_, "stride": _stride, "new": _new,
-        "storage_offset": _storage_offset,
+        "set_": _set,
+        "slogdet": overloads.slogdet, "put_": in_place.rewritten(scatter.put),
+        "resize_as_": _resize_as, "storage_offset": _storage_offset,
         "contiguous": _contiguous, "resize_": strided.resize_, "dim_order": strided.dim_order,
         "new_empty_strided": _like(strided.empty_strided),
         "H": property(_conjugate_transpose, doc="The conjugate transpose of a matrix."),
     }  # fmt: skip
 
 
+LATER = {
+    **dict.fromkeys(("cholesky_inverse", "cholesky_solve", "geqrf", "ormqr", "triangular_solve"),
+                    "gradcli.functions.decompositions"),
+    **{name: f"gradcli.functions.decompositions:torch_{name}"
+       for name in ("lu", "lu_solve", "qr", "svd")},
+    "orgqr": "gradcli.functions.linalg:householder_product",
+    **dict.fromkeys(("stft", "istft"), "gradcli.functions.spectral"),
+    **dict.fromkeys(("hardshrink", "prelu"), "gradcli.functions.nn.activations"),
+}  # fmt: skip
+"""Methods whose modules are loaded with their first use, each with its module."""
+
+
+def _later(name: str) -> Callable:
+    module, _, other = LATER[name].partition(":")
+
+    def method(self: Tensor, *args: Any, **options: Any) -> Any:
+        return getattr(import_module(module), other or name)(self, *args, **options)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``torch.{name}`` of the tensor."
+    return method
+
+
 TURNED = {
-    f"{name}_": in_place.turned(function)
-    for name, function in (*_named(reshaping).items(), ("squeeze", FUNCTIONS["squeeze"]))
-    if function in reshaping.TURNED or name == "squeeze"
+    f"{name}_": in_place.turned(name, function)
+    for name, function in (
+        *_named(reshaping).items(),
+        ("squeeze", FUNCTIONS["squeeze"]),
+        ("as_strided", strided.as_strided),
+    )
+    if function in reshaping.TURNED or name in ("squeeze", "as_strided")
 }
 """Methods in place that change the shape and not the entries."""
 METHODS: dict[str, Any] = {
     **_of_operators(), **_of_functions(), **_own(), **TURNED, **in_place.METHODS,
-    **_signs(),
+    **_signs(), **{name: _later(name) for name in LATER},
 }  # fmt: skip
 """Every method by name. Where several have one, the later is PyTorch's method."""
 for _name, _method in METHODS.items():
@@ -273,19 +352,19 @@ Tensor.__gradcli_apply__ = staticmethod(apply)  # type: ignore[attr-defined]
 @cache
 def public_operators() -> Mapping[str, Any]:
     """Operators by the names that a user calls them by, aliases included."""
-    names: dict[str, Any] = {}
-    for op in OPERATORS.values():
-        if op.public:
-            found = op if op.variadic else function(op)
-            for name in (op.name, *op.aliases):
-                names[name] = found
-    for own in (overloads.cat, overloads.stack, overloads.flatten, overloads.einsum,
-                overloads.slogdet, reshaping.split, reshaping.chunk, reshaping.unbind,
-                scatter.diag, scatter.diag_embed):  # fmt: skip
-        names[own.__name__] = own
-    names["concat"] = overloads.cat
-    names["tile"] = names["repeat"] = OPERATORS["tile"]
-    return names
+    public = [op for op in OPERATORS.values() if op.public]
+    by_name = {name: op for op in public for name in (op.name, *op.aliases)}
+    own = (overloads.cat, overloads.stack, overloads.flatten, overloads.einsum, overloads.slogdet,
+           reshaping.split, reshaping.chunk, reshaping.unbind, scatter.diag,
+           scatter.diag_embed)  # fmt: skip
+    tile = OPERATORS["tile"]
+    made = {**{f.__name__: f for f in own}, "concat": overloads.cat, "tile": tile, "repeat": tile}
+    return LazyTable(by_name, _public, made)
+
+
+@cache
+def _public(op: Operator) -> Any:
+    return op if op.variadic else function(op)
 
 
 def functions() -> dict[str, Any]:

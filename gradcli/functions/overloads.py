@@ -6,6 +6,7 @@ The same names as PyTorch's. What is not here is an operator and is called direc
 from __future__ import annotations
 
 from collections.abc import Sequence
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,10 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
-from gradcli.ops.errors import RuntimeFault
+from gradcli.ops.errors import RuntimeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
 
@@ -82,11 +82,36 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshaped(FUNCTIONS["reshape"](input, joined), input)
 
 
-def einsum(equation: str, *operands: Any) -> Any:
-    """The sum over a product of tensors, by letters: ``einsum("ij,j->i", A, x)``."""
+def einsum(equation: Any, *operands: Any) -> Any:
+    """The sum over a product of tensors, by letters: ``einsum("ij,j->i", A, x)``.
+
+    Numbers below 52 may stand for letters, a list behind each tensor and one for the result:
+    ``einsum(A, [0, 1], x, [1], [0])``. Raises ValueFault (E0304) for another number.
+    """
+    if operands and isinstance(operands[0], list | tuple) and not isinstance(equation, str):
+        equation, operands = _lettered(equation, *operands)
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
     return by_letters(equation, *(as_value(x) for x in operands))
+
+
+def _lettered(*given: Any) -> tuple[str, tuple]:
+    """The equation and the tensors of what came with lists of numbers behind each tensor."""
+    lists = list(given[1::2]) + ([given[-1]] if len(given) % 2 else [])
+    words = ["".join("..." if n is Ellipsis else _letter(n) for n in places) for places in lists]
+    tensors = given[: len(given) // 2 * 2 : 2]
+    left = ",".join(words[: len(tensors)])
+    return (f"{left}->{words[-1]}" if len(given) % 2 else left), tensors
+
+
+def _letter(n: int) -> str:
+    if not 0 <= n < len(ascii_letters):
+        raise ValueFault(
+            "E0304",
+            "einsum(): subscript in subscript list is not within the valid range "
+            f"[0, {len(ascii_letters)})",
+        )
+    return (ascii_uppercase + ascii_lowercase)[n]
 
 
 def slogdet(input: Any) -> tuple:

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.composite import called, of_no_batch, reshaped
+from gradcli.engine.record.composite import by_element, called, of_no_batch, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import (
     _along,
@@ -40,7 +39,7 @@ from gradcli.functions.indexing import (
     take_along_dim,
 )
 from gradcli.ops.dims import normal_dim
-from gradcli.ops.errors import RuntimeFault, TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.torch_messages import not_a
 
@@ -322,6 +321,23 @@ def rot90(input: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
     return O["flip"](input, sides) if sides else input.clone()
 
 
+@by_element
+def unravel_index(indices: Any, shape: Any) -> tuple:
+    """Indices into the flat tensor of a ``shape`` as an index for each dimension.
+
+    Raises TypeFault (E0303) unless they are whole numbers.
+    """
+    if indices.dtype.kind != 1:
+        raise TypeFault(
+            "E0303", f"expected 'indices' to be integer dtype, but got {indices.dtype!r}"
+        )
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(n < 0 for n in sizes):
+        raise ValueFault("E0301", f"'shape' cannot have negative values, but got {sizes}")
+    steps = np.cumprod((1, *sizes[:0:-1]))[::-1].tolist() if sizes else []
+    return tuple(indices // step % n for step, n in zip(steps, sizes, strict=True))
+
+
 @of_no_batch
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The places of the entries that are not zero, a row each; or an index per dimension."""
@@ -460,10 +476,11 @@ BOTH = (
 """Functions that are methods too."""
 ALONE = (
     hstack, vstack, dstack, column_stack, permute, broadcast_tensors, where, meshgrid,
-    cartesian_prod, combinations, block_diag,
+    cartesian_prod, combinations, block_diag, unravel_index,
 )  # fmt: skip
 """Functions only: the method differs, or there is none."""
-ALIASES = {"moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose}
+ALIASES = {"moveaxis": movedim, "argwhere": nonzero, "swapdims": transpose,
+           "row_stack": vstack, "unsafe_split_with_sizes": split_with_sizes}  # fmt: skip
 """Further names."""
 WRITTEN = (
     scatter, scatter_add, scatter_reduce, index_add, index_copy, index_fill, index_reduce,

@@ -98,7 +98,7 @@ def istft(
         raise RuntimeFault(
             "E0301", "istft expects a complex tensor of 2 or 3 dimensions", help="view_as_complex"
         )
-    half = not return_complex if onesided is None else onesided
+    half = spectra.shape[1] != n_fft if onesided is None else onesided
     size = n_fft // 2 + 1 if half else n_fft
     if spectra.shape[1] != size or hop <= 0:
         raise RuntimeFault(

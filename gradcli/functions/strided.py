@@ -18,8 +18,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import note_view, record
 from gradcli.engine.record.composite import by_element, called, of_its_own
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.indexing import Apart
@@ -291,7 +290,7 @@ def resize_(input: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     return input
 
 
-BOTH = (as_strided,)
+BOTH = (as_strided, as_strided_scatter)
 """Functions that are methods too."""
-ALONE = (gradient, as_strided_scatter, empty_strided, empty_permuted)
+ALONE = (gradient, empty_strided, empty_permuted)
 """Functions only."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import math
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -130,20 +130,24 @@ def _split(size: int) -> tuple[tuple, tuple, int]:
     return tuple(blocks), tuple(reversed(joins)), len(nodes)
 
 
-_pool: list[ThreadPoolExecutor] = []
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.clear)  # a forked process has none of its threads
-
-
 def on_two_threads(first: Callable[[], None], second: Callable[[], None]) -> None:
-    """Call both at once, the first in this thread."""
-    if not _pool:
-        _pool.append(ThreadPoolExecutor(1, "gradcli"))
-    other = _pool[0].submit(second)
+    """Call both at once, the first in this thread. Raises what either of them raises."""
+    raised: list[BaseException] = []
+
+    def other() -> None:
+        try:
+            second()
+        except BaseException as fault:
+            raised.append(fault)
+
+    thread = threading.Thread(target=other)
+    thread.start()
     try:
         first()
     finally:
-        other.result()
+        thread.join()
+    if raised:
+        raise raised[0]
 
 
 def run(

@@ -315,8 +315,7 @@ def _compiled(function: Callable[..., Any], what: str, arrays: list) -> Entry:
         y = outputs[0]
         seed = trace.constant(np.ones((), y.dtype.numpy))
         by = [v for v in inputs if v.dtype.differentiable]
-        grads = derive.pull_back(trace, y, seed, by)
-        grads = [_zeros(trace, v) if g is None else g for v, g in zip(by, grads, strict=True)]
+        grads = derive.gradients(trace, y, seed, by)
     if what == "value":
         results, finish = outputs, _finish_value(form)
     elif what == "gradient":

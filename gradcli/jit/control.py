@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gradcli.jit.ir import Instruction, Value, shown, type_of
+from gradcli.jit.ir import Instruction, Value, line_of, shown, type_of
 
 EXACT = 1 << 53
 """Whole numbers in generated code stay below this; a larger one is left to the engine."""
@@ -37,7 +37,7 @@ class Scalar:
     params: dict[str, Any] = {}  # noqa: RUF012  # never written
     edges = moves = python = ""
     neutral = None
-    rules = ()
+    rules = saves = ()
 
     def __init__(self, name: str, text: str, decides: bool = False, raises: bool = False) -> None:
         self.name = name
@@ -215,85 +215,48 @@ def _several(values: Sequence[Any], names: dict[Value, str]) -> str:
 
 
 def _write(block: Block, names: dict[Value, str], pad: str, lines: list[str]) -> None:
-    """The nodes of a block as lines; a stack of iterators goes through the blocks inside."""
-    work: list[Any] = [(iter(block.nodes), pad, "")]
-    while work:
-        nodes, pad, last = work[-1]
-        node = next(nodes, None)
-        if node is None:
-            work.pop()
-            if last:
-                lines.append(last)
-            continue
+    """The nodes of a block as lines; what it puts on its stacks or takes off them stands first."""
+    for word, values in (("save", block.saves), ("restore", block.restored)):
+        if values:
+            lines.append(f"{pad}{word} {_several(values, names)}")
+    for node in block.nodes:
         if node.__class__ is Instruction:
-            words = [node.op.name, *(shown(a, names) for a in node.args)]
-            words += [f"{n}={shown(p, names)}" for n, p in node.params.items()]
-            lines.append(f"{pad}{names[node.out]}: {type_of(node.out)} = {' '.join(words)}")
+            lines.append(f"{pad}{line_of(node, names)}")
+        elif node.__class__ is Check:
+            lines.append(f"{pad}check {shown(node.test, names)}")
         elif node.__class__ is Branch:
             outs = ", ".join(names[v] for v in node.outs)
             lines.append(f"{pad}{f'{outs} = ' if outs else ''}if {shown(node.test, names)}")
-            inner = pad + "  "
-            work.append(
-                (_begin(node.orelse, names, inner), inner, _yields(node.orelse, names, inner))
-            )
-            work.append((iter((_Line(f"{pad}else"),)), pad, ""))
-            work.append((_begin(node.then, names, inner), inner, _yields(node.then, names, inner)))
-        elif node.__class__ is Check:
-            lines.append(f"{pad}check {shown(node.test, names)}")
-        elif node.__class__ is _Line:
-            lines.append(node.text)
+            _inner(node.then, names, pad, lines)
+            lines.append(f"{pad}else")
+            _inner(node.orelse, names, pad, lines)
         elif node.__class__ is Loop:
-            work += reversed(_loop(node, names, pad, lines))
+            lines.append(f"{pad}{_head(node, names)}")
+            if node.test is not None:
+                _write(node.test, names, f"{pad}  ", lines)
+                lines.append(f"{pad}  test {shown(node.test.results[0], names)}")
+            _inner(node.body, names, pad, lines)
+            if node.stop is not False:
+                lines.append(f"{pad}  break if {shown(node.stop, names)}")
 
 
-def _begin(block: Block, names: dict[Value, str], pad: str) -> Any:
-    """The lines of a block: what it puts on its stacks or takes off them stands first."""
-    lines = []
-    if block.saves:
-        lines.append(_Line(f"{pad}save {_several(block.saves, names)}"))
-    if block.restored:
-        lines.append(_Line(f"{pad}restore {_several(block.restored, names)}"))
-    return iter([*lines, *block.nodes])
+def _inner(block: Block, names: dict[Value, str], pad: str, lines: list[str]) -> None:
+    _write(block, names, f"{pad}  ", lines)
+    if block.results:
+        lines.append(f"{pad}  yield {_several(block.results, names)}")
 
 
-class _Line:
-    """A line of its own."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-def _yields(block: Block, names: dict[Value, str], pad: str) -> str:
-    return f"{pad}yield {_several(block.results, names)}" if block.results else ""
-
-
-def _loop(node: Loop, names: dict[Value, str], pad: str, lines: list[str]) -> list[Any]:
-    outs = ", ".join(names[v] for v in node.outs)
-    head = f"{pad}{f'{outs} = ' if outs else ''}"
-    if node.backward is not None:
-        head += "backward"
-    elif node.bounds is not None:
-        head += "for"
-    else:
-        head += "while"
+def _head(node: Loop, names: dict[Value, str]) -> str:
+    """The first line of a loop."""
+    words = [f"{', '.join(names[v] for v in node.outs)} ="] if node.outs else []
+    forward = "while" if node.bounds is None else "for"
+    words.append(forward if node.backward is None else "backward")
     if node.index is not None:
-        head += f" {names[node.index]}"
+        words.append(names[node.index])
     if node.bounds is not None:
-        head += f" in range({_several(node.bounds, names)})"
-    state = ", ".join(
-        f"{names[v]} = {'unset' if a is None else shown(a, names)}"
+        words.append(f"in range({_several(node.bounds, names)})")
+    state = [
+        f"{names[v]} = {_several([a], names)}"
         for v, a in zip(node.carried, node.initial, strict=True)
-    )
-    lines.append(f"{head}{f' with {state}' if state else ''}")
-    inner = pad + "  "
-    last = _yields(node.body, names, inner)
-    if node.stop is not False:
-        last += f"\n{inner}break if {shown(node.stop, names)}"
-    found: list[Any] = []
-    if node.test is not None:
-        found.append((iter(node.test.nodes), inner,
-                      f"{inner}test {shown(node.test.results[0], names)}"))  # fmt: skip
-    found.append((_begin(node.body, names, inner), inner, last.lstrip("\n")))
-    return found
+    ]
+    return " ".join([*words, *([f"with {', '.join(state)}"] if state else [])])

@@ -7,7 +7,7 @@ as the engine's backward pass meets them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,21 +19,35 @@ from gradcli.jit.trace import Trace
 from gradcli.ops.operator import OPERATORS, is_number
 from gradcli.ops.read import push_forward
 from gradcli.transforms.batched import Batched
-from gradcli.transforms.levels import next_level
+from gradcli.transforms.vmap import mapping
 
 
 def depends_on(tape: Sequence[Instruction], inputs: Sequence[Value]) -> set[Value]:
     """The values that have a derivative by one of ``inputs``, and those inputs."""
     active = {v for v in inputs if v.dtype.differentiable}
     for ins in tape:
-        if not ins.recorded or not ins.op.recorded or not ins.out.dtype.differentiable:
-            continue
-        rules = ins.op.rules
-        for i, a in enumerate(ins.args):
-            if a in active and rules[0 if ins.op.variadic else i] is not None:
-                active.add(ins.out)
-                break
+        if is_active(ins, active):
+            active.add(ins.out)
     return active
+
+
+def is_active(ins: Instruction, active: set[Value]) -> bool:
+    """Whether a result has a derivative by one of the ``active`` values."""
+    if not ins.recorded or not ins.op.recorded or not ins.out.dtype.differentiable:
+        return False
+    rules, variadic = ins.op.rules, ins.op.variadic
+    for i, a in enumerate(ins.args):
+        if a.__class__ is Value and a in active and rules[0 if variadic else i] is not None:
+            return True
+    return False
+
+
+def gradients(trace: Trace, output: Value, cotangent: Any, inputs: Sequence[Value]) -> list:
+    """``pull_back`` with zeros where the output does not depend on an input."""
+    return [
+        trace.constant(np.zeros(v.shape, v.dtype.numpy)) if g is None else g
+        for v, g in zip(inputs, pull_back(trace, output, cotangent, inputs), strict=True)
+    ]
 
 
 def pull_back(trace: Trace, output: Value, cotangent: Any, inputs: Sequence[Value]) -> list:
@@ -49,20 +63,26 @@ def pull_back(trace: Trace, output: Value, cotangent: Any, inputs: Sequence[Valu
         if out not in arrived or out not in active:
             continue
         g = arrived[out] if out in wanted else arrived.pop(out)
-        for i, a in enumerate(ins.args):
-            if a not in active:
-                continue
-            r = _cotangent(ins, i, g)
-            if r is None:
-                continue
-            if is_number(r):
-                r = trace.constant(np.asarray(r, a.dtype.numpy))
-            if r.shape != a.shape:
-                r = fit(r, a.shape)
-            if r.dtype is not a.dtype:
-                r = _cast(r, a.dtype)
+        for a, r in cotangents(trace, ins, g, active):
             arrived[a] = arrived[a] + r if a in arrived else r
     return [arrived.get(v) for v in inputs]
+
+
+def cotangents(
+    trace: Trace, ins: Instruction, g: Any, active: set[Value]
+) -> Iterator[tuple[Value, Any]]:
+    """The cotangents of an instruction's active arguments, given that of its result."""
+    for i, a in enumerate(ins.args):
+        if a.__class__ is not Value or a not in active:
+            continue
+        r = _cotangent(ins, i, g)
+        if r is None:
+            continue
+        if is_number(r):
+            r = trace.constant(np.asarray(r, a.dtype.numpy)[()])
+        if r.shape != a.shape:
+            r = fit(r, a.shape)
+        yield a, r if r.dtype is a.dtype else _cast(r, a.dtype)
 
 
 def _cotangent(ins: Instruction, i: int, g: Any) -> Any:
@@ -163,14 +183,14 @@ def directions(trace: Trace, inputs: Sequence[Value], outputs: Sequence[Any]) ->
         if not size:
             rows.append([None] * len(outputs))
             continue
-        level = next_level()
         eye = np.eye(size, dtype=v.dtype.numpy).reshape(size, *v.shape)
-        found = push(tape, {v: Batched(trace.constant(eye), level)})
-        row = []
-        for o in outputs:
-            t = found.get(o) if o.__class__ is Value else None
-            if t is not None:
-                t = t.value if t.__class__ is Batched else OPERATORS["expand"](t, (size, *o.shape))
-            row.append(t)
+        with mapping(size, "error", internal=True) as level:
+            found = push(tape, {v: Batched(trace.constant(eye), level)})
+            row = []
+            for o in outputs:
+                t = found.get(o) if o.__class__ is Value else None
+                if t is not None and t.__class__ is not Batched:
+                    t = OPERATORS["expand"](t, (size, *o.shape))
+                row.append(t.value if t.__class__ is Batched else t)
         rows.append(row)
     return rows

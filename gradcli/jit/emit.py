@@ -208,7 +208,7 @@ class Emitter:
             word = self.on_numbers(ins)
             if word is not None:
                 return word
-        elif kind or ins.out.shape:
+        elif kind or ins.out.shape or ins.out.dtype.quick:
             word = self._on_arrays(place, ins)
             if word is not None:
                 return f"float({word})" if kind == "f" else f"bool({word})" if kind else word

@@ -93,7 +93,8 @@ class ControlEmitter(Emitter):
         self.kept = self._checkpointed()
         self.lists = {
             ins.args[0] for ins in walk(program.block)
-            if ins.__class__ is Instruction and ins.op in (scalars.PICK, scalars.BUFFER)
+            if ins.__class__ is Instruction and ins.op is scalars.PICK
+            and (ins.args[0] in set(program.inputs) or ins.args[0].const is not None)
         }  # fmt: skip
 
     # -- what is known before the text -----------------------------------------------------------
@@ -217,7 +218,7 @@ class ControlEmitter(Emitter):
         """Whether every operand stands once in the text of an instruction."""
         op = ins.op
         if op.__class__ is Scalar:
-            return op not in (scalars.PICK, scalars.BUFFER, scalars.ADD_AT, scalars.FROM_BUFFER)
+            return op not in (scalars.PICK, scalars.ADD_AT, scalars.FROM_BUFFER)
         if ins.out.shape or any(a.shape for a in ins.inputs()):
             return False
         return op.compute in _INFIX or op.name == "neg" or (
@@ -330,7 +331,8 @@ class ControlEmitter(Emitter):
         if any(n.__class__ is Step for n in walk(program.block)):
             self.say("tick = budget.__next__")
         for v in program.inputs:
-            self.listed(v)
+            if v in self.lists:
+                self.say(f"{self.names[v]}_ = {self.names[v]}.tolist()")
         self.block(program.block)
         words = []
         for v in program.block.results:
@@ -339,11 +341,6 @@ class ControlEmitter(Emitter):
             words.append(word if plain else f"np.array({word})")
         self.say(f"return ({', '.join(words)},)\n")
         return "\n".join(self.lines)
-
-    def listed(self, v: Value) -> None:
-        """A list of a vector's entries, where single ones are picked out of it."""
-        if v in self.lists:
-            self.say(f"{self.names[v]}_ = {self.names[v]}.tolist()")
 
     def entries(self, v: Value) -> str:
         """The list of a vector's entries."""
@@ -404,9 +401,10 @@ class ControlEmitter(Emitter):
         op = ins.op
         if op.__class__ is Scalar:
             words = [self.operand(a) for a in ins.args]
-            if op in (scalars.PICK, scalars.BUFFER):
-                words[0] = self.entries(ins.args[0])
-            word = op.text.format(*words)
+            if op is scalars.PICK and ins.args[0] in self.lists:
+                word = f"{self.entries(ins.args[0])}[{words[1]}]"
+            else:
+                word = op.text.format(*words)
             if op is scalars.ADD_AT:
                 self.say(word)
                 return
@@ -415,7 +413,6 @@ class ControlEmitter(Emitter):
         for i in range(mark, len(self.lines)):
             self.lines[i] = "    " * (self.pad - 1) + self.lines[i]
         if not word:
-            self.listed(ins.out)
             return
         depth = 1 + max(
             (self.depths.get(a, 0) for a in ins.inputs() if a in self.folded), default=0
@@ -428,7 +425,6 @@ class ControlEmitter(Emitter):
         if word != name:
             note = "" if scalar_kind(ins.out) == "f" else f"  # {type_of(ins.out)}"
             self.say(f"{name} = {word}{note}")
-        self.listed(ins.out)
 
     def yields(self, block: Block, outs: list[Value]) -> None:
         """Give what leaves a block the names that it has outside, all at once."""
@@ -447,8 +443,6 @@ class ControlEmitter(Emitter):
         else:
             for name, word, _ in pairs:
                 self.say(f"{name} = {word}")
-        for out in outs:
-            self.listed(out)
 
     def branch(self, node: Branch) -> None:
         """An if statement."""
@@ -496,8 +490,6 @@ class ControlEmitter(Emitter):
             self.forward_turns(node, self.opening(node))
         if node.turns and node.backward is None:
             self.say(f"if not {self.counts[node]}: raise Discard")
-        for out in node.outs:
-            self.listed(out)
 
     def new_stacks(self, node: Loop, outer: bool) -> None:
         """Empty stacks for one run of a loop."""
@@ -532,8 +524,6 @@ class ControlEmitter(Emitter):
         for name, v in self.stacks.get(node.body, ()) if self.saving else ():
             if v.__class__ is Value and any(v is p for p in (*node.carried, node.index)):
                 self.say(f"{name}_({self.names[v]})")
-        for p in node.carried:
-            self.listed(p)
         self.block(node.body)
         self.yields(node.body, node.carried)
         if node.stop is not False and not again:
@@ -547,8 +537,6 @@ class ControlEmitter(Emitter):
         self.say(opening)
         self.pad += 1
         first = len(self.lines)
-        for p in node.carried:
-            self.listed(p)
         self.block(node.body)
         self.yields(node.body, node.carried)
         if len(self.lines) == first:

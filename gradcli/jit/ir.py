@@ -165,9 +165,7 @@ class Program:
         for whole, entries in self.unpacked.items():
             lines.append(f"  {', '.join(names[v] for v in entries)} = {names[whole]}")
         for ins in self.instructions:
-            words = [ins.op.name, *(shown(a, names) for a in ins.args)]
-            words += [f"{n}={shown(p, names)}" for n, p in ins.params.items()]
-            lines.append(f"  {names[ins.out]}: {type_of(ins.out)} = {' '.join(words)}")
+            lines.append(f"  {line_of(ins, names)}")
         lines.append(f"  return {', '.join(shown(v, names) for v in self.outputs)}")
         return "\n".join(lines)
 
@@ -183,6 +181,13 @@ def shown(value: Any, names: dict[Value, str]) -> str:
     if isinstance(value, np.ndarray):
         return f"array{list(value.shape)}"
     return repr(value.item()) if isinstance(value, np.generic) else repr(value)
+
+
+def line_of(ins: Instruction, names: dict[Value, str]) -> str:
+    """``v1: float64 = mul x0 v0``."""
+    words = [ins.op.name, *(shown(a, names) for a in ins.args)]
+    words += [f"{n}={shown(p, names)}" for n, p in ins.params.items()]
+    return f"{names[ins.out]}: {type_of(ins.out)} = {' '.join(words)}"
 
 
 def type_of(value: Value) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.record.cotangents import fit
 from gradcli.jit import derive, scalars
 from gradcli.jit.control import Block, Branch, Loop, Scalar, Structured, made, operands, walk
 from gradcli.jit.emit import is_arithmetic
@@ -33,16 +32,11 @@ def active_values(program: Structured) -> set[Value]:
         before = len(active)
         for node in walk(program.block):
             if node.__class__ is Instruction:
-                if node.op is scalars.PICK:
-                    if node.args[0] in active:
+                if node.op is scalars.PICK or node.op is scalars.PUT:
+                    if any(a.__class__ is Value and a in active for a in node.args):
                         active.add(node.out)
-                elif node.recorded and node.op.recorded and node.out.dtype.differentiable:
-                    rules = node.op.rules
-                    for i, a in enumerate(node.args):
-                        rule = rules[0 if node.op.variadic else i]
-                        if a.__class__ is Value and a in active and rule is not None:
-                            active.add(node.out)
-                            break
+                elif derive.is_active(node, active):
+                    active.add(node.out)
             elif node.__class__ is Branch:
                 for out, *ways in zip(node.outs, node.then.results, node.orelse.results,
                                       strict=True):  # fmt: skip
@@ -94,7 +88,11 @@ def zero_of(value: Value, trace: Trace) -> Any:
 def like(value: Value) -> Value:
     """A new value of the same type."""
     example = np.ones(value.shape, value.dtype.numpy)[()]
-    return Value(value.trace, value.shape, value.dtype, example=example)
+    made = Value(value.trace, value.shape, value.dtype, example=example)
+    if value in value.trace.numbers:
+        value.trace.numbers.add(made)
+        made.example = made.example.item()
+    return made
 
 
 class _Scope:
@@ -160,11 +158,7 @@ class Reverse:
         scope.local[v] = g if have is None else self.sum(have, g)
 
     def sum(self, a: Any, b: Any) -> Any:
-        if is_number(a) and a == 0.0:
-            return b
-        if is_number(a) and is_number(b):
-            return a + b
-        return a + b
+        return b if is_number(a) and a == 0.0 else a + b
 
     # -- the walk ----------------------------------------------------------------------------------
 
@@ -188,18 +182,15 @@ class Reverse:
         if ins.op is scalars.PICK:
             self.picked(scope, ins, g)
             return
-        for i, a in enumerate(ins.args):
-            if a.__class__ is not Value or a not in self.active:
-                continue
-            r = derive._cotangent(ins, i, g)
-            if r is None:
-                continue
-            if is_number(r):
-                r = self.trace.constant(np.asarray(r, a.dtype.numpy)[()])
-            if r.shape != a.shape:
-                r = fit(r, a.shape)
-            if r.dtype is not a.dtype:
-                r = derive._cast(r, a.dtype)
+        if ins.op is scalars.PUT:
+            vector, index, value = ins.args
+            if value.__class__ is Value and value in self.active:
+                self.arrive(scope, value, self.trace.note(scalars.PICK, (g, index), like(value)))
+            if vector in self.active:
+                rest = self.trace.note(scalars.PUT, (g, index, 0.0), like(vector))
+                self.arrive(scope, vector, rest)
+            return
+        for a, r in derive.cotangents(self.trace, ins, g, self.active):
             self.arrive(scope, a, r)
 
     def picked(self, scope: _Scope, ins: Instruction, g: Value) -> None:
@@ -210,21 +201,17 @@ class Reverse:
             owner = owner.parent
         buffer = owner.buffers.get(vector)
         if buffer is None:
-            buffer = owner.buffers[vector] = self._computed(scalars.BUFFER, (vector,), vector)
+            buffer = owner.buffers[vector] = self.trace.note(
+                scalars.BUFFER, (vector.shape[0],), like(vector)
+            )
             self.trace.tape.pop()
-        self._computed(scalars.ADD_AT, (buffer, index, g), g)
-
-    def _computed(self, op: Scalar, args: tuple, of: Value) -> Value:
-        out = like(of)
-        out.source = Instruction(op, args, {}, out, True)
-        self.trace.tape.append(out.source)
-        return out
+        self.trace.note(scalars.ADD_AT, (buffer, index, g), like(g))
 
     def taken(self, scope: _Scope, v: Value) -> Any:
         """All that has arrived at a value of a scope's own; None for nothing."""
         g = scope.local.pop(v, None)
         if v in scope.buffers:
-            found = self._computed(scalars.FROM_BUFFER, (scope.buffers[v],), v)
+            found = self.trace.note(scalars.FROM_BUFFER, (scope.buffers[v], v.dtype.name), like(v))
             g = found if g is None else self.sum(g, found)
         return g
 
@@ -367,13 +354,13 @@ class Forward:
         return done
 
     def instruction(self, ins: Instruction, tangents: dict[Value, Any]) -> None:
-        if ins.op is scalars.PICK:
-            t = tangents.get(ins.args[0])
-            if t is not None:
-                out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
-                out.source = Instruction(scalars.PICK, (t, ins.args[1]), {}, out, True)
-                self.trace.tape.append(out.source)
-                tangents[ins.out] = out
+        if ins.op is scalars.PICK or ins.op is scalars.PUT:
+            vector, index, *value = ins.args
+            along = [self._tangent(v, v, tangents) if v.__class__ is Value else 0.0
+                     for v in (vector, *value)]  # fmt: skip
+            tangents[ins.out] = self.trace.note(
+                ins.op, (along[0], index, *along[1:]), like(ins.out)
+            )
             return
         pushed = derive.push([ins], {
             a: tangents[a] for a in ins.inputs() if a in tangents and tangents[a] is not None

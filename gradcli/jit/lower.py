@@ -25,17 +25,18 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.grad_mode import enable_grad
 from gradcli.engine.tensor.tensor import Tensor
 from gradcli.functions import methods
-from gradcli.jit import scalars
+from gradcli.jit import loops, scalars
 from gradcli.jit.control import Block, Branch, Check, Loop, Scalar, Step, Structured
 from gradcli.jit.emit import is_fresh
 from gradcli.jit.ir import Instruction, NotTraceable, Value
-from gradcli.jit.trace import Trace
+from gradcli.jit.trace import Trace, no_random
 from gradcli.language.compile.resolve import Checked
 from gradcli.language.names import attributes, builtins, functions
 from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import with_checks
 from gradcli.language.names.context_managers import SWITCHES
 from gradcli.language.syntax import nodes as n
+from gradcli.ops.indexing import is_basic
 from gradcli.ops.operator import OPERATORS, Operator
 
 MOST_STATEMENTS = 20_000
@@ -60,6 +61,7 @@ class PyNumber:
     def __init__(self, value: Value, kind: str, small: bool = False) -> None:
         self.value = value
         value.trace.numbers.add(value)
+        value.example = {"float": 1.0, "int": 1, "bool": True, "mixed": 1.0}[kind]
         self.kind = kind
         self.small = small
 
@@ -67,15 +69,14 @@ class PyNumber:
 class Closure:
     """A function of the program."""
 
-    __slots__ = ("body", "defaults", "frame", "node", "params")
+    __slots__ = ("body", "by_name", "by_place", "defaults", "frame", "node")
 
-    def __init__(
-        self, node: Any, body: Any, params: list[str], defaults: list[Any], frame: Frame
-    ) -> None:
+    def __init__(self, node: Any, body: Any, defaults: list[Any], frame: Frame) -> None:
         self.node = node
         self.body = body
-        self.params = params
-        self.defaults = defaults
+        self.by_place = [p.name for p in node.params if p.kind != "="]
+        self.by_name = frozenset(p.name for p in node.params if p.kind != "/")
+        self.defaults = {p.name: d for p, d in zip(node.params, defaults, strict=True)}
         self.frame = frame
 
 
@@ -92,6 +93,8 @@ class Frame:
 
 UNSET = object()
 _NUMBERS = frozenset((int, float, bool))
+FLOATS = (dtypes.float64, dtypes.float32)
+"""What programs are lowered in."""
 _KINDS = {int: "int", float: "float", bool: "bool"}
 _DTYPES = {
     "int": dtypes.int64, "float": dtypes.float64, "bool": dtypes.bool_, "mixed": dtypes.float64,
@@ -108,7 +111,7 @@ _COMPARISONS = {
     ">=": operator.ge,
 }  # fmt: skip
 # Python's functions that compute and do nothing else, some of them under names of operators.
-_STATEFUL = frozenset(("iter", "next", "map", "filter", "dict", "set"))
+_STATEFUL = frozenset(("iter", "next", "map", "filter"))
 """Python's own functions that are not lowered: what they make changes as it is used."""
 # Methods that are lowered as they are: no write, no random number, nothing that is printed.
 _TENSOR_METHODS = frozenset((
@@ -116,6 +119,8 @@ _TENSOR_METHODS = frozenset((
     "repeat", "flatten", "max", "min", "tolist", "is_floating_point",
     "is_complex",
 ))  # fmt: skip
+_MEMORY = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "full_like"))
+"""Functions that make memory for entries to be written to."""
 _TENSOR_READ = frozenset(("shape", "ndim", "dtype", "T", "mT"))
 
 
@@ -136,15 +141,17 @@ def _allowed(module: str) -> dict[int, Any]:
     return {id(f): f for name, f in table.items() if name.rpartition(".")[2] in _pure()}
 
 
+@functools.cache
+def _unread(kind: Any) -> tuple[str, ...]:
+    """The fields that a node need not have and lowering does not read: a program that has them
+    says something else than what would be lowered."""
+    read = {"start", "end", "op_start", "op_end", "returns", "annotation"}
+    read |= {"orelse"} if kind in (n.For, n.While) else set()
+    return tuple(field for field in kind.defaults if field not in read)
+
+
 class _Notes(Trace):
-    """A trace in which every tensor of the program itself is a constant.
-
-    ``numbers`` are the values that are Python numbers in the program.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numbers: set[Value] = set()
+    """A trace in which every tensor of the program itself is a constant."""
 
     def capture(self, found: Any) -> Value:
         held = self.captured.get(id(found))
@@ -152,6 +159,27 @@ class _Notes(Trace):
             array = found.array if isinstance(found, Tensor) else found
             held = self.captured[id(found)] = found, self.constant(array)
         return held[1]
+
+    def apply(
+        self, op: Operator, args: Sequence[Any], params: dict, recorded: bool | None = None
+    ) -> Value:
+        out = super().apply(op, args, params, recorded)
+        assert out.source is not None
+        if all(a in self.numbers for a in out.source.inputs()):
+            self.numbers.add(out)  # what a rule computes with numbers alone
+        return out
+
+    def _weak(self, operands: list) -> list:
+        weak = [1.0 if a.__class__ is Value and a in self.numbers else a for a in operands]
+        return weak if any(a.__class__ is Value for a in weak) else operands
+
+    def _promoted(self, op: Operator, operands: list) -> list:
+        weak = self._weak(operands)
+        met = super()._promoted(op, weak)
+        return [a if w is not a else m for a, w, m in zip(operands, weak, met, strict=True)]
+
+    def _typed(self, op: Operator, operands: list, params: dict) -> tuple:
+        return super()._typed(op, self._weak(operands), params)
 
 
 def lower(
@@ -164,7 +192,7 @@ def lower(
     constants. Raises NotTraceable.
     """
     work = _Lowerer(checked, depth)
-    drawing = random.drawing.set(_no_random)
+    drawing = random.drawing.set(no_random)
     try:
         with enable_grad(), np.errstate(all="ignore"):
             return work.program(given, by, of)
@@ -174,10 +202,6 @@ def lower(
         raise NotTraceable(f"{type(fault).__name__}: {fault}") from None
     finally:
         random.drawing.reset(drawing)
-
-
-def _no_random(make: Any, shape: Any) -> Any:
-    raise NotTraceable("random numbers")
 
 
 def _jumps(node: n.Node, loop: bool = True) -> bool:
@@ -194,8 +218,16 @@ def _jumps(node: n.Node, loop: bool = True) -> bool:
     return False
 
 
-def _assigned(body: Sequence[n.Statement]) -> list[str]:
-    """The names that statements may give a value to, in their own scope."""
+def _first(node: Any) -> n.Node:
+    """The first target of an assignment."""
+    return node.targets[0] if isinstance(node, n.Assign) else node.target
+
+
+def _assigned(body: Sequence[n.Statement], items: bool = False) -> list[str]:
+    """The names that statements may give a value to, in their own scope.
+
+    ``items``: those too whose items are written to.
+    """
     found: dict[str, None] = {}
     stack: list[Any] = list(reversed(body))
     while stack:
@@ -203,7 +235,7 @@ def _assigned(body: Sequence[n.Statement]) -> list[str]:
         kind = node.__class__
         if kind is n.Assign:
             parts: list[n.Node] = list(node.targets)
-        elif kind in (n.AugAssign, n.For):
+        elif kind in (n.AugAssign, n.Annotation, n.For):
             parts = [node.target]
         else:
             parts = []
@@ -211,6 +243,8 @@ def _assigned(body: Sequence[n.Statement]) -> list[str]:
             part = parts.pop()
             if isinstance(part, n.Tuple | n.List):
                 parts += part.items
+            elif items and isinstance(part, n.Subscript):
+                parts.append(part.value)
             elif isinstance(part, n.Name):
                 found[part.id] = None
         if kind is n.Def:
@@ -239,10 +273,14 @@ class _Lowerer:
         self.region: object = object()
         self.born: dict[int, tuple[list, object]] = {}  # lists, and where they were made
         self.fresh: set[Value] = set()  # tensors that one name has, and nothing else
-        self.bound: set[Value] = set()
+        self.bound: set[Value] = set()  # tensors that have a name, or a place in a list
         self.sources: dict[Value, list[Any]] = {}  # of what joins values: those
         self.overwritten: set[Value] = set()
         self.writers: dict[Instruction, Value] = {}  # operations in place, and their targets
+        self.writes = any(  # whether items are written to
+            isinstance(node, n.Assign | n.AugAssign) and isinstance(_first(node), n.Subscript)
+            for node in n.walk(checked.module)
+        )
         modules = {*checked.modules.values(), *(["torch"] if checked.imported else [])}
         self.pure = dict(_allowed(""))
         for module in modules:
@@ -266,9 +304,13 @@ class _Lowerer:
         return value
 
     def visit(self, node: Any) -> Lowering:
-        method = getattr(self, node.__class__.__name__, None)
+        kind = node.__class__
+        method = getattr(self, kind.__name__, None)
         if method is None:
-            raise NotTraceable(f"a {node.__class__.__name__}")
+            raise NotTraceable(f"a {kind.__name__}")
+        for field in _unread(kind):
+            if getattr(node, field) != kind.defaults[field]:
+                raise NotTraceable(f"the {field} of a {kind.__name__}")
         return method(node)
 
     def program(self, given: Mapping[str, Any], by: Sequence[str], of: str | None) -> Structured:
@@ -309,10 +351,7 @@ class _Lowerer:
     def note(self, op: Scalar, args: Sequence[Any], kind: str, small: bool = False) -> PyNumber:
         """An operation of Python's on numbers."""
         out = Value(self.trace, (), _DTYPES[kind])
-        out.example = out.dtype.numpy.type(1)
-        out.source = Instruction(op, tuple(args), {}, out, False)
-        self.trace.tape.append(out.source)
-        return PyNumber(out, kind, small)
+        return PyNumber(self.trace.note(op, args, out, recorded=False), kind, small)
 
     def operand(self, value: Any) -> Any:
         """What stands for a value in an instruction or among results."""
@@ -339,6 +378,7 @@ class _Lowerer:
         """A value that is about to get a second name, or a place in a list."""
         if value.__class__ is Value:
             self.fresh.discard(value)
+            self.bound.add(value)
         return value
 
     def computed(self, value: Any) -> Any:
@@ -499,7 +539,7 @@ class _Lowerer:
         if value.__class__ is PyNumber:
             return value.value
         if value.__class__ is Value:
-            if value.shape or value.dtype not in (dtypes.bool_, dtypes.float64):
+            if value.shape or value.dtype not in (dtypes.bool_, *FLOATS):
                 raise NotTraceable("a test of more than one number")
             return value
         if isinstance(value, list | tuple | str | range) or value is None:
@@ -634,12 +674,10 @@ class _Lowerer:
         if isinstance(value, Tensor):
             value = self.operand(value)
         whole = index.__class__ is PyNumber and index.kind == "int"
-        if not whole or len(value.shape) != 1 or value.dtype is not dtypes.float64:
+        if not whole or len(value.shape) != 1 or value.dtype not in FLOATS:
             raise NotTraceable("a computed index, but of a vector")
-        out = Value(self.trace, (), dtypes.float64, example=np.float64(1))
-        out.source = Instruction(scalars.PICK, (value, index.value), {}, out, True)
-        self.trace.tape.append(out.source)
-        return out
+        out = Value(self.trace, (), value.dtype, example=value.dtype.numpy.type(1))
+        return self.trace.note(scalars.PICK, (value, index.value), out)
 
     def index(self, node: n.Node) -> Lowering:
         """What stands between brackets."""
@@ -704,9 +742,13 @@ class _Lowerer:
     def closure(self, node: Any, body: Any) -> Lowering:
         """A function with its defaults."""
         defaults = []
+        if any(p.kind in ("*", "**") for p in node.params) or (
+            body.__class__ is tuple and any(isinstance(part, n.Yield) for part in n.walk(node))
+        ):
+            raise NotTraceable("a function of any number of arguments, or a generator")
         for param in node.params:
             defaults.append(UNSET if param.default is None else self.keep((yield param.default)))
-        return Closure(node, body, [p.name for p in node.params], defaults, self.frame)
+        return Closure(node, body, defaults, self.frame)
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -749,6 +791,8 @@ class _Lowerer:
             args.append((yield part))
         options = {}
         for keyword in node.keywords:
+            if keyword.name is None or keyword.name in options:
+                raise NotTraceable("a call with a table of arguments")
             options[keyword.name] = yield keyword.value
         if method:
             return self.method(target, func.name, args, options)
@@ -762,18 +806,14 @@ class _Lowerer:
             self.depth - 1, 40
         ):
             raise NotTraceable("recursion")
-        if len(args) > len(target.params):
-            raise NotTraceable("a call with too many arguments")
         own = _assigned(target.body) if target.body.__class__ is tuple else ()
-        frame = Frame(target.frame, [*own, *target.params])
-        for name, default in zip(target.params, target.defaults, strict=True):
-            frame.names[name] = default
-        for name, value in zip(target.params, args, strict=False):
+        frame = Frame(target.frame, [*own, *target.defaults])
+        placed = dict(zip(target.by_place, args, strict=False))
+        if len(args) > len(placed) or not target.by_name - placed.keys() >= options.keys():
+            raise NotTraceable("a call with an argument that there is not")
+        for name, value in (placed | options).items():
             frame.names[name] = self.keep(value)
-        for name, value in options.items():
-            if name not in target.params[len(args) :]:
-                raise NotTraceable("a call with an argument that there is not")
-            frame.names[name] = self.keep(value)
+        frame.names = target.defaults | frame.names
         if any(v is UNSET for v in frame.names.values()):
             raise NotTraceable("a call without an argument")
         self.trace.tape.append(Step())
@@ -806,19 +846,24 @@ class _Lowerer:
             if made is not None:
                 return made
         found = with_checks(target)(*args, **options)
-        if not any(_dynamic(v) for v in given):
-            return self.made_list(found) if found.__class__ is list else found
-        return self.computed(found)
+        if any(_dynamic(v) for v in given):
+            return self.computed(found)
+        if self.writes and isinstance(found, Tensor) and found.dtype in FLOATS and (
+            getattr(target, "__name__", "") in _MEMORY and found.array.ndim
+        ):  # fmt: skip
+            found = self.trace.constant(found.array)
+            self.fresh.add(found)
+        return self.made_list(found) if found.__class__ is list else found
 
     def number_of(self, target: Any, value: Value) -> PyNumber | None:
         """``float(x)``, ``int(x)`` or ``bool(x)`` of a tensor; None for another function."""
         known = names.NAMES
         if target not in (known["float"], known["int"], known["bool"]):
             return None
-        if value.shape or value.dtype is not dtypes.float64:
+        if value.shape or value.dtype not in FLOATS:
             raise NotTraceable("the number of such a tensor")
         if target is known["float"]:
-            return self.note(scalars.ITEM, (value,), "float")
+            return self.note(scalars.FLOAT, (value,), "float")
         made = scalars.INT if target is known["int"] else scalars.BOOL
         return self.note(made, (value,), "int" if target is known["int"] else "bool")
 
@@ -881,10 +926,11 @@ class _Lowerer:
         if name.endswith("_") or not pure or any(options.get(w) for w in ("requires_grad", "out")):
             raise NotTraceable(f"the method {name}")
         if name == "item" and target.__class__ is Value and not given:
-            if target.shape or target.dtype not in (dtypes.float64, dtypes.bool_):
+            if target.shape or target.dtype not in (*FLOATS, dtypes.bool_):
                 raise NotTraceable("the number of such a tensor")
-            floating = target.dtype is dtypes.float64
-            return self.note(scalars.ITEM, (target,), "float" if floating else "bool")
+            if target.dtype is dtypes.bool_:
+                return self.note(scalars.ITEM, (target,), "bool")
+            return self.note(scalars.FLOAT, (target,), "float")
         if any(v.__class__ in (Closure, PyNumber) for v in given):
             raise NotTraceable("a computed argument of a method")
         return self.computed(attributes.attribute(target, name)(*args, **options))
@@ -968,7 +1014,16 @@ class _Lowerer:
         self.trace.tape.append(Branch(test, *blocks, outs))
 
     def loop(self, node: Any, rest: list) -> Lowering:
-        """A loop, and what follows it where the loop may return from a function."""
+        """A loop and its ``else``, and what follows where the loop may return from a function."""
+        if node.orelse:
+            if any(_jumps(c) for c in (*node.body, *node.orelse)):
+                raise NotTraceable("a loop with else that may be left")
+            yield self.turns(node, rest)
+            return (yield self.block(list(node.orelse)))
+        return (yield self.turns(node, rest))
+
+    def turns(self, node: Any, rest: list) -> Lowering:
+        """A loop without its ``else``."""
         over: Any = None
         if node.__class__ is n.For:
             over = yield node.iter
@@ -1027,7 +1082,7 @@ class _Lowerer:
 
     def turning(self, node: Any, over: Any) -> Lowering:
         """A loop of the program: its variables are carried, their types found by trying."""
-        changed = _assigned(node.body)
+        changed = _assigned(node.body, items=True)
         if over is not None:
             if not isinstance(node.target, n.Name):
                 raise NotTraceable("a loop with such a target")
@@ -1227,12 +1282,44 @@ class _Lowerer:
         if isinstance(target, n.Subscript):
             held = yield target.value
             index = yield from self.index(target.index)
+            if held.__class__ is Value:
+                return self.put(target.value, held, index, value)
             if held.__class__ is not list or index.__class__ is not int:
                 raise NotTraceable("a write to an item")
             self.writable(held)
             held[index] = self.keep(value)
             return
         raise NotTraceable("an assignment to an attribute")
+
+    def put(self, target: n.Expr, held: Value, index: Any, value: Any) -> None:
+        """``x[index] = value`` of a tensor that one name has: a new value of that name."""
+        one = isinstance(target, n.Name) and target.id in self.frame.names
+        value = self.lifted(self.tensor(value))
+        value = float(value) if value.__class__ in (int, bool) else value
+        if not one or held not in self.fresh:
+            raise NotTraceable("a write to a tensor that something else may have")
+        if held.dtype not in FLOATS or getattr(value, "dtype", held.dtype) is not held.dtype:
+            raise NotTraceable("a write to a tensor of another dtype")
+        if index.__class__ is PyNumber:
+            if index.kind != "int" or len(held.shape) != 1 or np.shape(value):
+                raise NotTraceable("a write to a computed place, but of a vector")
+            made = self.trace.note(scalars.PUT, (held, index.value, value), loops.like(held))
+        else:
+            if not is_basic(index):
+                raise NotTraceable("a write to several places")
+            mask = np.zeros(held.shape, bool)
+            mask[index] = True
+            region = mask[index].shape
+            if region:
+                value = OPERATORS["expand"](value, region)
+                value = OPERATORS["scatter"](value, tuple(held.shape), index)
+            made = OPERATORS["where"](self.trace.constant(mask), value, held)
+        assert made.source is not None
+        self.writers[made.source] = held
+        self.overwrite(held)
+        self.fresh.add(made)
+        self.bound.add(made)
+        self.frame.names[target.id] = made  # type: ignore[attr-defined]
 
     def Assign(self, node: n.Assign) -> Lowering:
         """``a = b = value``."""
@@ -1242,6 +1329,11 @@ class _Lowerer:
         for target in node.targets:
             yield self.store(target, value)
 
+    def Annotation(self, node: n.Annotation) -> Lowering:
+        """``a: kind = value``."""
+        if node.value is not None:
+            yield self.store(node.target, (yield node.value))
+
     def AugAssign(self, node: n.AugAssign) -> Lowering:
         """``a += b``: numbers get a new value, tensors are written to."""
         op = node.op.rstrip("=")
@@ -1249,9 +1341,13 @@ class _Lowerer:
             if not isinstance(node.target, n.Subscript):
                 raise NotTraceable("an assignment to an attribute")
             held = yield node.target.value
+            index = yield from self.index(node.target.index)
+            if held.__class__ is Value and op in "+-":  # whose rules save nothing
+                old = self.pick(held, index) if _dynamic(index) else held[index]
+                made = self.binary(op, old, (yield node.value))
+                return self.put(node.target.value, held, index, made)
             if held.__class__ is not list:
                 raise NotTraceable("a write to an item")
-            index = yield from self.index(node.target.index)
             if index.__class__ is not int:
                 raise NotTraceable("a computed index of a list")
             self.writable(held)
@@ -1289,12 +1385,17 @@ class _Lowerer:
             seen.add(v)
             self.overwritten.add(v)
             stack += self.sources.get(v, ())
+        views = set(seen)
         for ins in self.trace.noted:
             target = self.writers.get(ins)
-            if ins.recorded and any(v in seen and v is not target for v in _saved(ins)):
+            if (ins.op is scalars.PICK or not is_fresh(ins)) and any(
+                v in views for v in ins.inputs()
+            ):
+                if ins.out in self.bound:
+                    raise NotTraceable("a write to a tensor that has a view")
+                views.add(ins.out)
+            if ins.recorded and any(v in views and v is not target for v in _saved(ins)):
                 raise NotTraceable("a write to a tensor that a rule has saved")
-            if not is_fresh(ins) and any(v in seen for v in ins.inputs()):
-                raise NotTraceable("a write to a tensor that has a view")
 
     def ExprStmt(self, node: n.ExprStmt) -> Lowering:
         """An expression; outside functions its value becomes the result."""
@@ -1466,7 +1567,7 @@ def _join(a: tuple, b: tuple) -> tuple:
         return "number", "mixed"
     for one, other in ((a, b), (b, a)):
         if one[0] == "tensor" and other[0] == "number":
-            if one[1] or one[2] is not dtypes.float64 or other[1] == "bool":
+            if one[1] or one[2] not in FLOATS or other[1] == "bool":
                 break
             return one
     raise NotTraceable("a variable of several shapes or types")

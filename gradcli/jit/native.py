@@ -8,7 +8,8 @@ The run ends with a code:
 
     0 done   1 left to the engine (a domain error)   2 no more steps   3 interrupted   4 no memory
 
-It runs in a thread of its own, so that Ctrl-C and time limits end it at the next turn of a loop.
+Every 65,536 turns of loops it lets other threads run, and the handlers of signals: Ctrl-C and time
+limits end it there.
 """
 
 from __future__ import annotations
@@ -19,11 +20,8 @@ import ctypes.util
 import functools
 import math
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
-
-import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.jit.control import (
@@ -48,6 +46,18 @@ _COMPARED = {
     ast.GtE: ("oge", "sge"), ast.Eq: ("oeq", "eq"), ast.NotEq: ("une", "ne"),
 }  # fmt: skip
 
+_POLL = """
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyErr_CheckSignals()
+
+define internal i32 @poll() noinline cold {
+  %thread = call ptr @PyEval_SaveThread()
+  call void @PyEval_RestoreThread(ptr %thread)
+  %raised = call i32 @PyErr_CheckSignals()
+  ret i32 %raised
+}"""
+
 Register = tuple[str, str]
 """A kind (d, i or b) and what stands for the value in the text."""
 
@@ -71,6 +81,7 @@ class Writer:
         self.stacks: list[str] = []
         self.pushed: dict[Any, str] = {}
         self.count = 0
+        self.loops: dict[Loop, int] = {}
         self.called: set[str] = set()
         self.looped = in_loops(program.block)
         self.by_name = {name: v for v, name in self.names.items()}
@@ -275,7 +286,7 @@ class Writer:
         args = [self.term(a) for a in given]
         function = self.texts.scope.get(name)
         symbol = getattr(function, "__name__", "")
-        if function is getattr(math, symbol, None) and _of_libm(symbol):
+        if symbol and function is getattr(math, symbol, None) and _of_libm(symbol):
             words = ", ".join(f"double {self.cast(a, 'd')}" for a in args)
             self.called.add(f"declare double @{symbol}({', '.join(['double'] * len(args))})")
             found = self.computed(f"call double @{symbol}({words})")
@@ -379,16 +390,23 @@ class Writer:
         left = self.computed(f"sub i64 {left}, 1")
         self.say(f"store i64 {left}, ptr %steps")
         self.leave(self.computed(f"icmp slt i64 {left}, 0"), 2)
-        flag = self.computed("load volatile i32, ptr %stop")
-        self.leave(self.computed(f"icmp ne i32 {flag}, 0"), 3)
+        self.beat()
+
+    def beat(self) -> None:
+        """Count a turn; now and then, look whether the run is to end."""
+        turn = self.computed("load i64, ptr %beats")
+        turn = self.computed(f"add i64 {turn}, 1")
+        self.say(f"store i64 {turn}, ptr %beats")
+        turn = self.computed(f"and i64 {turn}, 65535")
+        poll, on = self.fresh("poll"), self.fresh("on")
+        self.say(f"br i1 {self.computed(f'icmp eq i64 {turn}, 0')}, label %{poll}, label %{on}")
+        self.label(poll)
+        self.leave(self.computed(f"icmp ne i32 {self.computed('call i32 @poll()')}, 0"), 3)
+        self.say(f"br label %{on}")
+        self.label(on)
 
     def turns(self, node: Loop) -> str:
-        return self.slot(f"turns.{self.names_of_loop(node)}", "i")
-
-    def names_of_loop(self, node: Loop) -> int:
-        if not hasattr(self, "_loop_numbers"):
-            self._loop_numbers: dict[Loop, int] = {}
-        return self._loop_numbers.setdefault(node, len(self._loop_numbers))
+        return self.slot(f"turns.{self.loops.setdefault(node, len(self.loops))}", "i")
 
     def loop(self, node: Loop) -> None:
         self.yields(node.carried, node.initial)
@@ -459,8 +477,7 @@ class Writer:
         test = self.computed(f"icmp sgt i64 {now}, 0")
         self.say(f"br i1 {test}, label %{body}, label %{end}")
         self.label(body)
-        flag = self.computed("load volatile i32, ptr %stop")
-        self.leave(self.computed(f"icmp ne i32 {flag}, 0"), 3)
+        self.beat()
         now = self.computed(f"sub i64 {now}, 1")
         self.say(f"store i64 {now}, ptr {left}")
         if source.bounds is not None and node.index is not None:
@@ -544,13 +561,14 @@ class Writer:
             self.say(f"call void @free(ptr {self.computed(f'load ptr, ptr %{name}')})")
         self.say(f"ret i32 {self.computed('load i32, ptr %code')}")
         head = (
-            "define i32 @program(ptr %given, ptr %found, i64 %most, i64 %entries, ptr %stop) {\n"
+            "define i32 @program(ptr %given, ptr %found, i64 %most, i64 %entries) {\n"
             "entry:\n  %code = alloca i32\n  store i32 0, ptr %code\n"
             "  %steps = alloca i64\n  store i64 %most, ptr %steps\n"
             "  %room = alloca i64\n  store i64 %entries, ptr %room\n"
+            "  %beats = alloca i64\n  store i64 0, ptr %beats\n"
         )
         declared = [*sorted(self.called), "declare ptr @realloc(ptr, i64)",
-                    "declare void @free(ptr)"]  # fmt: skip
+                    "declare void @free(ptr)", _POLL]  # fmt: skip
         body = "\n".join([*self.entry, *self.lines])
         return "\n".join(declared) + f"\n\n{head}{body}\n}}\n"
 
@@ -578,6 +596,8 @@ def _target() -> Any:
     library = ctypes.util.find_library("m")
     if library:
         llvm.load_library_permanently(library)
+    for name in ("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals"):
+        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     return llvm.Target.from_default_triple()
 
 
@@ -597,30 +617,14 @@ class Native:
         self._engine = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
         pointer, whole = ctypes.c_void_p, ctypes.c_int64
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, whole, whole, pointer)
+        kind = ctypes.PYFUNCTYPE(ctypes.c_int32, pointer, pointer, whole, whole)
         self._function = kind(self._engine.get_function_address("program"))
-        self._results = len(program.block.results)
+        self._given = ctypes.c_double * len(program.inputs)
+        self._found = ctypes.c_double * len(program.block.results)
 
     def run(self, args: Sequence[float], steps: int, memory: int | None) -> tuple | None:
         """The results; None where the engine has to run. Raises what a signal handler raises."""
-        given = np.array(args, np.float64)
-        found = np.zeros(self._results)
-        stop = np.zeros(1, np.int32)
-        code: list[int] = []
+        found = self._found()
         entries = (1 << 60) if memory is None else memory // 8
-
-        def call() -> None:
-            code.append(self._function(
-                given.ctypes.data, found.ctypes.data, steps, entries, stop.ctypes.data
-            ))  # fmt: skip
-
-        thread = threading.Thread(target=call, daemon=True)
-        thread.start()
-        try:
-            while thread.is_alive():
-                thread.join(0.05)
-        except BaseException:
-            stop[0] = 1
-            thread.join()
-            raise
-        return tuple(found.tolist()) if code == [0] else None
+        code = self._function(self._given(*args), found, steps, entries)
+        return None if code else tuple(found)

@@ -21,7 +21,7 @@ from gradcli.jit import eager, loops
 from gradcli.jit.control import Loop, Structured, walk
 from gradcli.jit.emit_control import build
 from gradcli.jit.ir import Instruction, NotTraceable
-from gradcli.jit.lower import lower
+from gradcli.jit.lower import FLOATS, lower
 from gradcli.jit.optimize import optimize
 from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
@@ -36,23 +36,24 @@ PAYS = 1_000_000
 
 
 class Generated:
-    """The value and the gradient of a program by some of its variables.
+    """A program as a function of some of its variables, by generated code.
 
-    Raises NotTraceable where the program has to run eagerly. ``forward`` says which mode is taken;
-    None leaves it to the number of inputs. ``eagerly`` is the program as a
-    function of tensors, where something else than ``Program.run`` runs it. ``checkpoint`` is how
-    many states the loops keep instead of all that is read backwards; 0 stands for ``sqrt``.
-    ``along`` is a direction, an array for each variable: the gradients are then those of the
-    derivative in that direction, the products of the Hessian with it.
+    Raises NotTraceable where the program has to run eagerly. ``what`` is one of value, gradient and
+    hvp: the last takes a direction behind the inputs, and gives the products of the Hessian with
+    it. ``forward`` says which mode is taken for gradients; None leaves it to the number of inputs.
+    ``eagerly`` is the program as a function of tensors, where something else than ``Program.run``
+    runs it. ``checkpoint`` is how many states the loops keep instead of all that is read backwards;
+    0 stands for ``sqrt``.
     """
 
     def __init__(
         self, program: Program, given: Mapping[str, Any], by: Sequence[str],
-        of: str | None = None, limits: Limits | None = None, forward: bool | None = None,
-        eagerly: Callable[..., Any] | None = None, checkpoint: int | None = None,
-        along: Sequence[Any] | None = None,
+        of: str | None = None, limits: Limits | None = None, what: str = "gradient",
+        forward: bool | None = None, eagerly: Callable[..., Any] | None = None,
+        checkpoint: int | None = None,
     ) -> None:  # fmt: skip
         self.limits = limits or Limits()
+        self.what = what
 
         def run(*values: Any) -> Any:
             bound = dict(zip(by, values, strict=True))
@@ -61,12 +62,9 @@ class Generated:
 
         self.eagerly = eagerly or run
         self.by = list(by)
-        self.formula = program.formula
-        for name in by:
-            if given[name].dtype is not dtypes.float64:
-                raise NotTraceable("variables that are not float64")
-        if not by or dtypes.get_default_dtype() is not dtypes.float64:
-            raise NotTraceable("another default dtype than float64")
+        self.dtype = dtypes.get_default_dtype()
+        if not by or self.dtype not in FLOATS or any(given[n].dtype is not self.dtype for n in by):
+            raise NotTraceable("variables that are not of the default dtype")
 
         def make() -> None:
             # It may be called in the middle of a run, whose steps are not its own.
@@ -74,7 +72,7 @@ class Generated:
             set_budget(self.limits.memory)
             mode.mixes = program.formula
             with no_collection(), np.errstate(all="ignore"):
-                self._make(program, given, of, forward, checkpoint, along)
+                self._make(program, given, of, forward, checkpoint)
 
         try:
             copy_context().run(make)
@@ -83,40 +81,42 @@ class Generated:
 
     def _make(
         self, program: Program, given: Mapping[str, Any], of: str | None, forward: bool | None,
-        checkpoint: int | None, along: Sequence[Any] | None,
+        checkpoint: int | None,
     ) -> None:  # fmt: skip
         plain = lower(program.checked, given, self.by, of, self.limits.depth)
         trace = plain.inputs[0].trace
         (y,) = plain.block.results
-        if getattr(y, "shape", ()) or getattr(y, "dtype", dtypes.float64) is not dtypes.float64:
+        if getattr(y, "shape", ()) or getattr(y, "dtype", None) is not self.dtype:
             raise NotTraceable("a result that is not a single real number")
         scalar = all(not v.shape for v in plain.inputs)
-        self.loops = any(n.__class__ is Loop for n in walk(plain.block))
-        if along is not None:
-            ways = {v: trace.constant(np.asarray(t, np.float64)[()])
-                    for v, t in zip(plain.inputs, along, strict=True)}  # fmt: skip
-            plain = loops.Forward(plain, trace).along([ways])
+        if self.what == "hvp":
+            along = [loops.like(v) for v in plain.inputs]
+            plain = loops.Forward(plain, trace).along([dict(zip(plain.inputs, along, strict=True))])
             plain.block.results = plain.block.results[1:]
-            forward = False
+            plain.inputs += along
         if forward is None:
-            forward = scalar and len(plain.inputs) <= FEW and self.loops
-        self.forward = forward
+            forward = scalar and len(plain.inputs) <= FEW and any(
+                n.__class__ is Loop for n in walk(plain.block)
+            )  # fmt: skip
+        self.forward = forward and self.what == "gradient"
         # Nothing is simplified before it is differentiated: detached values look like the others.
         pairs: dict = {}
-        if forward:
-            ones = [{v: trace.constant(np.float64(1.0))} for v in plain.inputs]
-            self.program: Structured = loops.Forward(plain, trace).along(ones)
-            optimize(self.program)
+        if self.what == "value":
+            self.program: Structured = plain
+        elif self.forward:
+            ones = [{v: trace.constant(self.dtype.numpy.type(1.0))} for v in plain.inputs]
+            self.program = loops.Forward(plain, trace).along(ones)
         else:
             reverse = loops.Reverse(plain, trace)
             self.program = reverse.gradient()
-            self.program.block.results[0] = y
+            grads = self.program.block.results[1:]
+            self.program.block.results = [y, *grads[: len(self.by)]]
             pairs = reverse.pairs
-            optimize(self.program)
-            loops.save(self.program, pairs, trace)
+        optimize(self.program)
+        loops.save(self.program, pairs, trace)
         self.pairs = pairs
         self._native: Any = None
-        self._may_be_native = checkpoint is None and scalar
+        self._may_be_native = checkpoint is None and scalar and self.dtype is dtypes.float64
         self._size = sum(n.__class__ is Instruction for n in walk(self.program.block))
         self._call, self.text = build(self.program, pairs, checkpoint)
         for ins in trace.noted:
@@ -130,17 +130,54 @@ class Generated:
         """The text of the generated function."""
         return self.text
 
+    def __call__(self, *inputs: Any) -> Any:
+        """The value, eagerly where generated code gives none."""
+        found = self.run(*inputs)
+        arrays, tensors = _arrays(inputs)
+        return eager.value(self.eagerly, arrays, tensors) if found is None else (
+            _given(found[0], tensors))  # fmt: skip
+
     def value_and_grad(self, *inputs: Any) -> tuple:
         """The value and a tuple of gradients, eagerly where generated code gives none."""
         found = self.run(*inputs)
+        arrays, tensors = _arrays(inputs)
         if found is None:
-            tensors = any(isinstance(x, Tensor) for x in inputs)
-            arrays = [x.array if isinstance(x, Tensor) else x for x in inputs]
             return eager.gradient(self.eagerly, arrays, tensors)
-        if any(isinstance(x, Tensor) for x in inputs):
-            value, *grads = (wrap(np.asarray(v)[()], dtypes.float64) for v in (found[0], *found[1]))
-            return value, tuple(grads)
-        return found
+        return _given(found[0], tensors), tuple(_given(g, tensors) for g in found[1])
+
+    def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
+        """The value, and the Hessian times ``vectors``: a product for each input."""
+        found = self.run(*inputs, *vectors)
+        arrays, tensors = _arrays([*inputs, *vectors])
+        if found is None:
+            return eager.hvp(self.eagerly, arrays, tensors)
+        return _given(found[0], tensors), tuple(_given(g, tensors) for g in found[1])
+
+    def hessian(self, *inputs: Any) -> Any:
+        """The second derivatives: one program, run for each entry of the inputs.
+
+        One array for one input, else a tuple of tuples of blocks.
+        """
+        arrays, tensors = _arrays(inputs)
+        rows = []
+        for j, array in enumerate(arrays):
+            columns = []
+            for place in np.ndindex(np.shape(array)):
+                along = [np.zeros(np.shape(a)) for a in arrays]
+                along[j][place] = 1.0
+                found = self.run(*arrays, *along)
+                if found is None:
+                    return eager.hessian(self.eagerly, arrays, tensors)
+                columns.append(found[1])
+            rows.append([
+                np.stack([c[i] for c in columns], -1).reshape(np.shape(a) + np.shape(array))
+                for i, a in enumerate(arrays)
+            ])  # fmt: skip
+        blocks = tuple(
+            tuple(_given(row[i] if row[i].shape else float(row[i]), tensors) for row in rows)
+            for i in range(len(rows))
+        )
+        return blocks[0][0] if len(blocks) == 1 else blocks
 
     def run(self, *inputs: Any) -> tuple[Any, tuple] | None:
         """The value and a tuple of gradients; None where the program has to run eagerly.
@@ -153,20 +190,22 @@ class Generated:
         args = []
         for x, given in zip(inputs, self.program.inputs, strict=True):
             array = x.array if isinstance(x, Tensor) else np.asarray(x)
-            if array.shape != given.shape or array.dtype != np.float64:
+            if array.shape != given.shape or array.dtype != self.dtype.numpy:
                 return None
-            args.append(float(array) if not array.shape else array)
+            number = array.dtype == np.float64 and not array.shape
+            args.append(float(array) if number else array[()])
         found = self._numbers(args)
         if found is None:
             return None
         results = []
         for v in found:
-            if v.__class__ is int:  # a whole number that a tensor was multiplied by
-                v = float(v)
-            if v.__class__ is float:
-                if not math.isfinite(v):
+            if self.dtype is not dtypes.float64:
+                if getattr(v, "dtype", None) != self.dtype.numpy:  # a number has become no tensor
                     return None
-            elif v.__class__ is not np.ndarray or not np.all(np.isfinite(v)):
+            elif v.__class__ is int:  # a whole number that a tensor was multiplied by
+                v = float(v)
+            number = v.__class__ is float
+            if v is None or not (math.isfinite(v) if number else np.isfinite(v).all()):
                 return None
             results.append(v)
         return results[0], tuple(results[1:])
@@ -208,6 +247,18 @@ class Generated:
         except (ImportError, NotTraceable):
             return
         raise _Faster
+
+
+def _arrays(inputs: Sequence[Any]) -> tuple[list[Any], bool]:
+    """The inputs as arrays and numbers; whether any was a Tensor."""
+    tensors = any(isinstance(x, Tensor) for x in inputs)
+    return [x.array if isinstance(x, Tensor) else x for x in inputs], tensors
+
+
+def _given(value: Any, tensors: bool) -> Any:
+    """A result as it is given back."""
+    array = np.asarray(value)
+    return wrap(array[()], dtypes.dtype_of(array)) if tensors else value
 
 
 class _Faster(BaseException):

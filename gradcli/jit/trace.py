@@ -40,6 +40,7 @@ class Trace:
         self.noted: list[Instruction] = []  # all of it, of the blocks of a program too
         self.captured: dict[int, tuple[Any, Value]] = {}
         self.inputs: list[Value] = []
+        self.numbers: set[Value] = set()  # which are Python numbers, weak in promotion
 
     def input(self, array: Any) -> Value:
         """A value for one argument of the traced function."""
@@ -85,6 +86,13 @@ class Trace:
         self.noted.append(out.source)
         if len(self.noted) > (self.longest or LONGEST):
             raise NotTraceable("a program of that length")
+        return out
+
+    def note(self, op: Any, args: Sequence[Any], out: Value, recorded: bool = True) -> Value:
+        """Note an operation of Python's, whose result is of a known type."""
+        out.source = Instruction(op, tuple(args), {}, out, recorded)
+        self.tape.append(out.source)
+        self.noted.append(out.source)
         return out
 
     def _operand(self, value: Any) -> Any:
@@ -144,7 +152,7 @@ class Trace:
                 return (*_types[key], None)
         with np.errstate(all="ignore"):
             example = op.compute(*(self.example(a) for a in operands), **params)
-        found = np.shape(example), dtypes.dtype_of(example)
+        found = np.shape(example), dtypes.dtype_of(np.asarray(example))
         if key is not None:
             if len(_types) > 10_000:
                 _types.clear()
@@ -238,7 +246,7 @@ class Traced:
     ) -> None:
         self.trace = trace or Trace()
         self.inputs = self.trace.inputs = [self.trace.input(a) for a in arrays]
-        drawing = random.drawing.set(_no_random)
+        drawing = random.drawing.set(no_random)
         try:
             with enable_grad():
                 result = function(*self.inputs)
@@ -260,5 +268,6 @@ class Traced:
         return Program(self.inputs, captures, self.trace.tape, outputs)
 
 
-def _no_random(make: Any, shape: Any) -> Any:
+def no_random(make: Any, shape: Any) -> Any:
+    """Raises NotTraceable."""
     raise NotTraceable("random numbers")

@@ -1,4 +1,4 @@
-"""What messages call the type of a value, with its article: a tensor, an int, a string, None."""
+"""What types are called in messages, and the exceptions that programs can name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,17 @@ _NAMES = {
     "Operator": "a function", "type": "a function", "Size": "a shape", "float64": "a float",
     "slice": "a slice", "Lazy": "an iterator",
 }  # fmt: skip
+
+EXCEPTIONS = (
+    "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "EOFError", "Exception",
+    "FloatingPointError", "ImportError", "IndexError", "KeyError", "KeyboardInterrupt",
+    "LookupError", "MemoryError", "ModuleNotFoundError", "NameError", "NotImplementedError",
+    "OSError", "OverflowError", "RecursionError", "RuntimeError", "StopIteration",
+    "TimeoutError", "TypeError", "UnboundLocalError", "ValueError", "ZeroDivisionError",
+    "FileNotFoundError", "Warning", "UserWarning", "DeprecationWarning", "FutureWarning",
+    "RuntimeWarning",
+)  # fmt: skip
+"""Python's exceptions that a program can name."""
 
 
 def a_type(name: str) -> str:

@@ -8,6 +8,7 @@ resampling    interpolate, grid_sample ...        pair_losses   triplet_margin_l
 """
 
 from gradcli.functions.nn.activations import *  # noqa: F403
+from gradcli.functions.nn.attention import *  # noqa: F403
 from gradcli.functions.nn.class_losses import *  # noqa: F403
 from gradcli.functions.nn.convolution import *  # noqa: F403
 from gradcli.functions.nn.embedding import *  # noqa: F403

@@ -28,6 +28,7 @@ ne = constant(
     "ne",
     operator.ne,
     inputs=_TWO,
+    aliases=("not_equal",),
     dtypes="compare",
     doc="Whether x differs; `x != y`.",
     infix="!=",

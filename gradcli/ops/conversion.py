@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.errors import RuntimeFault
-from gradcli.ops.kinds import linear
+from gradcli.ops.kinds import linear, step
 from gradcli.ops.memory_budget import LARGE, charge
 from gradcli.ops.operator import Operator, is_complex
 
@@ -93,4 +93,13 @@ imag = linear(
     example="imag(x*2j) --x 3",
     latex=r"\operatorname{Im}",
     node={"name": lambda node: "SelectBackward0"},  # of the two columns of view_as_real,
+)
+drawn = step(
+    "drawn",
+    lambda x, numbers: numbers.astype(x.dtype),
+    params={"numbers": None},
+    dtypes="keep",
+    doc="Random numbers that were drawn by x, which says how likely they are.",
+    kink="",
+    public=False,
 )

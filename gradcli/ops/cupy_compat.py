@@ -16,12 +16,98 @@ SMALL = 1024
 """Sizes of dimensions up to this are worth keeping the positions of."""
 
 
+BLOCK = 8192
+"""Entries that are copied at once where blocks of them do."""
+
+
 def add_at(target: Any, index: Any, values: Any) -> None:
-    """``target[index] += values``, where an entry may be named more than once."""
-    if isinstance(target, np.ndarray):
-        np.add.at(target, index, values)
-    else:
+    """``target[index] += values``, where an entry may be named more than once.
+
+    ``target`` is zeros. Each entry sums in the order of ``values`` whichever way is taken, so that
+    the way shows in no digit: ``np.add.at`` alone takes 30 times as long as reading the entries.
+    """
+    if not isinstance(target, np.ndarray):
         target.scatter_add(index, values)
+        return
+    many = values.size >= SMALL and 4 * values.size >= target.size
+    rows = _rows(target, index) if many else None
+    if rows is not None and _add_rows(np.moveaxis(target, rows[0], 0), rows[1], values, rows[0]):
+        return
+    flat = _flat(target, index) if many else None
+    if flat is None:
+        np.add.at(target, index, values)
+    else:  # which NumPy has a loop of its own for
+        added = np.broadcast_to(values, flat.shape).reshape(-1)
+        np.add.at(target.reshape(-1), flat.reshape(-1), added)
+
+
+def _flat(target: Any, index: Any) -> Any:
+    """The places in memory that an integer array for each dimension names; None for another index
+    or where it leads out of the array.
+    """
+    if not isinstance(index, tuple) or len(index) != target.ndim or target.ndim < 2:
+        return None
+    places: Any = 0
+    for part, size in zip(index, target.shape, strict=True):
+        if getattr(getattr(part, "dtype", None), "kind", "") not in ("i", "u") or not part.size:
+            return None
+        least = part.min()
+        if least < -size or part.max() >= size:
+            return None
+        places = places * size + (part if least >= 0 else np.where(part < 0, part + size, part))
+    return places
+
+
+def _rows(target: Any, index: Any) -> tuple[int, Any] | None:
+    """The dimension that a vector of integers alone names whole slices of, and the vector."""
+    parts = index if isinstance(index, tuple) else (index,)
+    axis = next((i for i, p in enumerate(parts) if p.__class__ is not slice), None)
+    if axis is None or any(
+        p.__class__ is not slice or p != slice(None) for i, p in enumerate(parts) if i != axis
+    ):
+        return None
+    row = parts[axis]
+    if getattr(row, "ndim", 0) != 1 or row.dtype.kind not in "iu" or axis >= target.ndim:
+        return None
+    return axis, row
+
+
+def _add_rows(target: Any, row: Any, values: Any, axis: int) -> bool:
+    """Add whole slices: in round k those that are the k-th of their place. False where a place is
+    named so often that the rounds would take long.
+    """
+    count, size = row.size, target.shape[0]
+    if target.size < 8 * size or (row.size and (row.min() < -size or row.max() >= size)):
+        return False
+    row = np.where(row < 0, row + size, row)
+    values = np.moveaxis(np.broadcast_to(values, _sliced(target, count, axis)), axis, 0)
+    each = target.size // size
+    if each >= BLOCK // 16:
+        for name, value in zip(row.tolist(), values, strict=True):
+            target[name] += value
+        return True
+    order = np.argsort(row, kind="stable")
+    first = np.ones(count, bool)
+    first[1:] = row[order[1:]] != row[order[:-1]]
+    ranks = np.arange(count)
+    ranks -= np.maximum.accumulate(np.where(first, ranks, 0))
+    sizes = np.bincount(ranks)
+    if len(sizes) > 64 and len(sizes) * 8 > count:
+        return False
+    order = order[np.argsort(ranks, kind="stable")]
+    step, end = max(1, BLOCK // each), 0
+    for n in sizes.tolist():
+        start, end = end, end + n
+        for first_of in range(start, end, step):  # what a block copies stays in the cache
+            names = order[first_of : min(end, first_of + step)]
+            target[row[names]] += values[names]
+    return True
+
+
+def _sliced(moved: Any, count: int, axis: int) -> tuple[int, ...]:
+    """The shape of ``count`` slices along ``axis``, of an array that has that axis in front."""
+    rest = moved.shape[1:]
+    return (*rest[:axis], count, *rest[axis:])
 
 
 def grid(shape: Sequence[int], like: Any) -> list[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from gradcli.ops.comparison import sign
 from gradcli.ops.declaration import cures
 from gradcli.ops.kinds import elementwise
+from gradcli.ops.operator import is_complex
 
 _HALF = np.dtype(np.float16)
 
@@ -164,7 +165,12 @@ logit = elementwise(
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
-    return np.logaddexp(x, y)
+    if not (is_complex(x) or is_complex(y)):
+        return np.logaddexp(x, y)
+    first = np.real(x) >= np.real(y)  # the larger, by its real part
+    most, least = np.where(first, x, y), np.where(first, y, x)
+    away = np.where(most == least, 0.0, least - most)  # two infinities have no difference
+    return (most + np.log1p(np.exp(away)))[()]
 
 
 logaddexp = elementwise(

@@ -90,7 +90,7 @@ class _Formula(Operator):
     """A composite of which nobody has asked yet what its formula computes, or its derivative."""
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("compute", "rules", "reads", "recorded", "scaled", "saves"):
+        if name not in ("compute", "rules", "recorded"):
             raise AttributeError(name)
         from gradcli.ops.declaration.formula import derive  # few programs use any composite
 

@@ -59,6 +59,7 @@ inv = general(
     domain="det(x) != 0",
     example='sum(inv(A)) --A "2,1;1,3"',
     core="(n,n)->(n,n)",
+    transposes=True,
     numpy="np.linalg.inv",
     batching=matrices,
     node={"result": "inverse"},
@@ -261,11 +262,50 @@ def _detsign(x: Any) -> Any:
     return np.linalg.slogdet(wide)[0].astype(x.dtype)[()]
 
 
+def _slope_of_log(x: Any) -> Any:
+    """The transpose of inv(x), the slope of log(det(x)); at a singular matrix as PyTorch has it.
+
+    There the numbers are those of a division by the pivots, which are 0: infinite, or NaN. A
+    further derivative does not exist: then RuntimeFault (E0304), as ``inv`` raises.
+    """
+    try:
+        return mT(inv(x))
+    except RuntimeFault:
+        if not isinstance(x, np.ndarray) or x.shape[-1] != x.shape[-2]:
+            raise
+    wide = x.astype(np.float32) if x.dtype == np.float16 else x
+    out = np.empty_like(wide)
+    with np.errstate(all="ignore"):
+        for place in np.ndindex(x.shape[:-2]):
+            out[place] = _divided_by_pivots(wide[place])
+    return out.astype(x.dtype)
+
+
+def _divided_by_pivots(a: Any) -> Any:
+    """The transpose of the inverse of one matrix by its LU factors, whatever the pivots are."""
+    n = len(a)
+    a, order = a.copy(), np.arange(n)
+    for i in range(n):
+        best = i + int(np.argmax(np.abs(a[i:, i])))
+        a[[i, best]], order[[i, best]] = a[[best, i]], order[[best, i]]
+        if a[i, i] != 0:
+            a[i + 1 :, i] /= a[i, i]
+            a[i + 1 :, i + 1 :] -= a[i + 1 :, i : i + 1] * a[i, i + 1 :]
+    y = np.eye(n, dtype=a.dtype)
+    for i in range(n):  # U.T first, then L.T
+        y[i] = (y[i] - a[:i, i] @ y[:i]) / a[i, i]
+    for i in reversed(range(n)):
+        y[i] -= a[i + 1 :, i] @ y[i + 1 :]
+    out = np.empty_like(y)
+    out[order] = y
+    return out
+
+
 logdet = general(
     "logdet",
     _logdet,
-    lambda g, x: _column(_column(g)) * mT(inv(x)),
-    jvp=lambda tx, x: sum(mT(inv(x)) * tx, (-2, -1)),
+    lambda g, x: _column(_column(g)) * _slope_of_log(x),
+    jvp=lambda tx, x: sum(_slope_of_log(x) * tx, (-2, -1)),
     dtypes="inexact",
     grad_name="WhereBackward0",  # PyTorch composes it of slogdet and where
     doc="The logarithm of the determinant; NaN where that is negative.",
@@ -292,8 +332,8 @@ logabsdet = general(
     "logabsdet",
     _logabsdet,
     # A real function of complex numbers, unlike the determinant itself.
-    lambda g, x: _column(_column(g)) * _conjugate(mT(inv(x))),
-    jvp=lambda tx, x: _real_part(sum(mT(inv(x)) * tx, (-2, -1))),
+    lambda g, x: _column(_column(g)) * _conjugate(_slope_of_log(x)),
+    jvp=lambda tx, x: _real_part(sum(_slope_of_log(x) * tx, (-2, -1))),
     dtypes="inexact",
     grad_name="LinalgSlogdetBackward0",
     doc="The logarithm of the determinant's size: the second part of slogdet.",
@@ -312,13 +352,13 @@ def _turning(g: Any, x: Any, out: Any) -> Any:
     if not is_complex(x):
         return OPERATORS["zeros_like"](x)
     # The engine conjugates g before and the result after, as for a holomorphic operator.
-    return 1j * _column(_column(OPERATORS["imag"](g * out))) * mT(inv(x))
+    return 1j * _column(_column(OPERATORS["imag"](g * out))) * _slope_of_log(x)
 
 
 def _turned(tx: Any, x: Any, out: Any) -> Any:
     if not is_complex(x):
         return OPERATORS["zeros_like"](out)
-    return 1j * OPERATORS["imag"](sum(mT(inv(x)) * tx, (-2, -1))) * out
+    return 1j * OPERATORS["imag"](sum(_slope_of_log(x) * tx, (-2, -1))) * out
 
 
 detsign = general(

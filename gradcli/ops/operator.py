@@ -19,6 +19,7 @@ operator are declared by the functions of ``kinds``; ``read`` reads a rule forwa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Operator:
     """
 
     # The facts: here, with what holds where a declaration says nothing of them. What follows from
-    # others (arity, reads, saves ...) is found in __init__ and read_rules.
+    # others (arity, reads, saves ...) is found in __init__ or when it is first wanted.
 
     inputs: tuple[str, ...]
     params: dict[str, Any]
@@ -84,7 +85,14 @@ class Operator:
     infix: str = ""
     """The sign of the call in the language: ``+``, ``<=``; ``&`` for logical_and."""
     core: str = ""
-    """Core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det."""
+    """Core dimensions as NumPy's generalized ufuncs have them: ``(n,n)->()`` for det. A letter of
+    the result alone is the smaller of the sizes that are given."""
+    parts: tuple[str, ...] = ()
+    """How the language writes each of several results that come in one array, of ``{x}``."""
+    transposes: bool = False
+    """f(x.T) is f(x).T, of matrices."""
+    sorted: int = 0
+    """The last dimension of the result is in ascending (1) or descending (-1) order."""
     sizes: str = ""
     """The parameter that methods take as separate arguments: x.reshape(2, 3)."""
     moves: str = ""
@@ -167,22 +175,33 @@ class Operator:
         OPERATORS[name] = self
 
     def read_rules(self, rules: Sequence[Callable[..., Any] | None]) -> None:
-        """Find what the rules need, and with it what a node saves."""
+        """Take the rules, one for each input."""
         self.rules = tuple(rules) or (None,) * self.arity
         if not self.variadic and len(self.rules) != self.arity:
             raise TypeError(f"{self.name}: {len(self.rules)} rules for {self.arity} inputs")
-        self.reads = tuple(parameters(rule) for rule in self.rules)
         self.recorded = any(rule is not None for rule in self.rules)
-        # An elementwise rule may give the partial itself, or (its first parameter is t) t times it.
-        self.scaled = tuple(bool(r) and r[0] == "t" for r in self.reads)
-        self.saves = tuple(
+
+    @cached_property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """The names of what each rule needs. Raises TypeError for a name that nothing has."""
+        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
+        found = tuple(parameters(rule) for rule in self.rules)
+        for n in (n for names in found for n in names if n not in known):
+            raise TypeError(f"{self.name}: its rule asks for {n!r}: no input or parameter")
+        return found
+
+    @cached_property
+    def scaled(self) -> tuple[bool, ...]:
+        """Whether each rule of an elementwise operator gives t times the partial (its first
+        parameter is t), and not the partial itself."""
+        return tuple(bool(names) and names[0] == "t" for names in self.reads)
+
+    @cached_property
+    def saves(self) -> tuple[tuple[str, ...], ...]:
+        """The inputs, and the result as "out", that a node keeps for each rule."""
+        return tuple(
             tuple(n for n in names if n == "out" or n in self.inputs) for names in self.reads
         )
-        known = {*self.inputs, *self.params, "g", "t", "out", "shape", "shapes", "index"}
-        for names in self.reads:
-            for n in names:
-                if n not in known:
-                    raise TypeError(f"{self.name}: its rule asks for {n!r}: no input or parameter")
 
     def __repr__(self) -> str:
         return f"<operator {self.name}>"
@@ -269,7 +288,7 @@ class Operator:
         for name in list(params):
             if name in self.params:
                 continue
-            alias = _PARAM_ALIASES.get(name)
+            alias = PARAM_ALIASES.get(name)
             if alias in self.params:
                 params[alias] = params.pop(name)
                 continue
@@ -288,9 +307,10 @@ class Operator:
         return f"{self.name}({', '.join(parts)})"
 
 
-_PARAM_ALIASES = {
+PARAM_ALIASES = {
     "axis": "dim", "keepdims": "keepdim", "axis0": "dim0", "axis1": "dim1", "dims": "repeats",
 }  # fmt: skip
+"""NumPy's names of parameters, and what they are called here."""
 
 
 def parameters(rule: Callable[..., Any] | None) -> tuple[str, ...]:

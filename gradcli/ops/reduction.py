@@ -296,7 +296,7 @@ def _extreme_slope(t: Any, x: Any, out: Any, dim: Dims) -> Any:
     reached, hits = _hits(x, out)
     if dim is None:  # PyTorch's max(): its amax() multiplies, which shows in the sign of a zero
         return where(reached, t / sum(hits), 0.0)
-    return t * hits / sum(hits, dim, True)
+    return t / sum(hits, dim, True) * hits
 
 
 amax = reduction(
@@ -343,19 +343,40 @@ def _logsumexp(x: Any, dim: Dims, keepdim: bool) -> Any:
     )
     out = np.log(e.sum(axis=axes, keepdims=True)) + top
     if is_complex(x):  # the principal value, as that of a logarithm
+        out = np.asarray(out)
         out.imag = np.remainder(out.imag + np.pi, 2 * np.pi) - np.pi
     return out if keepdim else out.squeeze(axes)[()]
+
+
+_COARSE = 2.0**16
+"""Results of this size are rounded so far that exp(x - out) feels it."""
+
+
+def _shares(x: Any, out: Any, dim: Dims) -> Any:
+    """How much of the sum each entry is: the slope of logsumexp.
+
+    The rounding of a large result is a factor common to all shares, so they are divided by their
+    sum: of 1e17 and 1e17 each is a half, where PyTorch has 1 for both.
+    """
+    shares = exp(x - out)
+    known = getattr(out, "array", out)
+    if isinstance(known, np.ndarray | np.floating) and known.dtype.kind == "f":
+        size = np.abs(known)
+        if np.any((size > _COARSE) & (size < np.inf)):
+            shares = shares / sum(shares, dim, keepdim=True)
+    return shares
 
 
 logsumexp = reduction(
     "logsumexp",
     _logsumexp,
-    lambda x, out: exp(x - out),
+    lambda x, out, dim: _shares(x, out, dim),
     params=_REDUCE,
     doc="log(sum(exp(x))), without overflow.",
     example="logsumexp(x) --x 1,2,3",
     numpy="""def _logsumexp(x, axis, keepdims):
     top = np.max(x, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
     total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.squeeze(total, axis=axis)""",
     pytorch="torch.logsumexp",

@@ -182,7 +182,7 @@ def diff(
         for k, d in (declared or {}).items()
     }
     v.reset()
-    steps = steps_of(program.checked)
+    steps = steps_of(program.names)
     shapes = infer(steps, {k: d for k, d in shaped.items() if program.takes(k)}, program.source)
     absent = {
         k: d for k, d in shaped.items() if k not in shapes.declarations and d.rank == len(d.dims)
@@ -191,7 +191,7 @@ def diff(
     points = Points(program, shapes)
     answers: dict[str, Text] = {}
     error = 0.0
-    with decimals(writes_decimals(program.checked)), no_collection():
+    with decimals(writes_decimals(program.names)), no_collection():
         for path in _paths(names, order, wrt is not None):
             if absent.keys() & set(path):
                 by = [absent[k] if k in absent else shapes.declarations[k] for k in path]
@@ -268,7 +268,7 @@ def _along(
     check: bool,
 ) -> tuple[Text, float]:  # fmt: skip
     """The derivative by one variable after the other, each time of the simplest form."""
-    text = Text(program.checked.module, 0)  # type: ignore[arg-type]
+    text = Text(program.names.module, 0)  # type: ignore[arg-type]
     error = 0.0
     given, shapes = shapes, without_symmetry(shapes, path)
     here, known = program, shapes
@@ -276,7 +276,7 @@ def _along(
         v.reset()
         if depth > 1:
             here = prepare(text.key)
-            steps = steps_of(here.checked)
+            steps = steps_of(here.names)
             known = infer(steps, shapes.declarations, here.source, shapes.sizes)
             known.declarations = shapes.declarations | known.declarations
         tensor, dims = derivative(steps, known, name, here.source)

@@ -160,7 +160,7 @@ class Points:
         self.program = program
         self.shapes = shapes
         self.sizes, self.shrunk = sizes_of(shapes)
-        self.delicate = any(map(_may_be_singular, program.checked.called))
+        self.delicate = any(map(_may_be_singular, program.names.called))
         self.strict = self.delicate  # keep away from det(A) == 0 too
         self.values: dict[tuple[str, ...], tuple[list[tuple[dict, np.ndarray]], dict]] = {}
 

@@ -60,7 +60,7 @@ class Batched(Layer):
         self.__gradcli_rank__ = level
         self.kin = None
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """The content alone."""
         return (self.value,)
 

@@ -31,9 +31,9 @@ from gradcli.engine.grad_mode import mode, shown_inside, transformed
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.inplace import put_item
 from gradcli.engine.tensor.attributes import Facts
-from gradcli.engine.tensor.conversion import Conversions, Plain
+from gradcli.engine.tensor.conversion import Conversions
 from gradcli.engine.tensor.storage import Slots
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.methods import METHODS, TURNED
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.declaration.infix import METHODS as SIGN_METHODS
@@ -72,14 +72,14 @@ def operands_of(value: Any) -> Iterator[Layer]:
         v = stack.pop()
         if isinstance(v, Layer):
             yield v
-            stack += v.parts()
+            stack += v.components()
 
 
 def tensors_of(value: Any) -> list[Tensor]:
     """Every Tensor of a tower, tangents included."""
     if isinstance(value, Plain):
         return [value]
-    return [p for v in operands_of(value) for p in v.parts() if isinstance(p, Plain)]
+    return [p for v in operands_of(value) for p in v.components() if isinstance(p, Plain)]
 
 
 def memory_of(value: Any) -> Tensor:
@@ -374,7 +374,7 @@ class Operand(Conversions):
 
     def backward(self, *args: Any, **options: Any) -> None:
         """Raises RuntimeFault (E0412): a transform differentiates what it is given."""
-        backward([self])
+        backward([self])  # type: ignore[list-item]
 
     def numpy(self) -> Any:
         """Raises RuntimeFault (E0412): a value inside a transform is no array of numbers."""
@@ -478,7 +478,7 @@ class Layer(Slots, Operand):
 
     # -- what a subclass answers -----------------------------------------------------------------
 
-    def parts(self) -> tuple:
+    def components(self) -> tuple:
         """What it is made of: the content, and the tangent where there is one."""
         raise NotImplementedError
 

@@ -64,7 +64,7 @@ def vmap(
         leaves, shape = flatten(args)
         dims = _for_each(in_dims, args, "in_dims")
         count = _size(leaves, dims)
-        with _mapping(count, randomness) as level:
+        with mapping(count, randomness) as level:
             batches = [
                 v if dim is None else Batched(_to_front(v, dim), level)
                 for v, dim in zip(leaves, dims, strict=True)
@@ -87,13 +87,13 @@ def over_rows(function: Callable, rows: Sequence[Any], randomness: str = "error"
     so a write of what has become one to what was none is no error.
     """
     count = rows[0].shape[0]
-    with _mapping(count, randomness, internal=True) as level:
+    with mapping(count, randomness, internal=True) as level:
         outputs, shape = flatten(function(*(Batched(row, level) for row in rows)))
         return unflatten([_whole(out, level, count, 0) for out in outputs], shape)
 
 
 @contextlib.contextmanager
-def _mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
+def mapping(count: int, randomness: str, internal: bool = False) -> Iterator[int]:
     """A level for values that are ``count`` side by side, until the end of the ``with``."""
     level = next_level()
     running.vmaps.append(Vmap(level, count, lambda value: Batched(value, level), internal))

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from gradcli.batch import journal as journal_module
+from gradcli.batch.arrays import array_source
 from gradcli.batch.journal import MAGIC, Journal, status
 from gradcli.batch.outputs import open_output
 from gradcli.batch.session import Serial, run_session
-from gradcli.batch.sources import LineSource, array_source
+from gradcli.batch.sources import LineSource
 from gradcli.batch.task import Task
 from gradcli.batch.workers import FORKS
 from gradcli.cli.main import run
@@ -77,7 +78,7 @@ def killed_often(place, out, form, times, seed):
     start = time.monotonic()
     session("whole", form)
     full = time.monotonic() - start
-    for _ in range(5 * times):
+    for _ in range(20 * times):
         if kills == times:
             break
         process = context.Process(target=session, args=(out, form))
@@ -109,7 +110,7 @@ def test_killed_at_random_points(place, form):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(50))
 def test_killed_at_a_thousand_random_points(place, seed):
-    killed_often(place, "out", "csv", 20, seed)
+    assert killed_often(place, "out", "csv", 20, seed) == 20
     assert (place / "out").read_bytes() == (place / "whole").read_bytes()
 
 

@@ -184,7 +184,7 @@ def test_the_order_of_fields_makes_no_new_program():
     evaluator = Evaluator(program)
     for order in ("abc", "cba", "bca"):
         evaluator.answers([Row(1, None, {name: np.float64(2) for name in order})])
-    assert len(program._cache) == 1
+    assert len(program.generated.codes) == 1
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,6 @@ def test_a_wrong_program_is_said_before_any_row():
     with pytest.raises(Fault) as caught:
         apart("sni(x)", '{"x": 1}\n')
     assert caught.value.code == "E0201"
-    with pytest.raises(Fault) as caught:
-        apart("x", "", "yaml")
-    assert caught.value.code == "E0905"
 
 
 def test_rows_are_answered_as_they_come():

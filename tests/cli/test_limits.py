@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -95,6 +96,28 @@ def test_ctrl_c_stops_at_once(process, wheel, tmp_path, text):
 def test_memory_is_watched_between_checks(process):
     done = process("run", "-e", "l = []\nwhile True: l.append(ones(60000))", "--max-mem", "200M")
     assert done.code == 3 and "E0602" in done.err
+
+
+PEAK = """
+import os, subprocess, sys
+process = subprocess.Popen([sys.executable, "-m", "gradcli", "eval", *sys.argv[1:]], stdin=-3)
+_, status, used = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak in KiB, by wait4")
+def test_memory_is_watched_inside_a_call():
+    """The work of an FFT, six times its input, is allocated within one call."""
+
+    def peak(*words: str) -> tuple[int, int]:
+        done = subprocess.run([sys.executable, "-c", PEAK, *words], capture_output=True, text=True)
+        code, used = done.stdout.splitlines()[-1].split()
+        assert code != "3" or "E0602" in done.stderr, done.stderr
+        return int(code), int(used) << 10
+
+    code, used = peak("sum(fft(rand(4000000)).abs())", "--max-mem", "120M")
+    assert code == 3 and used - peak("1")[1] < 1.1 * (120 << 20)
 
 
 def test_cycles_that_a_program_leaves_are_collected(process):

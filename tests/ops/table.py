@@ -704,6 +704,8 @@ CONVERSION = (
         "x.to(getattr(torch, dtype.name))", order=3),
     moved("clone", "torch.clone(x)", ((2, 3), {}), ((), {}), ((0,), {})),
     moved("conj", "torch.conj(x).resolve_conj()", ((2, 3), {}), ((), {}), ((0,), {})),
+    Row("drawn", tuple(Case((Draw(s),), {"numbers": np.ones(s)}) for s in ((3,), (), (0,))), None,
+        wrt=()),
     Row("real", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.real(x)"),
     Row("imag", tuple(Case((Draw(s, complex=True),)) for s in COMPLEX), "torch.imag(x)"),
 )  # fmt: skip
@@ -736,6 +738,14 @@ DECOMPOSITIONS = (
     decomposed("lu_compact", None, saves=("out",)),
     decomposed("pinv", "torch.linalg.pinv(x)", TALL, np.array(TALL).T, saves=("x", "out")),
     decomposed("matrix_exp", "torch.linalg.matrix_exp(x)", saves=("x",)),
+    decomposed("sqrtm", None, TURNING, saves=("out",)),
+    decomposed("logm", None, TURNING, saves=("x",)),
+    *(Row(f"{name}_along", (Case((PAIR[0], TILTED[0])), Case((Draw((0, 2, 2)), Draw((0, 2, 2))))),
+        None, saves=("x", "y"), wrt=(0, 1), apart=NO_SCALAR) for name in ("matrix_exp", "logm")),
+    Row("solve_sylvester", (Case((APARTS, PAIR[0], Draw((3, 2)))), Case((PAIR, PAIR, TILTED)),
+        Case((TURNING, TURNING, Draw((2, 2), complex=True))),
+        Case((Draw((0, 2, 2)), Draw((0, 3, 3)), Draw((0, 2, 3))))), None, saves=("x", "y", "out"),
+        wrt=(0, 1, 2), apart=NO_SCALAR),
 )  # fmt: skip
 
 ROWS: dict[str, Row] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import gradcli as torch
 from gradcli.ops.errors import Fault
@@ -97,3 +98,26 @@ def test_forward_mode_of_the_size_of_complex_numbers_is_real():
     z, t = ((RNG.normal(size=3) + 1j * RNG.normal(size=3)) for _ in "zt")
     _, tangent = torch.func.jvp(torch.abs, (torch.tensor(z),), (torch.tensor(t),))
     np.testing.assert_allclose(tangent.numpy(), (np.conj(z) * t).real / np.abs(z), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["sqrtm", "logm"])
+def test_principal_roots_and_logarithms(name):
+    function = getattr(torch.linalg, name)
+    for x in (
+        RNG.normal(size=(4, 4)),
+        np.triu(RNG.normal(size=(3, 3))),
+        np.array([[1.0, 9.0], [0.0, 1.0]]),
+    ):
+        whole = scipy.linalg.expm(x)  # not normal, and defective
+        np.testing.assert_allclose(
+            function(torch.tensor(whole)).numpy(), getattr(scipy.linalg, name)(whole), rtol=1e-9,
+            atol=1e-12,
+        )  # fmt: skip
+    refused = [[[-1.0, 0.0], [0.0, 2.0]], [[-1.0, 0.0], [0.0, -1.0]], [[0.0, 1.0], [0.0, 0.0]]]
+    for x in [*refused, *([[[0.0, 0.0], [0.0, 1.0]]] if name == "logm" else [])]:
+        with pytest.raises(torch.linalg.LinAlgError, match=r"eigenvalue|has no square root"):
+            function(torch.tensor(x))
+    singular = torch.tensor([[0.0, 0.0], [0.0, 4.0]], requires_grad=True)
+    if name == "sqrtm":
+        with pytest.raises(torch.linalg.LinAlgError, match="a singular matrix has none"):
+            function(singular).sum().backward()

@@ -136,3 +136,32 @@ def test_the_phase_of_a_complex_determinant_has_a_derivative():
     assert torch.autograd.gradgradcheck(
         lambda m: torch.linalg.slogdet(m)[0], torch.tensor(a, requires_grad=True)
     )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("hermitian", [False, True])
+def test_ldl_solves_what_is_not_definite(dtype, hermitian):
+    rng = np.random.default_rng(2)
+    A, B = rng.normal(size=(3, 4, 4)), rng.normal(size=(4, 2)).astype(dtype)
+    A = A + 1j * rng.normal(size=A.shape) if dtype == "complex128" else A
+    A = A + (np.conj(A) if hermitian else A).swapaxes(-1, -2)
+    A[0, :2, :2] = [[0.0, 1.0], [1.0, 0.0]]  # a block of two
+    factor = gradcli.linalg.ldl_factor(gradcli.tensor(A), hermitian=hermitian)
+    assert (factor.pivots[0] < 0).any()
+    X = gradcli.linalg.ldl_solve(*factor, gradcli.tensor(B), hermitian=hermitian)
+    np.testing.assert_allclose(A @ X.numpy(), np.broadcast_to(B, (3, 4, 2)), atol=1e-12)
+    with pytest.raises(Fault, match="ldl_factor"):
+        gradcli.linalg.ldl_factor(gradcli.tensor(A, requires_grad=True))
+
+
+def test_low_rank_decompositions_have_derivatives():
+    gradcli.manual_seed(3)
+    A = gradcli.randn(2, 5, 2).double() @ gradcli.randn(2, 2, 4).double()
+    for given in (A, A.mT):
+        u, s, v = gradcli.svd_lowrank(given, 2)
+        np.testing.assert_allclose((u * s.unsqueeze(-2) @ v.mT).numpy(), given.numpy(), atol=1e-10)
+    middle = A - A.mean(-2, True)
+    found = gradcli.pca_lowrank(A, 2)[1]
+    np.testing.assert_allclose(found.numpy(), gradcli.linalg.svdvals(middle)[:, :2].numpy())
+    X = gradcli.randn(4, 3).double().requires_grad_()
+    assert gradcli.autograd.gradcheck(lambda x: gradcli.pca_lowrank(x, 3)[1], X)

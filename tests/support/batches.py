@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
+from gradcli.batch.fields import Fields
+from gradcli.batch.lines import Lines, text_of
 from gradcli.batch.outputs import open_output
+from gradcli.batch.readers import Reader, Row
 from gradcli.batch.session import Serial, Summary, run_session
 from gradcli.batch.sources import LineSource
 from gradcli.batch.task import Task
@@ -27,3 +31,23 @@ def output_of(
     target = open_output(output, None, task.worker().names, id is not None, out)
     summary = run_session(source, task, executor or Serial(), target, halt=halt)
     return out.getvalue().decode(), summary
+
+
+def read_rows(
+    stream: BinaryIO, form: str = "jsonl", *, wanted: Callable[[str], bool] | None = None,
+    dtype: str = "float64", max_bytes: int = 2 << 30,
+) -> Iterator[Row]:  # fmt: skip
+    """The rows of a stream, each as soon as it is there."""
+    reader = Reader(form, Fields(wanted or (lambda name: name != "id"), dtype, max_bytes))
+    headless, number, lines = form == "csv", 0, Lines(stream)
+    while not lines.ended or lines.pending:
+        if not lines.pending:
+            lines.read()
+            continue
+        data = lines.take(1)
+        if data and headless:
+            reader.head(text_of(data))
+            headless = False
+        elif data:
+            number += 1
+            yield reader.row(number, text_of(data))

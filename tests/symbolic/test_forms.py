@@ -165,7 +165,7 @@ def test_rule_text() -> None:
         (
             "(x - u).T @ inv(S) @ (x - u)/2", "S",
             {"x": "vector:n", "u": "vector:n", "S": "matrix:n,n spd"},
-            "-outer(inv(S) @ (x - u), inv(S) @ (x - u))/2",
+            "-outer(solve(S, x - u), solve(S, x - u))/2",
         ),
     ],
 )  # fmt: skip

@@ -190,7 +190,7 @@ class _Job:
             return directional_derivative.directional(
                 self.program, self.along, self.declared, order
             )
-        program, rest = self.program, of
+        program, rest, first = self.program, of, None
         if of is not None:
             from gradcli.symbolic.program.tape import ending_with  # needed by --of only
 
@@ -208,21 +208,26 @@ class _Job:
                 raise first
         from gradcli.symbolic.path_diff import diff_program  # for programs with control flow only
 
-        return diff_program(
-            self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
-            limits=self.limits,
-        )  # fmt: skip
+        try:
+            return diff_program(
+                self.program, wrt, order=order, declared=self.declared, values=self.values, of=of,
+                limits=self.limits,
+            )  # fmt: skip
+        except Fault:
+            if first is None or len(program.names.module.body) > 1:
+                raise
+            raise first from None  # a formula with an index or a list, and no path
 
     def named(self, along: Sequence[str]) -> dict[str, str]:
         """The name of each direction; one given by its values is called dx."""
         found: dict[str, str] = {}
         for item in along:
             name, text = _pair("--along", item)
-            if text.isidentifier() and text not in self.program.checked.outer:
+            if text.isidentifier() and text not in self.program.names.outer:
                 found[name] = text
                 continue
             direction = f"d{name}"
-            while direction in self.program.checked.outer:
+            while direction in self.program.names.outer:
                 direction += "_"
             found[name] = direction
             self.directions[direction] = inputs.read_flag(f"along {name}", text, dtypes.float64)
@@ -358,5 +363,5 @@ def _branches(program: Program) -> bool:
         n.If | n.While | n.For | n.Def | n.With | n.AugAssign | n.Assert | n.Lambda | n.ListComp
         | n.List | n.Tuple | n.Conditional | n.BoolOp | n.Subscript
     )  # fmt: skip
-    body = program.checked.module.body
+    body = program.names.module.body
     return len(body) > 1 or any(isinstance(node, control) for node in n.walk(body[0]))

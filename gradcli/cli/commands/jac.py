@@ -8,6 +8,7 @@ from typing import Any
 from gradcli.cli import inputs, options, runner
 from gradcli.cli.job import Job
 from gradcli.engine import Tensor
+from gradcli.engine.creation.factories import zeros_like
 from gradcli.transforms import hessian, jacobian
 from gradcli.transforms.functional import hessian as all_blocks
 
@@ -29,12 +30,21 @@ def hess(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> N
 
     Example: gradcli hess "dot(x,x)**2" --x 1,2
     """
-    value = job.value()
-    inputs.need_scalar(value, job.program)
-    runner.checked(run_by)
     names = job.wanted
+    leaves = [job.leaves[name] for name in names]
+    few = sum(leaf.array.size for leaf in leaves) < runner.MANY
+    compiled = runner.second(job, names, "hessian", runner.checked(run_by), few)
+    if compiled is None:
+        value = job.value()
+        inputs.need_scalar(value, job.program)
+        blocks = _blocks(job, names)
+    else:
+        at = [leaf.detach() for leaf in leaves]
+        value = compiled.hvp(at, [zeros_like(x) for x in at])[0]
+        found = compiled.hessian(*at)
+        blocks = [[found]] if len(names) == 1 else found
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
-    for first, row in zip(names, _blocks(job, names, run_by), strict=True):
+    for first, row in zip(names, blocks, strict=True):
         for second, block in zip(names, row, strict=True):
             if first == second:
                 parts.append((f"hessians.{first}", f"d2/d{first}2", block, ""))
@@ -44,15 +54,9 @@ def hess(job: Job, wrt: options.Wrt = None, run_by: runner.Runner = "auto") -> N
     job.emit("hess", parts)
 
 
-def _blocks(job: Job, names: Sequence[str], run_by: str) -> Sequence[Sequence[Any]]:
-    """The second derivatives by each pair of variables."""
+def _blocks(job: Job, names: Sequence[str]) -> Sequence[Sequence[Any]]:
+    """The second derivatives by each pair of variables, on the engine."""
     leaves = [job.leaves[name] for name in names]
-    size = sum(leaf.array.size for leaf in leaves)
-    if names and (run_by == "generated" or (run_by == "auto" and size >= runner.MANY)):
-        compiled = runner.generated(job, names, "hessian")
-        if compiled is not None:
-            found = compiled.hessian(*(leaf.detach() for leaf in leaves))
-            return [[found]] if len(names) == 1 else found
 
     def scalar(*values: Tensor) -> Tensor:
         return _function(job, names)(*values).reshape(())

@@ -54,14 +54,15 @@ def hvp(job: Job, along: Along = None, run_by: runner.Runner = "auto") -> None:
     """
     directions = _directions(along, job)
     names = list(directions)
-    found = runner.product(job, directions, runner.checked(run_by))
-    if found is None:
+    at, vectors = tuple(job.leaves[n].detach() for n in names), tuple(directions.values())
+    compiled = runner.second(job, names, "hvp", runner.checked(run_by), few=True)
+    if compiled is None:
         inputs.need_scalar(job.value(), job.program)
-        found = functional.hvp(
-            lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()),
-            tuple(job.leaves[name].detach() for name in names), tuple(directions.values()),
-        )  # fmt: skip
-    value, products = found
+        value, products = functional.hvp(
+            lambda *xs: job.result(dict(zip(names, xs, strict=True))).reshape(()), at, vectors
+        )
+    else:
+        value, products = compiled.hvp(at, vectors)
     parts: list[tuple[str, str, Any, str]] = [("value", "value", value, "")]
     for name, product in zip(names, products, strict=True):
         label = f"d2/d{name}2 @ v" if len(names) == 1 else f"(H @ v) for {name}"

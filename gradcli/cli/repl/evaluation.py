@@ -43,11 +43,11 @@ def evaluate(session: Session, command: str, rest: str, digits: Any) -> int:
                 "E0907", f"{word.partition('=')[0]} reads or writes a file, a session does not",
                 help="x = @FILE reads numbers, :load a program; or use the command itself",
             )  # fmt: skip
-    module = importlib.import_module(f"gradcli.cli.commands.{module_of(command)}")
     variables = _OfSession(session, command, digits)
-    if command == "diff":
-        variables.declare(words)
     with session.transaction(keep=False), session.interrupts.allowed():
+        module = importlib.import_module(f"gradcli.cli.commands.{module_of(command)}")
+        if command == "diff":
+            variables.declare(words)
         return invoke(command, module.__dict__[command], words, COMMANDS[command], variables)
 
 

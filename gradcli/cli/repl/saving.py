@@ -13,7 +13,9 @@ from gradcli.language.syntax.formatter import formatted
 from gradcli.language.syntax.source import Source
 from gradcli.ops.errors import Fault, ValueFault
 
-_RANDOM = re.compile(r"rand|normal|bernoulli|dropout|multinomial|nn\.|uniform|exponential_|init")
+_RANDOM = re.compile(
+    r"rand|normal|bernoulli|poisson|dropout|multinomial|nn\.|uniform|exponential_|init"
+)
 
 
 def program(session: Session) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcli.cli import watchdog
 from gradcli.cli.repl.interrupts import Interrupts
-from gradcli.cli.repl.rollback import Snapshot
+from gradcli.cli.repl.rollback import Snapshot, repeatable
 from gradcli.cli.repl.splitting import units
 from gradcli.engine import dtypes, printing
 from gradcli.engine.creation import generator as random
@@ -113,11 +113,14 @@ class Session:
         """
         source = Source(_last_but_one(text) if mode == "line" else text, name)
         with _quoted(source, text):
-            for module in units(source, mode):
+            with self.interrupts.allowed():
+                modules = units(source, mode)
+            for module in modules:
                 yield self._statement(source, module, mode)
 
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
-        program = self._checked(source, module, mode)
+        with self.interrupts.allowed():
+            program = self._checked(source, module, mode)
         with self.transaction():
             value = self.run(program, self.variables, commit=True)
             shown = value is not None and isinstance(module.body[-1], n.ExprStmt)
@@ -181,8 +184,9 @@ class Session:
             for name in (*checked.modules, *checked.imported):
                 self.variables.pop(name, None)
             made = {
-                k: v for k, v in outcome.variables.items() if k not in own or k in checked.bound
-            }
+                k: repeatable(v) for k, v in outcome.variables.items()
+                if k not in own or k in checked.bound
+            }  # fmt: skip
             self.variables.update(made)
             self._link(made, own)
         return outcome.value
@@ -277,6 +281,7 @@ class Session:
             len(self._undo) > UNDO or sum(b.snapshot.nbytes for b in self._undo) > UNDO_BYTES
         ):
             del self._undo[0]
+            self._undo[0].snapshot.is_oldest()
 
     @property
     def undoable(self) -> bool:

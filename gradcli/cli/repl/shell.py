@@ -97,6 +97,7 @@ class Shell:
         """Do what one input says; False to leave."""
         given = without_prompts(given)
         word = given.strip()
+        self.session.interrupts.pending = False
         if not word:
             return True
         if word in LEAVING and word not in self.session.variables:

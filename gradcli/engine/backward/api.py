@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.backward.gradient_edges import GradientEdge, edge_of
-from gradcli.engine.backward.hooks import deliver, exchange_grad
 from gradcli.engine.backward.traverse import run
 from gradcli.engine.grad_mode import mode, refuse_in_transform, transformed
-from gradcli.engine.graph.node import AccumulateGrad, Node
+from gradcli.engine.graph.node import Cotangents, Node
+from gradcli.engine.record.rule_compiler import pull_recorded
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor, wrap
@@ -53,6 +53,7 @@ def backward(
     if create_graph and not mode.warned_of_cycle:
         mode.warned_of_cycle = True
         warn(_CYCLE)
+    wanted = None
     if inputs is not None:
         targets = _listed(inputs)
         if not targets:
@@ -60,14 +61,13 @@ def backward(
                 "E0304", "`inputs` argument to `backward()` cannot be empty.",
                 help="leave it out to accumulate into every leaf",
             )  # fmt: skip
-        found = grad(tensors, targets, gradients, retain_graph, create_graph, allow_unused=True)
-        for target, g in zip(targets, found, strict=True):
-            if g is not None:
-                _add_to(target, g, create_graph)
-        return
+        for target in targets:
+            if isinstance(target, Tensor) and not target.is_leaf:
+                target.retain_grad()  # for good, as in PyTorch
+        wanted = dict.fromkeys(_edges(targets))
     roots, cotangents = start(tensors, gradients, create_graph)
     keep = create_graph if retain_graph is None else retain_graph
-    run(roots, cotangents, keep, create_graph, None)
+    run(roots, cotangents, keep, create_graph, wanted, wanted is not None)
 
 
 def _refuse_in_transform() -> None:
@@ -105,6 +105,21 @@ def _backward(
 
 _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"
 Tensor.backward = _backward  # type: ignore[attr-defined]
+
+
+def _applied(self: Node, *gradients: Tensor | None) -> Any:
+    """What the node makes of the cotangents of its outputs, one for each. Raises TypeFault."""
+    expected = 1 if self.outputs is None else len(self.outputs)
+    if len(gradients) != expected:
+        raise TypeFault("E0302", f"expected {expected} arguments, got {len(gradients)} instead")
+    own = getattr(type(self), "__gradcli_node__", None)  # of a custom function
+    node = self if own is None else own(self)
+    g = gradients[0] if node.outputs is None or expected == 1 else Cotangents(list(gradients))
+    pulled = pull_recorded(node, g, wrap)
+    return pulled[0] if len(pulled) == 1 else tuple(pulled)
+
+
+Node.__call__ = _applied  # type: ignore[method-assign]
 
 
 def grad(
@@ -153,9 +168,19 @@ def grad(
             allow_unused, materialize_grads,
         )  # fmt: skip
     found = _towards(inputs, *start(outputs, grad_outputs, create_graph), keep, create_graph)
-    return tuple(
-        _delivered(g, edge, i, allow_unused, materialize_grads) for i, (edge, g) in enumerate(found)
-    )
+    results = []
+    for i, (edge, g) in enumerate(found):
+        if g is None and materialize_grads:
+            if isinstance(inputs[i], GradientEdge):
+                raise RuntimeFault(
+                    "E0304",
+                    "materialize_grads cannot be used when the given input is a GradientEdge",
+                )
+            g = wrap(np.zeros(edge.shape, edge.dtype.numpy)[()], edge.dtype)
+            if create_graph:
+                g._turn_on()
+        results.append(_delivered(g, edge, i, allow_unused))
+    return tuple(results)
 
 
 def _towards(
@@ -163,6 +188,14 @@ def _towards(
     keep: bool, create_graph: bool,
 ) -> list[tuple[Node, Any]]:  # fmt: skip
     """What arrives at each input: its node and the gradient, None where nothing came."""
+    edges = _edges(inputs)
+    wanted: dict[Node, Any] = dict.fromkeys(edges)
+    run(roots, cotangents, keep, create_graph, wanted)
+    return [(edge, wanted[edge]) for edge in edges]
+
+
+def _edges(inputs: Sequence[Any]) -> list[Node]:
+    """The places in the graph of tensors that gradients are asked for. Raises E0404."""
     edges: list[Any] = [edge_of(t) for t in inputs]
     for i, edge in enumerate(edges):
         if edge is None:
@@ -172,33 +205,18 @@ def _towards(
                 help="set requires_grad=True before the computation uses it",
                 torch="One of the differentiated Tensors does not require grad",
             )
-    wanted: dict[Node, Any] = dict.fromkeys(edges)
-    run(roots, cotangents, keep, create_graph, wanted)
-    return [(edge, wanted[edge]) for edge in edges]
+    return edges
 
 
-def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None, zeros: bool) -> Any:
+def _delivered(g: Any, edge: Node, i: int, allow_unused: bool | None) -> Any:
     """One gradient as ``grad`` hands it out; input ``i`` that was not used raises E0406."""
-    if g is None and zeros:
-        g = np.zeros(edge.shape, edge.dtype.numpy)[()]
-    elif g is None and not allow_unused:
+    if g is None and not allow_unused:
         raise RuntimeFault(
             "E0406",
             f"The differentiated Tensor at index {i} appears to not have been used in the "
             "graph. Set allow_unused=True if this is the desired behavior.",
         )
     return g if g is None or isinstance(g, Tensor) else wrap(g, edge.dtype)
-
-
-def _add_to(target: Tensor | GradientEdge, g: Tensor, recorded: bool) -> None:
-    """Add a gradient to what asked for it: a leaf, or a tensor that is none."""
-    edge = edge_of(target)
-    if edge.__class__ is AccumulateGrad:
-        deliver(edge, g if recorded else g.array, recorded)
-    elif isinstance(target, Tensor):
-        meta = target._meta()
-        if meta.kept is None:
-            exchange_grad(meta, lambda have: g if have is None else have + g)
 
 
 _ONE = (Tensor, GradientEdge)
@@ -237,6 +255,19 @@ def _batched(
             "with is_grads_batched=True every grad_output needs a first dimension of one size",
             help="stack the sets of weights along a new first dimension",
         )
+    for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
+        want = _edges([out])[0].shape
+        have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
+        if have != want:
+            raise RuntimeFault(
+                "E0301",
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {Size(np.shape(w))} and output[{i}] has a shape "
+                f"of {Size(want)}.",
+                help="stack the sets of weights along a new first dimension",
+            )
     ((count,),) = sizes
     if not count:
         raise RuntimeFault(
@@ -314,6 +345,13 @@ def _given(g: Any, place: int, edge: Node, create_graph: bool) -> Any:
             help="the cotangent has the shape of the tensor it weights",
         )
     dtype = edge.dtype
+    if isinstance(g, Tensor) and g.dtype.is_complex is not dtype.is_complex:
+        raise RuntimeFault(
+            "E0309",
+            f"For complex Tensors, both grad_output[{place}] and output[{place}] are required to "
+            f"have the same dtype. Mismatch in dtype: grad_output[{place}] has a dtype of "
+            f"{g.dtype} and output[{place}] has a dtype of {dtype}.",
+        )
     if not isinstance(g, Tensor):
         return np.asarray(g, dtype.numpy)[()]
     if not create_graph:

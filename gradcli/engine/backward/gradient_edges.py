@@ -47,9 +47,8 @@ def edge_of(value: Tensor | GradientEdge) -> Node | None:
 def increment_version(tensor: Any) -> None:
     """Count a write to ``tensor``, or to each of several, that autograd could not see."""
     for t in tensor if isinstance(tensor, tuple | list) else (tensor,):
-        if t.is_inference():
-            raise RuntimeFault("E0415", "Inference tensors do not track version counter.")
-        t._meta().version.bump()
+        if not t.is_inference():
+            t._meta().version.bump()
 
 
 class Handles:
@@ -91,7 +90,7 @@ def register_multi_grad_hook(
             if state["pass"] is not now:
                 state["pass"] = now
                 state["grads"] = [None] * len(tensors)
-                state["left"] = sum(t.edge in now for t in tensors) if mode == "all" else 1
+                state["left"] = sum(t.edge.origin in now for t in tensors) if mode == "all" else 1
             if not state["left"]:
                 return
             state["left"] -= 1

@@ -16,87 +16,127 @@ from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
 
 
-def _as_tensor(g: Any, node: Node) -> Tensor:
-    return g if isinstance(g, Tensor) else wrap(g, dtypes.dtype_of(g))
+def _as_tensor(g: Any) -> Tensor | None:
+    return g if g is None or isinstance(g, Tensor) else wrap(g, dtypes.dtype_of(g))
 
 
 def arriving(node: Node, g: Any, recorded: bool) -> Any:
-    """Tensor hooks: they see a gradient wherever it arrives, whether the node runs or not."""
-    for hook in list((node.extra.hooks or {}).values()):
-        g = _replaced(hook(_as_tensor(g, node)), g, node, recorded, hook)
+    """Tensor hooks, then kept gradients: both see what arrives, whether the node runs or not.
+
+    Those of all outputs, with None for an output that nothing arrived at: PyTorch's order.
+    """
+    if node.ports is None:
+        return _seen(node, g, recorded)
+    ports = [port for reference in node.ports.values() if (port := reference()) is not None]
+    parts = list(g.parts)
+    for port in sorted(ports, key=_first_hook):
+        if port.extra is not None:
+            parts[port.number] = _seen(port, parts[port.number], recorded)
+    return Cotangents(parts)
+
+
+def _first_hook(port: Node) -> float:
+    hooks = None if port.extra is None else port.extra.hooks
+    return min(hooks) if hooks else float("inf")
+
+
+def _seen(node: Node, g: Any, recorded: bool) -> Any:
+    extra = node.extra
+    if extra is None:
+        return g
+    for hook in list((extra.hooks or {}).values()):
+        g = _replaced(hook(_as_tensor(g)), g, node.shape, recorded, hook)
+    if extra.kept is not None and g is not None:
+        found = _as_tensor(g)
+        exchange_grad(extra.kept, lambda have: found if have is None else have + found)
     return g
 
 
 def before(node: Node, g: Any, recorded: bool) -> Any:
-    """Node pre-hooks, then the kept gradient: PyTorch's order."""
-    extra = node.extra
-    for hook in list((extra.pre_hooks or {}).values()):
-        result = hook(_shown(g, node))
-        if result is not None:
-            g = _replaced_all(result, g, node, recorded)
-    return g
-
-
-def keep(node: Node, g: Any) -> None:
-    """Store what ``retain_grad()`` asked for."""
-    kept = node.extra.kept
-    if kept is not None:
-        found = _as_tensor(g, node)
-        exchange_grad(kept, lambda have: found if have is None else have + found)
+    """Node pre-hooks: they get the gradients of all outputs, and may replace them."""
+    parts = list(g.parts) if g.__class__ is Cotangents else [g]
+    for hook in list(node.extra.pre_hooks.values()):
+        result = hook(tuple(map(_as_tensor, parts)))
+        shapes = [node.shape] if node.ports is None else [o and o[0] for o in node.outputs]
+        parts = _all_replaced(result, parts, shapes, recorded, hook)
+    return Cotangents(parts) if g.__class__ is Cotangents else parts[0]
 
 
 def after(node: Node, pulled: tuple[Any, ...], g: Any, recorded: bool) -> tuple[Any, ...]:
     """The cotangents ``pulled`` by a node, as its post-hooks leave them: each may replace them."""
-    given = tuple(
-        None if r is None or e is None else _as_tensor(r, e)
+    parts = list(pulled)
+    shapes = [
+        r.shape if e is None and r is not None else e and e.shape
         for r, e in zip(pulled, node.edges, strict=True)
-    )
+    ]
+    given = shown(g)
     for hook in list(node.extra.post_hooks.values()):
-        result = hook(given, _shown(g, node))
-        if result is not None:
-            given = result if isinstance(result, tuple) else (result,)
-    return tuple(t if t is None or recorded else t.array for t in given)
+        result = hook(tuple(map(_as_tensor, parts)), given)
+        parts = _all_replaced(result, parts, shapes, recorded, hook)
+    return tuple(parts)
 
 
-def _shown(g: Any, node: Node) -> tuple[Any, ...]:
+def shown(g: Any) -> tuple[Tensor | None, ...]:
     """The cotangents of all outputs, as hooks see them."""
-    if g.__class__ is not Cotangents:
-        return (_as_tensor(g, node),)
-    return tuple(None if part is None else _as_tensor(part, node) for part in g.parts)
+    return tuple(map(_as_tensor, g.parts if g.__class__ is Cotangents else (g,)))
 
 
-def _replaced_all(result: Any, g: Any, node: Node, recorded: bool) -> Any:
-    """What a node's pre-hook gave back, for one output or for several."""
-    if g.__class__ is not Cotangents:
-        return _replaced(result[0] if isinstance(result, tuple) else result, g, node, recorded)
-    return Cotangents([t if t is None or recorded else t.array for t in result])
+def _all_replaced(
+    result: Any, parts: list[Any], shapes: list[Any], recorded: bool, hook: Any
+) -> list[Any]:
+    """``parts`` as a hook of a node replaces them."""
+    if result is None:
+        return parts
+    if not isinstance(result, tuple):
+        raise TypeFault("E0407", f"expected tuple, but hook returned {_kind(result)!r}")
+    if len(result) != len(parts):
+        raise RuntimeFault(
+            "E0407",
+            f"hook {_name(hook)!r} has returned an incorrect number of values (got {len(result)}, "
+            f"but expected {len(parts)})",
+        )
+    places = zip(result, parts, shapes, strict=True)
+    # A node's hook says with None that there is no gradient, a tensor's that it leaves it.
+    return [None if r is None else _replaced(r, p, s, recorded, hook) for r, p, s in places]
 
 
-def _replaced(result: Any, g: Any, node: Node, recorded: bool, hook: Any = None) -> Any:
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", "hook")
+
+
+def _replaced(result: Any, g: Any, shape: Any, recorded: bool, hook: Any) -> Any:
     if result is None:
         return g
+    if g is None:
+        raise RuntimeFault("E0407", "can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
         raise TypeFault(
             "E0407",
-            f"a hook must return a Tensor or None, got {type(result).__name__}",
+            f"a hook must return a Tensor or None, got {_kind(result)}",
             help="return the new gradient, or nothing",
-            torch=f"expected Variable, but hook returned {type(result).__name__!r}",
+            torch=f"expected Variable, but hook returned {_kind(result)!r}",
         )
-    if result.array.shape != node.shape:
+    if result.array.shape != shape:
         raise RuntimeFault(
             "E0407",
             f"a hook returned shape {tuple(result.array.shape)} for a gradient of shape "
-            f"{tuple(node.shape)}",
-            torch=f"hook {getattr(hook, '__name__', 'hook')!r} has changed the size of value",
+            f"{tuple(shape)}",
+            torch=f"hook {_name(hook)!r} has changed the size of value",
         )
+    if result.dtype is not (g.dtype if isinstance(g, Tensor) else dtypes.dtype_of(g)):
+        raise RuntimeFault("E0407", f"hook {_name(hook)!r} has changed the type of value")
     return result if recorded else result.array
 
 
 def arrive_at_leaf(
     leaf: AccumulateGrad, total: Any, recorded: bool, wanted: dict[Any, Any] | None
 ) -> None:
-    """The whole gradient of a leaf is there: its hooks, then where it goes."""
-    if leaf.extra is not None and leaf.extra.hooks:
+    """The whole gradient of a leaf is there, or None came: its hooks, then where it goes."""
+    if leaf.extra is not None:
         total = arriving(leaf, total, recorded)
     if wanted is not None:
         wanted[leaf] = total
@@ -109,13 +149,18 @@ def deliver(leaf: AccumulateGrad, total: Any, recorded: bool) -> None:
     extra = leaf.extra
     if extra is not None and extra.pre_hooks:
         total = before(leaf, total, recorded)
-    accumulate(leaf, total, recorded)
+    first = leaf.grad is None and not recorded
+    if total is not None:
+        accumulate(leaf, total, recorded)
     if extra is None:
         return
+    # A first gradient becomes the leaf's own: what is done to that, node hooks see, as in PyTorch.
+    given = (leaf.grad.data,) if first and extra.node_hooks and total is not None else shown(total)
     for hook in list((extra.post_hooks or {}).values()):
-        hook(leaf.variable)
+        if hook(leaf.variable) is not None:
+            raise RuntimeFault("E0407", "Tensor post accumulate grad hooks should return None.")
     for hook in list((extra.node_hooks or {}).values()):
-        hook((), _shown(total, leaf))
+        hook((), given)
 
 
 def exchange_grad(owner: Any, change: Callable[[Any], Any]) -> None:
@@ -138,12 +183,12 @@ def accumulate(leaf: Any, total: Any, recorded: bool) -> None:
     """Store or add. The buffer is the leaf's own, so what may alias another value is copied."""
     if recorded:
         # A gradient of its own, as in PyTorch: what is done to x.grad is not done to the graph.
-        exchange_grad(
-            leaf,
-            lambda have: (
-                called(OPERATORS["clone"](total), "CopyBackwards") if have is None else have + total
-            ),
-        )
+        def added(have: Any) -> Any:
+            if have is not None:
+                return have + total
+            return called(OPERATORS["clone"](total), "CopyBackwards", None, total)
+
+        exchange_grad(leaf, added)
         return
     with sharing:
         have = leaf.grad

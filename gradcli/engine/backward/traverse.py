@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before, keep
+from gradcli.engine.backward.hooks import accumulate, after, arrive_at_leaf, arriving, before
 from gradcli.engine.backward.untaken_branches import CHOSEN, taken
 from gradcli.engine.grad_mode import current, mode, restore
-from gradcli.engine.graph.node import AccumulateGrad, Freed, Node, Part, freed
+from gradcli.engine.graph.node import AccumulateGrad, Cotangents, Freed, Node, Output, Part, freed
 from gradcli.engine.graph.view_edges import Stale
 from gradcli.engine.record.cotangents import cast, fit
 from gradcli.engine.record.rule_compiler import pull_recorded
@@ -30,6 +30,10 @@ of higher derivatives grow by a factor with each order, inside one call."""
 
 _by_age = attrgetter("seq")
 _quiet = np.errstate(all="ignore")  # as a decorator, which takes half the time of a block
+
+
+class Towards(frozenset[Node]):
+    """The nodes of a pass that only some places receive gradients from; see ``mode.passing``."""
 
 
 def collect(roots: Sequence[Node]) -> list[Node]:
@@ -68,8 +72,13 @@ def run(
     keep: bool,
     recorded: bool,
     wanted: dict[Any, Any] | None,
+    accumulates: bool = False,
 ) -> None:
-    """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone."""
+    """One pass. Gradients go to the leaves, or, with ``wanted``, into that dict's places alone.
+
+    With ``accumulates`` only ``wanted`` places receive, but as in a pass without: leaves add to
+    their gradients, and the nodes behind the other places run.
+    """
     order = collect(roots)
     arrived: dict[Node, Any] = {}
     for root, g in zip(roots, cotangents, strict=True):
@@ -79,11 +88,11 @@ def run(
     if gone is not None and undo.on and (log := current_log()) is not None:
         log.release(reversed(order))
     before = current()
-    if recorded or mode.watching or before.inspect is not None:
+    if recorded or accumulates or mode.watching or before.inspect is not None:
         restore(before.recording(recorded, before.inference))
         try:
             with np.errstate(all="ignore"):
-                _walk(order, roots, arrived, gone, recorded, wanted)
+                _walk(order, roots, arrived, gone, recorded, wanted, accumulates)
         finally:
             restore(before)
     elif wanted is None:
@@ -108,7 +117,7 @@ def _walk_plain(order: list[Node], arrived: dict[Node, Any], gone: Freed | None)
     try:
         for node in order:
             g = pop(node, None)
-            if g is None:
+            if g is None and not node.foreign:  # that runs all the same: nothing may mean zeros
                 continue
             step = node.step
             if step is not None and not (careful and node.op.kind in CHOSEN):
@@ -142,11 +151,9 @@ def _walk_towards(
     order, runs = _only_towards(wanted, order)
     for node in order:
         g = arrived.pop(node, None)
-        if g is None:
-            continue
         if node in wanted:
             wanted[node] = g
-        if node in runs:
+        if node in runs and (g is not None or node.foreign):
             step = node.step
             if step is not None and not (careful and node.op.kind in CHOSEN):
                 step(node, g, arrived, gone)
@@ -169,7 +176,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
-        if r is None:  # no edge there, or a custom Function that gave nothing
+        if r is None or edge is None:  # a custom Function may give nothing, or too much
             continue
         if r.shape != edge.shape:
             r = fit(r, edge.shape)
@@ -218,31 +225,45 @@ def _walk(
     gone: Freed | None,
     recorded: bool,
     wanted: dict[Any, Any] | None,
+    accumulates: bool,
 ) -> None:
     """The pass with everything: hooks, recording, wanted inputs, branches not taken."""
-    runs: Any = None  # where there is what is wanted: the nodes on the way there
+    runs: Any = None  # where something is wanted: the nodes on the way there
+    captures: dict[Node, list[Node]] = {}  # the nodes of wanted edges, with those edges
     if wanted is not None:
-        order, runs = _only_towards(wanted, order)
-    waits = _waits(order, roots, wanted)
+        for edge in wanted:
+            captures.setdefault(edge.origin or edge, []).append(edge)
+        order, runs = _only_towards(captures, order)
+        if accumulates:
+            runs.update(captures)
+    waits = _waits(order, roots, None if wanted is None else captures)
+    to_leaf = None if accumulates else wanted
     branches, careful = mode.branches, False
-    mode.passing = frozenset(order) if wanted is None else frozenset((*runs, *wanted))
+    mode.passing = frozenset(order) if wanted is None else Towards((*runs, *captures))
     for root in roots:
         if root in waits:
             waits[root] -= 1
             if not waits[root]:
                 leaf: Any = root
-                arrive_at_leaf(leaf, arrived.pop(leaf), recorded, wanted)
+                arrive_at_leaf(leaf, arrived.pop(leaf), recorded, to_leaf)
     for node in order:
         if node.__class__ is AccumulateGrad:
             continue
         if recorded and budget.on:
             charge(RECORDED)
         g = arrived.pop(node, None)
-        pulled = _pull_watched(node, g, gone, recorded, wanted, runs, careful)
+        if node.__class__ is Output:
+            pulled: tuple[Any, ...] = (None if g is None else node.pull(node, g),)
+        else:
+            if node.ports is not None and g is None:
+                g = Cotangents([None] * len(node.outputs))
+            captured = captures.get(node, ())
+            on = runs is None or node in runs
+            pulled = _pull_watched(node, g, gone, recorded, wanted, captured, on, careful)
         if branches and node.masks:
             careful = True
         for edge, r in zip(node.edges, pulled, strict=True):
-            if edge is None or (wanted is not None and not (edge in runs or edge in wanted)):
+            if edge is None or (wanted is not None and not (edge in runs or edge in captures)):
                 continue
             if r is not None:
                 if r.shape != edge.shape:
@@ -254,9 +275,7 @@ def _walk(
             if edge in waits:
                 waits[edge] -= 1
                 if not waits[edge]:
-                    total = arrived.pop(edge, None)
-                    if total is not None:
-                        arrive_at_leaf(edge, total, recorded, wanted)
+                    arrive_at_leaf(edge, arrived.pop(edge, None), recorded, to_leaf)
 
 
 def _pull_watched(
@@ -264,36 +283,53 @@ def _pull_watched(
     g: Any,
     gone: Freed | None,
     recorded: bool,
-    wanted: dict[Any, Any] | None,
-    runs: Any,
+    wanted: Any,
+    captured: Sequence[Node],
+    runs: bool,
     careful: bool,
 ) -> tuple[Any, ...]:
-    """One node's cotangents, with its hooks run and its saved values released."""
-    nothing = (None,) * len(node.edges)
-    if g is None:
-        return nothing
+    """One node's cotangents, with its hooks run and its saved values released.
+
+    ``captured`` are the edges to this node that are wanted: if the node ``runs`` they get what
+    arrives, else what the tensors' hooks make of it. That is PyTorch's order.
+    """
+    if runs:
+        _capture(captured, g, wanted)
     extra = node.extra
-    watched = extra is not None and extra.watched
-    if watched:
+    if extra is not None or node.ports is not None:
         g = arriving(node, g, recorded)
-    if wanted is not None:
-        if node in wanted:
-            wanted[node] = g
-        if node not in runs:
-            if watched:
-                keep(node, g)
-            return nothing
-    if watched:
+    if not runs:
+        _capture(captured, g, wanted)
+        return (None,) * len(node.edges)
+    if extra is not None and extra.pre_hooks:
         g = before(node, g, recorded)
-        keep(node, g)
+    if node.foreign or not _nothing(g):
+        pulled = _looked_at(node, g, recorded, careful)
+    else:
+        pulled = (None,) * len(node.edges)
+    if extra is not None and extra.post_hooks:
+        pulled = after(node, pulled, g, recorded)
+    if gone is not None and node.saved:
+        node.saved = gone
+    return pulled
+
+
+def _capture(captured: Sequence[Node], g: Any, wanted: dict[Any, Any]) -> None:
+    for edge in captured:
+        wanted[edge] = g.parts[edge.number] if g.__class__ is Cotangents else g
+
+
+def _nothing(g: Any) -> bool:
+    return g is None or (g.__class__ is Cotangents and all(part is None for part in g.parts))
+
+
+def _looked_at(node: Node, g: Any, recorded: bool, careful: bool) -> tuple[Any, ...]:
+    """What the node's rules give, in a pass that is recorded or that anyone looks at."""
     inspect = mode.inspect
     try:
         if node.saved.__class__ is Freed:
             _refuse_again(node)
-        if recorded:
-            pulled = pull_recorded(node, g, wrap)
-        else:
-            pulled = _pulled(node, g)
+        pulled = pull_recorded(node, g, wrap) if recorded else _pulled(node, g)
     except Fault as fault:
         if inspect is not None:
             inspect.explain(node, fault)
@@ -305,10 +341,6 @@ def _pull_watched(
         pulled = taken(node, g, pulled)
     if inspect is not None:
         inspect.look(node, g, pulled)
-    if extra is not None and extra.post_hooks:
-        pulled = after(node, pulled, g, recorded)
-    if gone is not None and node.saved:
-        node.saved = gone
     return pulled
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.creation import errors as words
 from gradcli.engine.dtypes import DType, dtype_of, to_dtype
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.attributes import Size
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS, refuse_derivative
@@ -277,6 +277,48 @@ def asarray(
     return requiring(out, True) if requires_grad else out
 
 
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """The memory of ``buffer`` from the byte ``offset`` on as a vector of ``count`` numbers.
+
+    Memory that may not be written to is copied. Raises ValueFault (E0303) where there are not as
+    many bytes.
+
+    Example:
+        >>> import array
+        >>> import gradcli
+        >>> gradcli.frombuffer(array.array("d", [1.0, 2.0]), dtype=gradcli.float64, offset=8)
+        tensor([2.], dtype=gradcli.float64)
+    """
+    target = to_dtype(dtype)
+    size, item = memoryview(buffer).nbytes, target.itemsize
+    if not size or not count:
+        raise ValueFault("E0303", f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueFault(
+            "E0303",
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+            f"({size} bytes) minus 1",
+        )
+    if count > 0 and offset + count * item > size:
+        raise ValueFault(
+            "E0303",
+            f"requested buffer length ({count} * {item} bytes) after offset ({offset} bytes) must "
+            f"not be greater than actual buffer length ({size} bytes)",
+        )
+    if count < 0 and (size - offset) % item:
+        raise ValueFault(
+            "E0303",
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a "
+            f"multiple of element size ({item})",
+        )
+    numbers = np.frombuffer(buffer, target.numpy, count, offset)
+    return finish(
+        numbers if numbers.flags.writeable else numbers.copy(), target, requires_grad, None
+    )
+
+
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False,
     device: Any = None, layout: Any = None, pin_memory: bool = False,
@@ -372,15 +414,24 @@ def triu_indices(
 def typed(dtype: DType, name: str) -> Any:
     """The old constructor of one dtype: ``IntTensor([1, 2])``, or of a shape, ``IntTensor(2)``."""
 
-    def create(*data: Any) -> Tensor:
-        if data and all(isinstance(d, int) for d in data):
-            return zeros(*data, dtype=dtype)
-        return tensor(data[0] if data else [], dtype=dtype)
+    doc = f"A {dtype.name} tensor of data, or of a shape."
+    return _Typed(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "gradcli"})
 
-    create.__name__ = name
-    create.__doc__ = f"A {dtype.name} tensor of data, or of a shape."
-    create.dtype = dtype  # type: ignore[attr-defined]  # x.type(DoubleTensor)
-    return create
+
+class _Typed(type):
+    """Classes that make tensors of one dtype, and that have these as their instances."""
+
+    dtype: DType
+
+    def __call__(cls, *data: Any) -> Any:
+        if data and all(isinstance(d, int) for d in data):
+            return zeros(*data, dtype=cls.dtype)
+        if len(data) == 1 and isinstance(data[0], Size):
+            return zeros(data[0], dtype=cls.dtype)
+        return tensor(data[0] if data else [], dtype=cls.dtype)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, Tensor) and value.dtype is cls.dtype
 
 
 def _constructor(cls: type[Tensor], *data: Any) -> Tensor:

@@ -11,6 +11,7 @@ The words of the generator become numbers as they do in PyTorch on a CPU without
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from gradcli.engine.creation import generator as random
 from gradcli.engine.creation.factories import finish, like, requiring, shape_of, sizes_of
 from gradcli.engine.creation.generator import manual_seed as manual_seed
 from gradcli.engine.dtypes import DType, float32, float64, int64, to_dtype
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.grad_mode import no_grad
+from gradcli.engine.graph.node import more
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import OPERATORS
 from gradcli.ops.torch_messages import not_a
 
 # ---- New tensors ---------------------------------------------------------------------------------
@@ -76,21 +79,45 @@ randn.__doc__ = "Random numbers, normal with mean 0 and variance 1."
 
 
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, requires_grad: bool = False,
-    device: Any = None, generator: Any = None,
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, dtype: Any = None,
+    requires_grad: bool = False, device: Any = None, generator: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Random numbers, normal with the mean and the standard deviation given."""
-    if size is None:
-        given = mean if isinstance(mean, Tensor) else std
-        size = given.shape if isinstance(given, Tensor) else ()
+    """Random numbers, normal with the mean and the standard deviation given.
+
+    As in PyTorch the derivative by a mean or a deviation is 0: ``mean + std * randn_like(mean)``
+    has one.
+    """
+    if isinstance(std, Tensor) and (std.detach() < 0).any():
+        raise RuntimeFault("E0304", "normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
         raise RuntimeFault("E0304", f"normal expects std >= 0.0, but found std {std}")
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
-        out = randn(tuple(size), device=device, generator=generator) * std + mean
+        both = mean + std
+        with no_grad():
+            unit = randn(tuple(both.shape), dtype=both.dtype, device=device, generator=generator)
+            out = unit * std + mean
+        form = 1 + isinstance(std, Tensor) + (isinstance(mean, Tensor) and isinstance(std, Tensor))
+        out = _from(both, out, f"NormalBackward{form}")
     else:
-        target = dtypes.get_default_dtype()
-        out = drawn("normal", sizes_of((size,)), target, generator, mean, std, device=device)
+        target = dtypes.get_default_dtype() if dtype is None else to_dtype(dtype)
+        out = drawn(
+            "normal",
+            sizes_of(((),) if size is None else (size,)),
+            target,
+            generator,
+            mean,
+            std,
+            device=device,
+        )
     return requiring(out, True) if requires_grad else out
+
+
+def _from(chances: Tensor, numbers: Tensor, name: str) -> Tensor:
+    """Numbers drawn by the ``chances``: as in PyTorch the derivative is 0, not missing."""
+    out: Tensor = OPERATORS["drawn"](chances, numbers=numbers.array)
+    if out.edge is not None:
+        more(out.edge).params["called"] = name
+    return out
 
 
 def randint(
@@ -155,7 +182,66 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None) -> Tensor:
         )
     wide = one or chance.dtype is float64
     numbers = rand(tuple(input.shape), dtype=float64 if wide else float32, generator=generator)
-    return (numbers < chance).to(input.dtype)
+    out = (numbers < chance).to(input.dtype)
+    return _from(input, out, "BernoulliBackward0") if p is None else out
+
+
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Numbers of the Poisson distribution whose rates are the entries.
+
+    Below a rate of 10 uniform numbers are multiplied until they come below exp(-rate), else the
+    transformed rejection of Hormann (1993) decides. Raises RuntimeFault (E0304) for a negative
+    rate.
+
+    Example:
+        >>> import gradcli
+        >>> gradcli.poisson(gradcli.zeros(2))
+        tensor([0., 0.])
+    """
+    rates = input.detach().array
+    if not np.all(rates >= 0):
+        raise RuntimeFault("E0304", "invalid Poisson rate, expected rate to be non-negative")
+    source = generator or random.generator()
+    before, used = source.get_state(), 0
+
+    def uniform() -> Iterator[float]:
+        nonlocal used
+        while True:
+            for u in source.uniform(4096, True).tolist():
+                used += 1
+                yield u
+
+    stream = uniform()
+    counts = [_poisson(rate, stream) for rate in rates.ravel().tolist()]
+    source.set_state(before)  # only those that were taken count as drawn
+    for start in range(0, used, 4096):
+        source.uniform(min(4096, used - start), True)
+    out = wrap(np.array(counts, rates.dtype).reshape(rates.shape)[()], input.dtype)
+    return _from(input, out, "PoissonBackward0")
+
+
+def _poisson(rate: float, uniform: Iterator[float]) -> float:
+    if rate < 10:
+        count, product, least = -1, 1.0, math.exp(-rate)
+        while product > least or count < 0:
+            product *= next(uniform) if rate else 0.0
+            count += 1
+        return float(count)
+    root, height = math.sqrt(rate), math.log(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    quick, scale = 0.9277 - 3.6224 / (b - 2), math.log(1.1239 + 1.1328 / (b - 3.4))
+    while True:
+        u, v = next(uniform) - 0.5, next(uniform)
+        edge = 0.5 - abs(u)
+        count = math.floor((2 * a / edge + b) * u + rate + 0.43)
+        if edge >= 0.07 and v <= quick:
+            return float(count)
+        if count < 0 or (edge < 0.013 and v > edge):
+            continue
+        chance = math.log(v) + scale - math.log(a / (edge * edge) + b)
+        if chance <= count * height - rate - math.lgamma(count + 1):
+            return float(count)
 
 
 def multinomial(

@@ -6,14 +6,16 @@ anything else may be an attribute.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from gradcli.engine.grad_mode import current
-from gradcli.engine.graph.node import Freed, changed, freed
+from gradcli.engine.graph.node import Freed, Lasting, changed, freed
 from gradcli.engine.record.apply import saves_inference
+from gradcli.engine.record.saved_tensor_hooks import PackedTensor, SavedTensor
 from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
-from gradcli.ops.errors import TypeFault
+from gradcli.ops.errors import RuntimeFault, TypeFault
 
 
 class Context:
@@ -22,7 +24,7 @@ class Context:
     # Names of our own that no user's attribute has.
     __slots__ = (
         "__dict__", "__weakref__", "_gradcli_dirty", "_gradcli_fixed", "_gradcli_materialize",
-        "_gradcli_node", "_gradcli_to_save", "needs_input_grad",
+        "_gradcli_node", "_gradcli_to_save", "_materialize_non_diff_grads", "needs_input_grad",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -31,6 +33,7 @@ class Context:
         self._gradcli_dirty: tuple[Any, ...] = ()
         self._gradcli_fixed: tuple[Any, ...] = ()
         self._gradcli_materialize = True
+        self._materialize_non_diff_grads = True
         self._gradcli_node: Any = None  # a weak reference: the node holds this
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -69,13 +72,44 @@ class Context:
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """What ``save_for_backward`` kept. Raises E0401 (freed) and E0402 (written to)."""
-        node = None if self._gradcli_node is None else self._gradcli_node()
-        if node is None:
+        if self._gradcli_node is None:
             return tuple(self._gradcli_to_save)
+        node = self._gradcli_node()
+        if node is None:
+            raise RuntimeFault("E0401", "the node that saved these tensors is gone with its graph")
         saved = node.saved
         if saved.__class__ is Freed:
             raise freed(node)
-        return tuple(saved.unpacked(node)) if saved else ()
+        if saved.__class__ is Accessed:
+            raise RuntimeFault(
+                "E0401",
+                "saved_tensors can only be accessed once where clear_saved_tensors_on_access=True",
+                help="keep what the first access gave",
+            )
+        if saved.__class__ is not Store:
+            return ()
+        found = tuple(saved.unpacked(node))
+        if getattr(node.definition, "clear_saved_tensors_on_access", False):
+            node.saved = Accessed()
+        return found
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of ``saved_tensors``."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        node = self._gradcli_node()
+        if node.saved.__class__ is Freed:
+            raise freed(node)
+        store = node.saved
+        if store.__class__ is not Store:
+            return ()
+        return tuple(SavedTensor(node, i, _edge(entry)) for i, entry in enumerate(store.entries))
 
     @staticmethod
     def _only_tensors(values: tuple[Any, ...], message: str) -> None:
@@ -103,15 +137,22 @@ class Store(tuple[Any, ...]):
         return [None if entry is None else _unpacked(entry, node) for entry in self.entries]
 
 
+class Accessed(Lasting):
+    """What stands for the saved tensors of a function that gives them away: once."""
+
+    __slots__ = ()
+
+
+def _edge(entry: Any) -> Any:
+    return entry[0].edge if entry is not None and isinstance(entry[0], Tensor) else None
+
+
 def _entry(t: Tensor, outputs: dict[int, tuple[int, Tensor]]) -> tuple[Any, ...]:
     """The tensor or its array, which output it is, and the version it has now."""
     if t.is_inference():
         raise saves_inference()
     number, kept = outputs.get(id(t), (None, t))
     if current().saving:
-        # Few programs set such hooks: the others do without the module.
-        from gradcli.engine.record.saved_tensor_hooks import PackedTensor
-
         return PackedTensor(kept, None if number is not None else kept.edge), number, Version(), 0
     version = kept._meta().version
     value = kept if number is None else (kept.array, kept.dtype)

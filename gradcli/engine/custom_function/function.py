@@ -16,12 +16,14 @@ How such a function is run and recorded is in ``function_node``.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.engine.custom_function.context import Context
 from gradcli.engine.custom_function.node import FunctionNode, call
 from gradcli.engine.grad_mode import mode
+from gradcli.engine.graph.node import AccumulateGrad
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, UnwrittenFault
 
@@ -60,18 +62,39 @@ class Function:
     def __init_subclass__(cls, **options: Any) -> None:
         """``vjp`` is PyTorch's other name of ``backward``."""
         super().__init_subclass__(**options)
-        if "vjp" in cls.__dict__ and "backward" not in cls.__dict__:
-            cls.backward = cls.__dict__["vjp"]  # type: ignore[method-assign]
+        if "vjp" in cls.__dict__:
+            both = "backward" in cls.__dict__
+            cls.backward = staticmethod(_two_backwards) if both else cls.__dict__["vjp"]  # type: ignore[method-assign]
 
     vmap: Any = None
     generate_vmap_rule = False
+    clear_saved_tensors_on_access = False
 
     def __init__(self) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning, stacklevel=2,
+        )  # fmt: skip
+
+    def __call__(self, *_args: Any, **_options: Any) -> Any:
         raise RuntimeFault(
             "E0412",
-            f"{type(self).__name__} should not be instantiated: its methods are static",
+            "Legacy autograd function with non-static forward method is deprecated. Please use "
+            "new-style autograd function with static forward method.",
             help=f"write {type(self).__name__}.apply(x)",
         )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_NODES:
+            raise RuntimeFault(
+                "E0412",
+                f"Attribute '{name}' is invalid for this instance of _C._FunctionBase: it is that "
+                "of a node, which apply() makes",
+                help=f"write y = {type(self).__name__}.apply(x), and ask y.grad_fn",
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @staticmethod
     def forward(*args: Any) -> Any:
@@ -93,9 +116,31 @@ class Function:
         )
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """The function of ``args``, recorded where one of them requires a gradient."""
-        return call(cls, args)
+    def apply(cls, *args: Any, **options: Any) -> Any:
+        """The function of ``args``, recorded where one of them requires a gradient.
+
+        Arguments by name are for a function that has ``setup_context``. Raises TypeFault (E0302).
+        """
+        return call(cls, args, options)
+
+
+class InplaceFunction(Function):
+    """PyTorch's name for a function that may write to its inputs: any may."""
+
+
+_OF_NODES = frozenset((
+    "_input_metadata", "_register_hook_dict", "_sequence_nr", "_set_sequence_nr", "metadata",
+    "name", "next_functions", "register_hook", "register_prehook",
+))  # fmt: skip
+
+
+def _two_backwards(ctx: Any, *gradients: Any) -> Any:
+    raise RuntimeFault(
+        "E0412",
+        "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should "
+        "only implement one of them.",
+        help="they are two names of one method",
+    )
 
 
 class FunctionRecord:
@@ -161,22 +206,25 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         if not before or all(g is None or g.edge is None for g in gradients):
             return result
         several = isinstance(result, tuple)
-        guarded = tuple(
-            _ended(r, gradients) if isinstance(r, Tensor) else r
-            for r in (result if several else (result,))
-        )
-        return guarded if several else guarded[0]
+        guarded = _ended(result if several else (result,))
+        return tuple(guarded) if several else guarded[0]
 
     return wrapped
 
 
-def _ended(r: Tensor, gradients: Sequence[Any]) -> Tensor:
-    """``r`` behind a node that refuses to be differentiated."""
-    edges = tuple(g.edge for g in gradients if isinstance(g, Tensor))
-    node = FunctionNode(_ONCE, Context(), edges, (True,) * len(edges))
-    node.outputs = [(r.array.shape, r.dtype)]
-    node.shape, node.dtype = node.outputs[0]
-    return wrap(r.array, r.dtype, node)
+def _ended(results: Sequence[Any]) -> list[Any]:
+    """``results`` behind one node that refuses to be differentiated: leaves of its own go in."""
+    leaves = tuple(AccumulateGrad(r) if isinstance(r, Tensor) else None for r in results)
+    node = FunctionNode(_ONCE, Context(), leaves, tuple(e is not None for e in leaves))
+    node.outputs = [(r.array.shape, r.dtype) if isinstance(r, Tensor) else None for r in results]
+    if len(results) > 1:
+        node.ports = {}
+    elif leaves[0] is not None:
+        node.shape, node.dtype = node.outputs[0]
+    return [
+        wrap(r.array, r.dtype, node.port(i)) if isinstance(r, Tensor) else r
+        for i, r in enumerate(results)
+    ]
 
 
 def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
@@ -187,4 +235,29 @@ def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
     )
 
 
-_ONCE = FunctionRecord("DelayedError", _refuse_twice, _refuse_twice)
+class _Refusing:
+    """What stands for a derivative that is refused; ``node_name`` is its node's name."""
+
+    def __init__(self, node_name: str, backward: Callable[..., Any]) -> None:
+        self.__name__ = self.node_name = node_name
+        self.backward = backward
+
+
+_ONCE = _Refusing("Error", _refuse_twice)
+
+
+def without_derivative(value: Tensor, source: Tensor, name: str, node_name: str) -> Tensor:
+    """``value``, which PyTorch's function ``name`` made of ``source``: its gradient is refused.
+
+    The error (UnwrittenFault, E0405) comes when a gradient is asked for.
+    """
+    if not mode.grad or source.edge is None:
+        return value
+
+    def refuse(ctx: Any, *gradients: Any) -> Any:
+        raise UnwrittenFault("E0405", f"the derivative for '{name}' is not implemented.")
+
+    node = FunctionNode(_Refusing(node_name, refuse), Context(), (source.edge,), (True,))
+    node.shape, node.dtype = value.array.shape, value.dtype
+    node.outputs = [(node.shape, node.dtype)]
+    return wrap(value.array, value.dtype, node)

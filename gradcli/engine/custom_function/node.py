@@ -18,7 +18,6 @@ from gradcli.engine.custom_function.context import Context, Store
 from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import (
     EMPTY,
-    AccumulateGrad,
     Cotangents,
     Node,
     Output,
@@ -26,10 +25,11 @@ from gradcli.engine.graph.node import (
     next_number,
     placed_number,
 )
+from gradcli.engine.graph.view_edges import FUNCTION, Severed
 from gradcli.engine.record.apply import note_view
 from gradcli.engine.record.cotangents import cast
-from gradcli.engine.record.inplace import take_into_base
-from gradcli.engine.source_location import mark
+from gradcli.engine.record.inplace import check_writable, take_into_base
+from gradcli.engine.source_location import mark, warn
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.operator import OPERATORS
@@ -41,7 +41,7 @@ _NO_DTYPE: Any = None
 class FunctionNode(Node):
     """The node of one call of a custom function. Its edges are those of the tensor arguments."""
 
-    __slots__ = ("arguments", "ctx", "definition", "outputs", "ports", "shown")
+    __slots__ = ("arguments", "ctx", "definition", "fixed", "outputs", "ports", "shown")
     op = _OPERATION
     only = None
     foreign = True
@@ -54,7 +54,8 @@ class FunctionNode(Node):
         self.edges = edges
         self.arguments = arguments  # for each argument of the call whether it is a tensor
         self.outputs: list[Any] = []  # shape and dtype of each, None for what is no tensor
-        self.ports: dict[int, Any] = {}  # weak references to the Outputs that exist
+        self.ports: Any = None
+        self.fixed: frozenset[int] = frozenset()  # the numbers of those marked non-differentiable
         self.shown: Any = None  # a weak reference to the ShownNode that a user holds
         self.saved = EMPTY
         self.seq = placed_number() if mode.placed else next_number()
@@ -64,7 +65,7 @@ class FunctionNode(Node):
 
     def name(self) -> str:
         """The function's name and Backward."""
-        return f"{self.definition.__name__}Backward"
+        return getattr(self.definition, "node_name", f"{self.definition.__name__}Backward")
 
     def dressed(self) -> ShownNode:
         """What the user sees of it: the same as long as someone holds it."""
@@ -90,11 +91,12 @@ class FunctionNode(Node):
     @staticmethod
     def pull(node: FunctionNode, g: Any) -> tuple[Any, ...]:
         """The user's backward: cotangents of the outputs to those of the tensor arguments."""
-        parts = g.parts if g.__class__ is Cotangents else (g,)
-        given = [
-            _as_given(part, output, node.ctx._gradcli_materialize)
-            for part, output in zip(parts, node.outputs, strict=True)
-        ]
+        parts = g.parts if g.__class__ is Cotangents else (g,) * len(node.outputs)
+        ctx = node.ctx
+        zeros = [ctx._gradcli_materialize] * len(parts)
+        if not ctx._materialize_non_diff_grads:
+            zeros = [z and i not in node.fixed for i, z in enumerate(zeros)]
+        given = list(map(_as_given, parts, node.outputs, zeros))
         result = node.definition.backward(node.ctx, *given)
         return _checked(node, list(result) if isinstance(result, tuple) else [result])
 
@@ -114,6 +116,8 @@ class ShownNode(Node):
         own = node.ctx.__dict__
         if name in own and name not in _FIXED:
             return own[name]
+        if name == "__class__":
+            return type(self)
         if name in _PUBLIC or name[:2] == "__":
             return getattr(node, name)
         try:
@@ -141,7 +145,10 @@ class ShownNode(Node):
 
 _NODE_OF: Any = ShownNode._gradcli_node.__get__  # type: ignore[attr-defined]
 _FIXED = frozenset(("metadata", "next_functions", "saved_tensors"))
-_PUBLIC = frozenset((*_FIXED, "name", "register_hook", "register_prehook")) - {"saved_tensors"}
+_PUBLIC = frozenset((
+    "_input_metadata", "_sequence_nr", "metadata", "name", "next_functions", "outputs",
+    "register_hook", "register_prehook",
+))  # fmt: skip
 
 
 @functools.lru_cache(maxsize=256)
@@ -189,7 +196,10 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
                 f"expected Variable or None (got {type(r).__name__})",
                 help="backward returns tensors; tensor(2.0) makes one of a number",
             )
-        pulled.append(None if r is None or edge is None else _fitted(r, edge, name, len(pulled)))
+        if r is None or edge is not None:
+            pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
+        else:  # seen by hooks alone
+            pulled.append(r if mode.grad else r.array)
     return tuple(pulled)
 
 
@@ -209,13 +219,13 @@ def _fitted(r: Tensor, edge: Node, name: str, index: int) -> Any:
     return r if mode.grad else r.array
 
 
-def call(definition: Any, args: tuple[Any, ...]) -> Any:
+def call(definition: Any, args: tuple[Any, ...], options: dict[str, Any] | None = None) -> Any:
     """Run ``definition.forward`` on ``args`` and record it as one node.
 
     ``definition`` has ``__name__``, ``forward``, ``backward`` and ``setup_context`` (None where
     forward takes ctx itself).
     """
-    args = _bound(definition, args)
+    args = _bound(definition, args, options or {})
     chosen: Any = max(args, key=_rank, default=None)
     if _rank(chosen) > 1:
         if not hasattr(chosen, "__gradcli_function__"):
@@ -254,15 +264,19 @@ def _rank(value: Any) -> float:
     return getattr(value, "__gradcli_rank__", 0)
 
 
-def _bound(definition: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """With setup_context, arguments that were left out have forward's defaults."""
+def _bound(definition: Any, args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """With setup_context, arguments may have names, and those left out have forward's defaults."""
     if definition.setup_context is None:
+        if options:
+            raise TypeFault("E0302", f"{definition.__name__}.apply() takes no keyword arguments")
         return args
     import inspect  # takes as long to load as much of the engine
 
     try:
-        given = inspect.signature(definition.forward).bind(*args)
+        given = inspect.signature(definition.forward).bind(*args, **options)
     except (TypeError, ValueError):
+        if options:
+            raise
         return args
     given.apply_defaults()
     return given.args
@@ -296,7 +310,18 @@ def _wrapped(
             node.shape, node.dtype = node.outputs[0]
         elif len(outputs) == 1:
             return outputs
+        else:
+            node.ports = {}
     fixed = {id(t) for t in ctx._gradcli_fixed}
+    if node is not None and fixed:
+        node.fixed = frozenset(i for i, t in enumerate(outputs) if id(t) in fixed)
+    pure = getattr(ctx, "_is_pure_view", False)
+    if pure and (len(outputs) > 1 or len(inputs) > 1):
+        raise RuntimeFault(
+            "E0412",
+            "Pure view custom Function can only have one input Tensor and one output Tensor. Open "
+            "an issue if you need to support more.",
+        )
     made: dict[int, tuple[int, Tensor]] = {}
     results = []
     for number, t in enumerate(outputs):
@@ -305,6 +330,8 @@ def _wrapped(
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
+        if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
+            out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
         if flows and out is t:
             made[id(t)] = (number, out)
         results.append(out)
@@ -324,12 +351,7 @@ def _placed(
         t._meta().version.bump()
         if not flows:
             return t
-        if t.edge.__class__ is AccumulateGrad:
-            raise RuntimeFault(
-                "E0408",
-                "a leaf Variable that requires grad has been used in an in-place operation.",
-                help="give the function x.clone()",
-            )
+        check_writable(t, ())
         if t.meta.base is not None and count > 1:
             raise RuntimeFault(
                 "E0412",
@@ -341,10 +363,25 @@ def _placed(
         t.meta.kept = None
         take_into_base(t)
         return t
+    if is_dirty and t._is_view():
+        raise RuntimeFault(
+            "E0412",
+            "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors should "
+            "be given to it.",
+            help="mark the inputs that forward wrote to",
+        )
+    if is_dirty:
+        warn(
+            "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, "
+            "there is no need to pass it to mark_dirty()."
+        )
     if is_input:
         source, t = t, wrap(t.own_array(), t.dtype)
         note_view(t, source)
-    t.edge = node.port(number) if flows else None
+    if flows:
+        t.edge = node.port(number)
+    elif mode.grad or t.edge.__class__ is not Severed:  # a view of what requires grad does too
+        t.edge = None
     return t
 
 

@@ -37,16 +37,21 @@ class Severed(Node):
         return ()
 
 
+FUNCTION = "function"
+"""``Meta.made`` of a view that a custom Function returned. Others are "several" for a view that
+came with others, "no_grad" and "inference" for the mode in which it was made."""
+
+
 class Stale(Severed):
     """The place of a view whose memory was written to where nothing was recorded."""
 
-    __slots__ = ("made",)
+    __slots__ = ("made", "source")
     leaf = False
 
     def __init__(self, view: Any) -> None:
         super().__init__(view)
-        edge, made = view.edge, view.meta.made
-        self.made = f"Output 0 of {view_name(edge)}" if made == "several" else made
+        self.made = view.meta.made
+        self.source = output_name(view.edge)
 
     def name(self) -> str:
         """PyTorch prints it so."""
@@ -55,7 +60,8 @@ class Stale(Severed):
     @property
     def origin(self) -> Node:  # type: ignore[override]
         """There is none. Raises RuntimeFault (E0409)."""
-        raise refusal(self.made, "its base or another view of its base has been modified inplace")
+        what = "its base or another view of its base has been modified inplace"
+        raise refusal(self.made, self.source, what)
 
     @staticmethod
     def pull(node: Node, g: Any) -> tuple[()]:
@@ -63,13 +69,34 @@ class Stale(Severed):
         return node.origin  # type: ignore[return-value]  # raises
 
 
-def view_name(edge: Any) -> str:
-    """What made a view, without the word for its derivative: ``Unbind``."""
-    return "a function" if edge is None else edge.name().partition("Backward")[0]
+def output_name(edge: Any) -> str | None:
+    """Which output of what a view is, without the word for its derivative: ``Output 1 of Unbind``.
+
+    Of a view that went stale, what it was before; None where nothing was recorded.
+    """
+    if edge.__class__ is Stale:
+        return edge.source  # type: ignore[no-any-return]
+    if edge is None or edge.leaf:
+        return None
+    return f"Output {edge.number} of {edge.name().partition('Backward')[0]}"
 
 
-def refusal(made: str, what: str) -> RuntimeFault:
-    """The error of a write near a view that was ``made`` in a mode, or by a function of several."""
+_REASONS = {
+    "several": "This view is the output of a function that returns multiple views. Such functions "
+    "do not allow the output views to be modified inplace.",
+    FUNCTION: "This view was created inside a custom Function (or because an input was returned "
+    "as-is) and the autograd logic to handle view+inplace would override the custom backward "
+    "associated with the custom Function, leading to incorrect gradients. This behavior is "
+    "forbidden.",
+}
+_CURES = {
+    "several": "You should replace the inplace operation by an out-of-place one.",
+    FUNCTION: "You can fix this by cloning the output of the custom Function.",
+}
+
+
+def refusal(made: str, source: str | None, what: str) -> RuntimeFault:
+    """The error of a write near a view that was ``made`` in a mode, or is an output: ``source``."""
     if made in ("no_grad", "inference"):
         now = "with grad mode enabled" if made == "no_grad" else "in normal mode"
         return RuntimeFault(
@@ -79,12 +106,12 @@ def refusal(made: str, what: str) -> RuntimeFault:
             help=f"put both the view and the write inside {made}"
             f"{'()' if made == 'no_grad' else '_mode()'}, or both outside",
         )
+    begin = f"{source} is a view and {what}."
+    if source is None:
+        begin = f"A view was created in no_grad mode and {what} with grad mode enabled."
     return RuntimeFault(
         "E0409",
-        f"{made} is a view and {what}. This view is the output of a function that returns multiple "
-        "views. Such functions do not allow the output views to be modified inplace.",
-        help="replace the write by an out-of-place operation, or write to the base by index",
-        torch=f"{made} is a view and {what}. This view is the output of a function that returns "
-        "multiple views. Such functions do not allow the output views to be modified inplace. You "
-        "should replace the inplace operation by an out-of-place one.",
+        f"{begin} {_REASONS[made]}",
+        help=_CURES[made],
+        torch=f"{begin} {_REASONS[made]} {_CURES[made]}",
     )

@@ -6,8 +6,7 @@ import functools
 from typing import Any
 
 from gradcli.engine.graph.node import Lasting, more
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.operator import is_number
 
@@ -144,8 +143,7 @@ def of_numbers_too(function: Any) -> Any:
 def one_of_several(value: Any, name: str) -> Any:
     """``value``, a view that came with others: it shows as ``name`` and refuses writes in place."""
     if isinstance(value, Plain) and value.meta is not None and value.meta.base is not None:
-        # Where the base is not recorded a write could only begin to be, as in PyTorch.
-        value.meta.made = value.meta.made or ("no_grad" if value.edge is None else "several")
+        value.meta.made = value.meta.made or "several"
     return called(value, name)
 
 

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine.grad_mode import current, mode, transformed
-from gradcli.engine.graph.node import AccumulateGrad, Part, more
-from gradcli.engine.graph.view_edges import Stale, refusal, view_name
+from gradcli.engine.graph.node import AccumulateGrad, more
+from gradcli.engine.graph.view_edges import Stale, output_name, refusal
 from gradcli.engine.record.apply import apply, as_input, record
 from gradcli.engine.record.captures import refuse_captured
 from gradcli.engine.record.composite import called, runs_once
-from gradcli.engine.tensor.conversion import Plain
 from gradcli.engine.tensor.storage import Meta
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.engine.undo_log import note_write, undo
 from gradcli.ops.errors import RuntimeFault
 from gradcli.ops.indexing import Apart, is_basic, write
@@ -206,8 +205,6 @@ def check_writable(target: Tensor, others: tuple[Any, ...], through_view: bool =
             if through_view or base is not None
             else None,
         )
-    if base is not None and _by_function(target.edge):
-        raise _function_view(target.edge)
     if base is not None and target.meta.made is not None:
         _refuse_view(target, base, others)
     if base is not None and base.edge is not None and not isinstance(base.array, np.ndarray):
@@ -233,28 +230,7 @@ def _refuse_view(target: Tensor, base: Tensor, others: tuple[Any, ...]) -> None:
     sources = (base, target, *others)
     if not any(isinstance(t, Plain) and t.edge is not None for t in sources):
         return
-    made = target.edge.made if target.edge.__class__ is Stale else target.meta.made
-    if made == "several":
-        made = f"Output 0 of {view_name(target.edge)}"
-    raise refusal(made, "is being modified inplace")
-
-
-def _by_function(edge: Any) -> bool:
-    """Whether a custom Function made the tensor with this edge."""
-    if edge is None or edge.leaf or edge.__class__ is Stale:
-        return False
-    return edge.origin.op.__class__ is Part
-
-
-def _function_view(edge: Any) -> RuntimeFault:
-    return RuntimeFault(
-        "E0409",
-        f"Output {edge.number} of {edge.name()} is a view and is being modified inplace. This view "
-        "was created inside a custom Function (or because an input was returned as-is) and the "
-        "autograd logic to handle view+inplace would override the custom backward associated with "
-        "the custom Function, leading to incorrect gradients. This behavior is forbidden.",
-        help="You can fix this by cloning the output of the custom Function.",
-    )
+    raise refusal(target.meta.made, output_name(target.edge), "is being modified inplace")
 
 
 def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -> Tensor:
@@ -281,8 +257,10 @@ def _before_write(target: Tensor, one_number: bool = False, index: Any = None) -
     if undo.on:
         note_write(array, index)
     old = wrap(array, target.dtype, target.edge)
-    if mode.watching and current().grad and base is not None and None not in (base.edge, old.edge):
-        _read_again(old, base)  # a write to a view passes by hooks of the view
+    # A write to a view passes by hooks of the view, and by the function that gave a pure one.
+    passes = mode.watching or (old.edge is not None and old.edge.foreign)
+    if passes and current().grad and base is not None and None not in (base.edge, old.edge):
+        _read_again(old, base)
     old.meta = Meta(target._meta().version)
     return old
 
@@ -320,7 +298,7 @@ def _overtaken(base: Tensor) -> None:
     for view in _views(base):
         if view.meta.made is not None:
             view.edge = Stale(view)
-        elif view.edge is not None and not view.is_leaf and not _by_function(view.edge):
+        elif view.edge is not None and not view.is_leaf:
             _read_again(view, base)
 
 
@@ -335,6 +313,7 @@ def _read_again(view: Tensor, base: Tensor) -> None:
         return  # no index says so of a number, and nothing would be read
     again = wrap(view.array, view.dtype)
     record(OPERATORS["getitem"], [base], {"index": _places(view, base)}, again)
+    _keep_on(view, again.edge)
     view.edge = again.edge
     if view.edge is not None:
         more(view.edge).params["called"] = "AsStridedBackward0"
@@ -378,10 +357,7 @@ def _rebase(target: Tensor, base: Tensor, onward: bool) -> None:
         _keep_on(base, old.edge)
         base.edge = old.edge
     for view in _views(base):
-        if _by_function(view.edge):
-            if view is not target:
-                raise _function_view(view.edge)
-        elif view.meta.made is not None:
+        if view.meta.made is not None:
             view.edge = Stale(view)
         else:
             _read_again(view, old)

@@ -6,6 +6,7 @@ x --> split --> Output 0 --> ...        backward joins what arrives at the outpu
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,15 +15,14 @@ import numpy as np
 from gradcli.engine.grad_mode import current
 from gradcli.engine.graph.node import EMPTY, Cotangents, Node, Output, more, next_number
 from gradcli.engine.record.composite import one_of_several
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import OPERATORS
 
 
 class Pieces(Node):
     """What ``split`` and ``unbind`` leave in the graph."""
 
-    __slots__ = ("axis", "join", "sizes")
+    __slots__ = ("axis", "join", "outputs", "ports")
     op = OPERATORS["getitem"]
     only = 0
 
@@ -35,7 +35,8 @@ class Pieces(Node):
         self.extra = None
         self.axis = axis
         self.join = join
-        self.sizes = [piece.array.shape for piece in pieces]
+        self.outputs = [(piece.array.shape, piece.dtype) for piece in pieces]
+        self.ports: dict[int, Any] = {}
 
     @staticmethod
     def pull(node: Pieces, g: Cotangents) -> Any:
@@ -43,7 +44,7 @@ class Pieces(Node):
         recorded = any(isinstance(part, Tensor) for part in g.parts)
         parts = [
             _nothing(node, shape, recorded) if part is None else part
-            for part, shape in zip(g.parts, node.sizes, strict=True)
+            for part, (shape, _) in zip(g.parts, node.outputs, strict=True)
         ]
         return OPERATORS[node.join](*parts, dim=node.axis)
 
@@ -67,4 +68,5 @@ def together(
         more(node).params["called"] = name
         for i, piece in enumerate(pieces):
             piece.edge = Output(node, i, len(pieces), piece.array.shape, piece.dtype)
+            node.ports[i] = weakref.ref(piece.edge)  # type: ignore[index]
     return tuple(one_of_several(piece, name) for piece in pieces)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.engine.grad_mode import mode
-from gradcli.engine.graph.node import Node
+from gradcli.engine.graph.node import Freed, Node
+from gradcli.engine.tensor.storage import Version
 from gradcli.engine.tensor.tensor import Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault
 
@@ -22,15 +23,27 @@ class PackedTensor:
 
     __slots__ = ("dtype", "edge", "packed", "unpack")
 
-    def __init__(self, value: Tensor, edge: Node | None) -> None:
-        pack, self.unpack = mode.saving[-1]
+    def __init__(
+        self, value: Tensor, edge: Node | None, hooks: tuple[Any, Any] | None = None
+    ) -> None:
+        pack, self.unpack = hooks or mode.saving[-1]
         self.dtype = value.dtype
         self.edge = edge
+        version = value._meta().version
+        then = version.number
         before, mode.grad = mode.grad, False
         try:
             packed = pack(value)
         finally:
             mode.grad = before
+        if version.number != then:
+            raise RuntimeFault(
+                "E0407",
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                "input to pack hook can not be modified by in-place operations as this can lead to "
+                "unexpected side-effects.",
+                help="have the hook work on a clone()",
+            )
         # An output that came back as it was would be a cycle: it points at the node.
         own = packed is value and edge is None
         self.packed = wrap(value.own_array(), value.dtype) if own else packed
@@ -45,6 +58,8 @@ class PackedTensor:
                 f"{type(found).__name__}",
                 help="unpack gives back the tensor that pack was given",
             )
+        if found.edge is self.edge and found.dtype is self.dtype:
+            return found
         return wrap(found.array, self.dtype, self.edge)
 
 
@@ -57,6 +72,8 @@ class Packed:
 
     __slots__ = ("entries",)
 
+    entries: list[Any]
+
     def __init__(self, node: Node) -> None:
         *inputs, out = node.saved
         entries = [
@@ -64,7 +81,14 @@ class Packed:
         ][::-1]
         if out is not None:
             out = PackedTensor(wrap(out, node.dtype, node), None)
-        self.entries = (*entries, out)
+        self.entries = [*entries, out]
+
+    @classmethod
+    def of(cls, saved: tuple[Any, ...]) -> Packed:
+        """The same values, none of them packed yet."""
+        packed = object.__new__(cls)
+        packed.entries = list(saved)
+        return packed
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -80,6 +104,79 @@ class Packed:
         out = len(self.entries) - 1
         found = [self[i] for i in reversed(range(out))]
         return iter((*found[::-1], self[out]))
+
+
+class SavedTensor:
+    """One value as its node keeps it: ``y.grad_fn._raw_saved_self``.
+
+    ``data`` is what is kept, ``unpack()`` the tensor that it stands for.
+    """
+
+    __slots__ = ("edge", "node", "place")
+
+    def __init__(self, node: Node, place: int, edge: Node | None) -> None:
+        self.node, self.place, self.edge = node, place, edge
+
+    def _entry(self) -> Any:
+        saved = self.node.saved
+        return None if saved.__class__ is Freed else getattr(saved, "entries", saved)[self.place]
+
+    def _value(self) -> Any:
+        """The tensor, where it is not packed; an output of the node as one outside the graph."""
+        entry = self._entry()
+        if isinstance(entry, tuple):  # of a custom function
+            entry = entry[0] if isinstance(entry[0], Tensor) else wrap(*entry[0])
+        elif entry is not None and not isinstance(entry, Tensor):
+            entry = wrap(entry, self.node.dtype)
+        return entry
+
+    def _packed(self) -> PackedTensor | None:
+        entry = self._entry()
+        entry = entry[0] if isinstance(entry, tuple) else entry
+        return entry if entry.__class__ is PackedTensor else None
+
+    @property
+    def data(self) -> Any:
+        """What the pack hook made of the tensor, or the tensor."""
+        packed = self._packed()
+        return self._value() if packed is None else packed.packed
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Tensor] | None:
+        """The hook that will make the tensor of ``data`` again; None without hooks."""
+        packed = self._packed()
+        return None if packed is None else packed.unpack
+
+    def unpack(self) -> Tensor:
+        """The tensor that was saved."""
+        packed = self._packed()
+        return self._value() if packed is None else packed.tensor()
+
+    def register_hooks(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor] | None = None
+    ) -> None:
+        """Keep what ``pack_hook`` makes of the tensor; ``unpack_hook`` gives it to backward.
+
+        Raises RuntimeFault (E0407) where nothing is saved or hooks are set already, TypeFault.
+        """
+        if not (callable(pack_hook) and callable(unpack_hook)):
+            raise TypeFault(
+                "E0303", "register_hooks(): incompatible function arguments: it takes two functions"
+            )
+        which = "Calling register_hooks on a saved tensor"
+        if self.node.saved.__class__ is Freed:
+            raise RuntimeFault("E0407", f"{which} after it has been freed is forbidden")
+        if self._entry() is None:
+            raise RuntimeFault("E0407", f"{which} with value None is forbidden")
+        if self._packed() is not None:
+            raise RuntimeFault("E0407", f"{which} whose hooks have already been set is forbidden")
+        node, value = self.node, self._value()
+        packed = PackedTensor(value, self.edge, (pack_hook, unpack_hook))
+        if not hasattr(node.saved, "entries"):
+            node.saved = Packed.of(node.saved)
+        before = node.saved.entries[self.place]
+        again = (packed, before[1], Version(), 0) if isinstance(before, tuple) else packed
+        node.saved.entries[self.place] = again
 
 
 class saved_tensors_hooks:

@@ -15,8 +15,8 @@ import numpy as np
 from gradcli.engine.dtypes import dtype_of
 from gradcli.engine.graph.node import Freed, Node, freed, verify
 from gradcli.engine.graph.torch_names import facts_of, shown_name
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.record.saved_tensor_hooks import SavedTensor
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.operator import Operator, is_number
 
 _SAVED = "_saved_"
@@ -34,7 +34,10 @@ def saved_properties(op: Operator) -> dict[str, Any]:
         name = _SAVED + word
         if name not in _properties:
             _properties[name] = property(partial(by_name, name))
-    return {_SAVED + word: _properties[_SAVED + word] for word in words} | {"__dir__": _attributes}
+    found: dict[str, Any] = {_SAVED + word: _properties[_SAVED + word] for word in words}
+    for word in (*_OPERANDS, _result(op), *op.node.get("operands", {}).get("", ())):
+        found["_raw" + _SAVED + word] = property(partial(_raw, _SAVED + word))
+    return found | {"__dir__": _attributes}
 
 
 def _attributes(node: Node) -> list[str]:
@@ -66,6 +69,17 @@ def by_name(name: str, node: Node) -> Any:
     value = node.extra.params[word]
     several = word == "dim" and "dims" in facts_of(node)
     return (value,) if several and isinstance(value, int) else value
+
+
+def _raw(name: str, node: Node) -> SavedTensor:
+    """The saved tensor ``name`` as the node keeps it. Raises AttributeError."""
+    word = name.removeprefix(_SAVED)
+    if name not in saved_names(node):
+        raise AttributeError(f"{type(node).__name__!r} object has no attribute '_raw{name}'")
+    if word == _result(node.op):
+        return SavedTensor(node, len(node.op.inputs), node)
+    place = _operands(node).index(word)
+    return SavedTensor(node, place, node.edges[place])
 
 
 def saved_names(node: Node) -> list[str]:

@@ -1,27 +1,23 @@
-"""Layers of ``gradcli.nn.functional``: linear maps, normalisations, attention."""
+"""Layers of ``gradcli.nn.functional``: linear maps, normalisations."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.engine.dtypes import bool_
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import called
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.tensor import wrap
 from gradcli.functions import arithmetic
-from gradcli.functions.nn.activations import dropout, softmax
 from gradcli.functions.nn.padding import pad
 from gradcli.ops.errors import Fault, RuntimeFault, TypeFault, ValueFault
 from gradcli.ops.torch_messages import not_a
 
 __all__ = [
     "batch_norm", "bilinear", "group_norm", "instance_norm", "layer_norm", "linear",
-    "local_response_norm", "normalize", "rms_norm", "scaled_dot_product_attention",
+    "local_response_norm", "normalize", "rms_norm",
 ]  # fmt: skip
 
 
@@ -79,9 +75,9 @@ def layer_norm(
 
 
 def _standard(input: Any, dims: int | tuple, eps: float) -> Any:
-    mean = _O["mean"](input, dims, True)
-    variance = _O["var"](input, dims, 0, True)
-    return (input - mean) * _O["rsqrt"](variance + eps)
+    centred = input - _O["mean"](input, dims, True)
+    variance = _O["mean"](_O["square"](centred), dims, True)
+    return centred * _O["rsqrt"](variance + eps)
 
 
 def _scaled(out: Any, weight: Any, bias: Any) -> Any:
@@ -155,28 +151,6 @@ def group_norm(
     shape = (1, -1) + (1,) * (len(input.shape) - 2)
     scale, shift = (None if v is None else _O["reshape"](v, shape) for v in (weight, bias))
     return called(_scaled(out, scale, shift), "NativeGroupNormBackward0", input, weight, bias)
-
-
-def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
-) -> Any:  # fmt: skip
-    """softmax(query @ key.T * scale) @ value; a mask's True takes part, its numbers are added."""
-    if enable_gqa:
-        raise ValueFault("E0304", "attention has no enable_gqa here: repeat the keys' heads")
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = _O["matmul"](query, _O["mT"](key)) * factor
-    if is_causal:
-        if attn_mask is not None:
-            raise RuntimeFault("E0304", "explicit attn_mask should not be set when is_causal=True")
-        attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool), bool_)
-    if attn_mask is not None:
-        if attn_mask.dtype is bool_:
-            scores = _O["where"](attn_mask, scores, -float("inf"))
-        else:
-            scores = scores + attn_mask
-    weights = softmax(scores, -1)
-    return _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)
 
 
 def native_layer_norm(

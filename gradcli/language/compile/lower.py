@@ -35,7 +35,7 @@ from gradcli.language.compile.emit import (
     yields,
 )
 from gradcli.language.compile.resolve import METHOD_MARKS, Checked
-from gradcli.language.diagnostics.render import SyntaxFault, closest
+from gradcli.language.diagnostics.render import SyntaxFault
 from gradcli.language.limits.sizes import INT_BITS
 from gradcli.language.names import attributes
 from gradcli.language.names import table as names
@@ -571,27 +571,10 @@ class Lowerer:
             if isinstance(value, float):
                 return Value(ast.Constant(value, **where), 1, True)
             return Value(ast.Name(self.constant("k_", value), LOAD, **where), 1)
-        if names.namespace(f"{module}.{dotted}") is not None:
-            raise SyntaxFault(
-                "E0206", f"`{dotted}` is a module, not a value", self.checked.source, node.start,
-                node.end, help=f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
-            )  # fmt: skip
-        last = path[0]
-        if last in attributes.WITHHELD:
-            raise SyntaxFault(
-                "E0204", f"programs cannot use `{last}`", self.checked.source, node.start, node.end,
-                help=attributes.WITHHELD[last],
-            )  # fmt: skip
         # Needed after an error only.
-        from gradcli.language.diagnostics.foreign_names import FUNCTIONS, module_help
+        from gradcli.language.diagnostics.unknown_names import not_in_module
 
-        near = None if last in FUNCTIONS else closest(dotted, table)
-        mend = f"did you mean `{inner.id}.{near}`?" if near else None
-        raise SyntaxFault(
-            "E0204", f"`{inner.id}` has no `{dotted}` here", self.checked.source,
-            node.start, node.end,
-            help=mend or module_help(f"{module}.{dotted}") or "all names: gradcli ops",
-        )  # fmt: skip
+        raise not_in_module(self.checked.source, node, inner.id, module, dotted)
 
     def Call(self, node: n.Call) -> Lowering:
         """A call: the receiver or function first, then the arguments in the order written."""

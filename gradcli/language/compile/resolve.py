@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from gradcli.engine.tensor.tensor import Tensor
 from gradcli.language.diagnostics.render import SyntaxFault, closest, located
 from gradcli.language.names.table import CALLED, NAMES, namespace
 from gradcli.language.syntax import nodes as n
@@ -135,11 +136,12 @@ class Checked:
     renamed    what the variables of those are called in generated code, by the id of the Name node
     shared     names that functions declare ``global``
     prefixes   of each class, by the id of its node: how the names it binds begin in generated code
+    sums       whether the tree holds a ``Sum``, which ``walk`` computes and nothing else knows
     """
 
     __slots__ = (
         "bound", "called", "counters", "functions", "implied", "imported", "in_place", "module",
-        "modules", "outer", "prefixes", "renamed", "shared", "source", "variables",
+        "modules", "outer", "prefixes", "renamed", "shared", "source", "sums", "variables",
     )  # fmt: skip
 
     def __init__(self, source: Source, module: n.Module) -> None:
@@ -158,6 +160,7 @@ class Checked:
         self.renamed: dict[int, str] = {}
         self.shared: set[str] = set()
         self.prefixes: dict[int, str] = {}
+        self.sums = False
 
     @property
     def free(self) -> list[str]:
@@ -287,6 +290,8 @@ def _visit(checked: Checked, node: Any, scope: _Scope, loop: bool, work: list) -
             "E0160", "`yield` outside a function", checked.source, node.start, node.end,
             help="a list is made with [x for x in items], or by append in a loop",
         )  # fmt: skip
+    if kind is n.Sum:
+        checked.sums = True
     if kind is n.Outer:
         _outer(checked, node, scope)
         return
@@ -451,7 +456,10 @@ _PREFIXES = {
 
 
 def _implied(source: Source, module: n.Module) -> dict[str, str]:
-    """The usual prefixes by which a single expression calls what there is: ``np.sin(x)``."""
+    """The usual prefixes by which a single expression calls functions: ``np.sin(x)``.
+
+    ``F`` and ``nn`` may be variables: before the name of a method they are no prefix.
+    """
     found: dict[str, str] = {}
     if not any(f"{prefix}." in source.text for prefix in _PREFIXES):
         return found
@@ -463,7 +471,8 @@ def _implied(source: Source, module: n.Module) -> dict[str, str]:
             inner = inner.value
         if path and inner.__class__ is n.Name and inner.id in _PREFIXES:
             prefix = _PREFIXES[inner.id]
-            if ".".join(reversed(path)) in (namespace(prefix) or ()):
+            known = ".".join(reversed(path)) in (namespace(prefix) or ())
+            if known or inner.id not in ("F", "nn") or not hasattr(Tensor, path[-1]):
                 found[inner.id] = prefix
     return found
 

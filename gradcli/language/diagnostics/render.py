@@ -13,6 +13,7 @@ the cursor, so control, invisible and direction-changing characters are escaped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 from gradcli.language.syntax.source import Source
@@ -257,7 +258,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``word`` is most likely a slip of, or None where none is near.
 
     Near is: no more than a third of the letters changed, left out, added or swapped with a
-    neighbour.
+    neighbour. A letter written twice, or once instead of twice, comes first.
 
     >>> closest("sni", ["sin", "cos", "sinh"])
     'sin'
@@ -273,10 +274,17 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
         far = _distance(low, candidate.lower(), allowed)
         if far <= allowed:
             other = sum(a != b for a, b in zip(word[:1], candidate, strict=False))
-            rank = (far, abs(len(candidate) - len(word)), other, candidate)
+            doubled = far == 1 and _once(low) == _once(candidate.lower())
+            length = 0 if doubled else abs(len(candidate) - len(word)) + 1
+            rank = (far, length, other, candidate)
             if best is None or rank < best:
                 best = rank
     return best[3] if best else None
+
+
+def _once(word: str) -> list[str]:
+    """The letters of a word, those that repeat once."""
+    return [letter for letter, _ in groupby(word)]
 
 
 def _distance(a: str, b: str, limit: int) -> int:

@@ -14,6 +14,7 @@ from gradcli.language.diagnostics.foreign_names import (
     IMPORTS,
     OF_LISTS,
     VALUES,
+    module_help,
 )
 from gradcli.language.diagnostics.render import SyntaxFault, closest
 from gradcli.language.names.attributes import WITHHELD, attributes_of
@@ -74,6 +75,27 @@ def unknown(
         "E0202", f"no value for `{name}`", have,
         help=f"did you mean `{near}`? Or {mend}" if near else mend,
     )  # fmt: skip
+
+
+def not_in_module(
+    source: Source, node: n.Attribute, prefix: str, module: str, dotted: str
+) -> SyntaxFault:
+    """The fault (E0204, E0206) for ``prefix.dotted`` of a module that has no such value."""
+
+    def fault(code: str, message: str, help: str) -> SyntaxFault:
+        return SyntaxFault(code, message, source, node.start, node.end, help=help)
+
+    if namespace(f"{module}.{dotted}") is not None:
+        return fault(
+            "E0206", f"`{dotted}` is a module, not a value",
+            f"write `import {module}.{dotted} as {node.name[0].upper()}` on top",
+        )  # fmt: skip
+    last = node.name
+    if last in WITHHELD:
+        return fault("E0204", f"programs cannot use `{last}`", WITHHELD[last])
+    near = None if last in FUNCTIONS else closest(dotted, namespace(module) or ())
+    mend = f"did you mean `{prefix}.{near}`?" if near else module_help(f"{module}.{dotted}")
+    return fault("E0204", f"`{prefix}` has no `{dotted}` here", mend or "all names: gradcli ops")
 
 
 def _bare(source: Source, node: n.Name) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,17 @@ _TENSOR_CALL = [
 ]  # fmt: skip
 
 
+def _numpy(x: Any, force: Any = False) -> Any:
+    """``x.numpy()``: an array that prints as NumPy's."""
+    arrays = import_module("gradcli.language.names.arrays")  # few programs have arrays
+    return arrays.of_tensor(x.detach() if force else x)
+
+
 def _tensor_methods() -> dict[str, Any]:
     table = {name: getattr(Tensor, name) for name in _TENSOR_CALL if hasattr(Tensor, name)}
     table["tolist"] = argument_checks.to_list
     table["data_ptr"] = identity.data_pointer
+    table["numpy"] = _numpy
     operators = (name for op in OPERATORS.values() for name in (op.name, *op.aliases))
     for base in (*operators, *functions.composed()):
         for name in (base, f"{base}_"):  # and in place

@@ -31,11 +31,8 @@ from gradcli.language.limits.sizes import (
     take_steps,
     too_large,
 )
-from gradcli.language.names import texts
 from gradcli.language.names.calling import called
-from gradcli.language.names.exceptions import KINDS
-from gradcli.language.names.mappings import dictionary, set_of
-from gradcli.language.type_names import a_value
+from gradcli.language.type_names import EXCEPTIONS, a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 from gradcli.ops.operator import OPERATORS
 
@@ -127,6 +124,8 @@ def power_by(a: Any, b: Any) -> Any:
 def modulo(a: Any, b: Any) -> Any:
     """``a % b``; of a string, its formats filled with values."""
     if isinstance(a, str):
+        from gradcli.language.names import texts  # few programs format text with %
+
         return texts.percent(a, b)
     return a % b
 
@@ -452,13 +451,13 @@ TABLE: dict[str, Any] = {
     "any": _every("any", _any), "all": _every("all", _all), "float": _float, "int": _int,
     "bool": _bool, "sorted": _sorted, "pow": _power,
     "enumerate": _enumerate, "zip": _zip, "reversed": _reversed, "map": _map, "filter": _filter,
-    "iter": _iter, "next": _next, "dict": dictionary, "set": set_of, "divmod": _divmod,
+    "iter": _iter, "next": _next, "divmod": _divmod,
     "callable": _callable, "chr": _character, "ord": _code_of,
 }  # fmt: skip
 PYTHON_ONLY = (
     "isinstance", "len", "range", "list", "tuple", "sorted", "enumerate", "zip", "reversed", "map",
     "filter", "iter", "next", "dict", "set", "divmod", "callable", "chr", "ord", "issubclass",
     "type", "id", "super", "object", "getattr", "setattr", "hasattr", "delattr", "str", "repr",
-    "print", "format", *KINDS,
+    "print", "format", *EXCEPTIONS,
 )  # fmt: skip
 """Names that are Python's and stand under no prefix."""

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from gradcli.language.names.calling import own_names
-from gradcli.language.type_names import a_type, a_value
+from gradcli.language.type_names import EXCEPTIONS, a_type, a_value
 from gradcli.ops.errors import (
     AttributeFault,
     Fault,
@@ -120,16 +120,7 @@ class Raised(Fault):
         self.torch = shown
 
 
-_NAMED = (
-    "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "EOFError", "Exception",
-    "FloatingPointError", "ImportError", "IndexError", "KeyError", "KeyboardInterrupt",
-    "LookupError", "MemoryError", "ModuleNotFoundError", "NameError", "NotImplementedError",
-    "OSError", "OverflowError", "RecursionError", "RuntimeError", "StopIteration",
-    "TimeoutError", "TypeError", "UnboundLocalError", "ValueError", "ZeroDivisionError",
-    "FileNotFoundError", "Warning", "UserWarning", "DeprecationWarning", "FutureWarning",
-    "RuntimeWarning",
-)  # fmt: skip
-KINDS: dict[str, ErrorKind] = {name: ErrorKind(getattr(builtins, name)) for name in _NAMED}
+KINDS: dict[str, ErrorKind] = {name: ErrorKind(getattr(builtins, name)) for name in EXCEPTIONS}
 LINALG = ErrorKind(LinAlgFault, "_LinAlgError")
 """``torch.linalg.LinAlgError``."""
 

@@ -31,6 +31,14 @@ _DRAWN = (
 )  # fmt: skip
 
 
+def later() -> dict[str, Any]:
+    """The functions of the Python face whose modules are loaded with their first use."""
+    from gradcli import surface  # with all packages: few programs need another name
+
+    table = {n: getattr(surface, n) for n in surface.LATER if n != "compile"}
+    return {n: f for n, f in table.items() if callable(f) and not isinstance(f, type)}
+
+
 def created() -> dict[str, Any]:
     """What makes tensors, and what asks about modes."""
     table = {name: getattr(factories, name) for name in _CREATED}

@@ -9,19 +9,21 @@ from gradcli.engine.creation import factories
 from gradcli.engine.graph.node import Node
 from gradcli.engine.tensor.attributes import Size
 from gradcli.engine.tensor.tensor import Tensor
-from gradcli.language.names import argument_checks, builtins, namespaces
+from gradcli.language.limits.sizes import Lazy
+from gradcli.language.names import argument_checks, builtins, namespaces, printing
 from gradcli.language.names.exceptions import ErrorKind, ErrorValue, error_is
-from gradcli.language.names.mappings import Set
+from gradcli.language.names.mappings import Set, dictionary, set_of
 from gradcli.language.names.records import OBJECT, ClassRecord, Instance, TypeName, record_of
 from gradcli.ops.errors import TypeFault
 
 KINDS: dict[Any, type] = {
-    **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple, dict)},
-    builtins.TABLE["set"]: Set,
+    **{builtins.TABLE[kind.__name__]: kind for kind in (float, int, bool, list, tuple)},
+    dictionary: dict, set_of: Set,
     argument_checks.with_checks(factories.tensor): Tensor,
     argument_checks.with_checks(Tensor): Tensor,
     namespaces.size: Size,
     Node: Node,
+    printing.string: str,
 }  # fmt: skip
 KIND_NAMES = {
     Tensor: "gradcli.Tensor", Size: "gradcli.Size", Set: "set", dtypes.DType: "gradcli.dtype",
@@ -63,7 +65,8 @@ def type_of(value: Any) -> Any:
         from gradcli.language.names.modules import parameter  # only where there is one
 
         return parameter
-    name = type(value).__name__  # of a node, the name that PyTorch gives it
+    # Of a node it is the name that PyTorch gives it.
+    name = value.kind.partition(" ")[0] if kind is Lazy else type(value).__name__
     return _names.setdefault((kind, name), TypeName(kind, name, KIND_NAMES.get(kind, name)))
 
 

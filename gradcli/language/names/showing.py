@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.language.limits.sizes import Defaulting, nested_size, take_steps
+from gradcli.engine.graph.node import Node
+from gradcli.language.limits.sizes import OUTPUT_LIMIT, Defaulting, nested_size, take_steps
 from gradcli.language.names.exceptions import KINDS as ERRORS
 from gradcli.language.names.exceptions import ErrorValue
 from gradcli.language.names.identity import identity
@@ -20,8 +21,6 @@ from gradcli.language.names.records import Bound, ClassRecord, Instance
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault, ValueFault
 
-OUTPUT_LIMIT = 16 << 20
-"""The most that one run may print, in characters."""
 SHOWN = 1_000_000
 """The most items of nested lists that are written out at once."""
 spelled_torch: ContextVar[bool] = ContextVar("spelled torch", default=False)
@@ -44,6 +43,7 @@ def show(value: Any, inside: bool = False) -> str:
     if written is not None:
         return _spelled(written)
     shown = hasattr(value, "__gradcli_rank__") or hasattr(value, "__gradcli_layer__")
+    shown = shown or isinstance(value, Node)
     if callable(value) and not shown and not hasattr(value, "__gradcli_type__"):
         if value.__class__ is Bound:
             return f"<bound method {_own(value)}>"

@@ -7,21 +7,18 @@ gives what ``import torch``, ``import numpy`` and ``import math`` bring under a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from gradcli.engine import dtypes, grad_mode
 from gradcli.engine.creation import factories, sampling
 from gradcli.functions import methods, overloads
-from gradcli.language.names import (
-    attributes,
-    builtins,
-    exceptions,
-    functions,
-    identity,
-    isinstance_types,
-    namespaces,
-    records,
-)
+from gradcli.functions.lazy_table import LazyTable
+from gradcli.language.names import builtins, functions
+from gradcli.language.type_names import EXCEPTIONS
+
+if TYPE_CHECKING:
+    from gradcli.language.names.namespaces import Namespace
 
 CONSTANTS = {
     "pi": 3.141592653589793,
@@ -30,9 +27,31 @@ CONSTANTS = {
     "nan": float("nan"),
 }
 
+_LATE = {
+    "isinstance": "isinstance_types.is_instance", "issubclass": "isinstance_types.is_subclass",
+    "type": "isinstance_types.type_of", "id": "identity.identity", "super": "records.parent",
+    "object": "records.OBJECT", "getattr": "attributes.named_attribute",
+    "setattr": "attributes.set_named_attribute", "hasattr": "attributes.has_attribute",
+    "delattr": "attributes.delete_attribute", "dict": "mappings.dictionary",
+    "set": "mappings.set_of", "print": "printing.PRINT", "str": "printing.string",
+    "repr": "printing.representation", "format": "printing.text_of",
+}  # fmt: skip
+"""Names whose modules are loaded when a program uses them: an expression has none of them."""
 
-def _bare_names() -> dict[str, Any]:
-    table: dict[str, Any] = dict(methods.public_operators())
+
+def _value(path: str) -> Any:
+    """What ``_LATE`` says: an attribute of a module; or an exception, or else an operator."""
+    if path in EXCEPTIONS:
+        return _value("exceptions.KINDS")[path]
+    module, dot, name = path.partition(".")
+    if not dot:
+        return methods.public_operators()[path]
+    return getattr(import_module(f"gradcli.language.names.{module}"), name)
+
+
+def _bare_names() -> LazyTable:
+    operators = methods.public_operators()
+    table: dict[str, Any] = {}
     for name in ("tensor", "ones", "zeros", "full", "eye", "arange", "linspace", "as_tensor"):
         table[name] = getattr(factories, name)
     for name in ("rand", "randn", "randint", "manual_seed"):
@@ -41,7 +60,8 @@ def _bare_names() -> dict[str, Any]:
         table[name] = getattr(overloads, name)
     # With PyTorch's optional parameters; gather(x, indices) here is the operator's own order.
     rich = functions.composed()
-    table.update({n: f for n, f in rich.items() if n in table and n != "gather"})
+    known = operators.keys() | table.keys()
+    table.update({n: f for n, f in rich.items() if n in known and n != "gather"})
     for name in ("no_grad", "enable_grad", "set_grad_enabled", "inference_mode"):
         table[name] = getattr(grad_mode, name)
     table.update(CONSTANTS)
@@ -49,18 +69,11 @@ def _bare_names() -> dict[str, Any]:
     table["double"] = dtypes.float64
     table["Tensor"] = factories.tensor
     table.update(builtins.TABLE)
-    table.update(
-        isinstance=isinstance_types.is_instance, issubclass=isinstance_types.is_subclass,
-        type=isinstance_types.type_of, id=identity.identity, super=records.parent,
-        object=records.OBJECT, getattr=attributes.named_attribute,
-        setattr=attributes.set_named_attribute, hasattr=attributes.has_attribute,
-        delattr=attributes.delete_attribute,
-    )  # fmt: skip
-    table.update(exceptions.KINDS)
-    return table
+    sources = {name: name for name in (*operators, *EXCEPTIONS)} | _LATE
+    return LazyTable(sources, _value, table)
 
 
-NAMES: dict[str, Any] = _bare_names()
+NAMES: Mapping[str, Any] = _bare_names()
 
 
 class _Called(Mapping[str, Any]):
@@ -78,10 +91,9 @@ class _Called(Mapping[str, Any]):
 
     def _all(self) -> dict[str, Any]:
         if self._whole is None:
-            from gradcli import surface  # with all packages: few programs need another name
+            from gradcli.language.names import namespaces  # few programs need another name
 
-            later = {n: getattr(surface, n) for n in surface.LATER if n not in NAMES}
-            found = {n: f for n, f in later.items() if callable(f) and not isinstance(f, type)}
+            found = {n: f for n, f in functions.later().items() if n not in NAMES}
             for package in reversed(self._PACKAGES):
                 table = namespaces.package(package)
                 found.update({n: f for n, f in table.items() if n not in NAMES and callable(f)})
@@ -107,11 +119,7 @@ CALLED: Mapping[str, Any] = _Called({
     if name not in NAMES
 })  # fmt: skip
 """Functions by bare names that are theirs only where they are called: ``t(A)``, but ``sin(t)``."""
-_MAKERS = {
-    "torch": namespaces.torch, "gradcli": namespaces.torch, "numpy": namespaces.numpy,
-    "math": namespaces.math, **{name: namespaces.standard(name) for name in namespaces.STANDARD},
-}  # fmt: skip
-_made: dict[str, namespaces.Namespace] = {}
+_made: dict[str, Namespace] = {}
 
 
 def function(name: str) -> Any:
@@ -121,9 +129,11 @@ def function(name: str) -> Any:
 
 def namespace(module: str) -> Mapping[str, Any] | None:
     """What ``import module`` gives, by dotted name; None for a module that is not known."""
+    from gradcli.language.names import namespaces  # a single expression imports nothing
+
     root, _, rest = module.partition(".")
-    if root not in _MAKERS:
+    if root not in namespaces.MAKERS:
         return None
     if root not in _made:
-        _made[root] = _MAKERS[root](NAMES)
+        _made[root] = namespaces.MAKERS[root](NAMES)
     return _made[root].below(rest) if rest else _made[root]

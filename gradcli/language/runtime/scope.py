@@ -33,20 +33,14 @@ from gradcli.language.names import (
     exceptions,
     isinstance_types,
     mappings,
+    printing,
     records,
     showing,
 )
-from gradcli.language.names import table as names
 from gradcli.language.names.argument_checks import method_with_checks, with_checks
 from gradcli.language.names.calling import keywords, plain
 from gradcli.language.names.context_managers import context, decorate
-from gradcli.language.runtime import text
-from gradcli.language.syntax.strings import good_spec
-from gradcli.ops.errors import LimitFault, TypeFault
-
-
-def nowhere(_text: str) -> None:
-    """Where printed text goes that nobody asked for."""
+from gradcli.ops.errors import LimitFault
 
 
 def _too_deep(depth: int) -> Callable:
@@ -81,17 +75,17 @@ def scope_of(
     scope["h_deep"] = _too_deep(limits.depth)
     scope["h_depth"] = depth.__len__
     scope["h_catches"] = _catching(depth)
-    scope["g_print"] = show = text.printer(write, limits.output)
+    scope["g_print"] = show = printing.printer(write, limits.output)
     for name, value in constants.items():
         if value.__class__ is tuple and value and value[0] == "method":
             value = _caller(value[1], value[2])
         elif value.__class__ is tuple and value and value[0] == "tensor method":
             value = attributes.CALL[Tensor][value[1]]
         elif value.__class__ is tuple and value and value[0] == "function":
-            called = show if value[1] is _PRINT else with_checks(value[1], value[2])
+            called = show if value[1] is printing.PRINT else with_checks(value[1], value[2])
             value = called if instead is None else instead(value[1], called)
         elif value.__class__ not in _NUMBERS:
-            called = show if value is _PRINT else with_checks(value)
+            called = show if value is printing.PRINT else with_checks(value)
             value = called if instead is None else instead(value, called)
         scope[name] = value
     return scope
@@ -278,42 +272,3 @@ _HELPERS: dict[str, Any] = {
     "h_super": records.parent,
     "h_type": type,
 }
-
-
-def _numpy(x: Any, force: Any = False) -> Any:
-    """``x.numpy()``: an array that prints as NumPy's."""
-    from gradcli.language.names import arrays  # few programs have arrays
-
-    return arrays.of_tensor(x.detach() if force else x)
-
-
-attributes.CALL[Tensor]["numpy"] = _numpy
-_PRINT = names.NAMES["print"] = text.printer(nowhere)
-
-
-def _string(value: Any = "") -> str:
-    return showing.show(value)
-
-
-_string.__name__ = _string.__qualname__ = "str"
-names.NAMES["str"] = _string
-isinstance_types.KINDS[_string] = str
-isinstance_types.shown_as(_string, str)
-
-
-def _representation(value: Any) -> str:
-    return showing.show(value, True)
-
-
-_representation.__name__ = _representation.__qualname__ = "repr"
-names.NAMES["repr"] = _representation
-
-
-def _text_of(value: Any, spec: Any = "") -> str:
-    if not isinstance(spec, str) or not good_spec(spec):
-        raise TypeFault("E0303", "format takes a value and a format", help='format(x, ".4f")')
-    return showing.field(value, spec)
-
-
-_text_of.__name__ = _text_of.__qualname__ = "format"
-names.NAMES["format"] = _text_of

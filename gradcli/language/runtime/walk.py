@@ -1,9 +1,10 @@
-"""A long text without control flow, run once: its tree is walked, and no code is made of it.
+"""A text without control flow: its tree is walked, and no code is made of it.
 
-Making code of a thousand statements takes many times as long as running them. So the first run of
-such a text computes as it walks. It does nothing but assign to names and call functions that
+Making code of statements takes many times as long as running them. So the first run of such a text
+computes as it walks. It does nothing but assign to names and call functions that
 compute: where anything else stands, or goes wrong, the run is given up and code is made after all,
-which runs from the beginning and finds the same error with its place.
+which runs from the beginning and finds the same error with its place. A text with a long sum is
+walked every time, its different terms once each.
 """
 
 from __future__ import annotations
@@ -23,8 +24,6 @@ from gradcli.language.names.argument_checks import with_checks
 from gradcli.language.syntax import nodes as n
 from gradcli.ops.errors import LimitFault
 
-STATEMENTS = 100
-"""Statements from which a text is walked first."""
 DEEPEST = 60
 """Expressions that nest deeper are left to generated code."""
 
@@ -59,7 +58,7 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
     """
     body = checked.module.body
     state = current()
-    if len(body) < STATEMENTS or state.placed or state.annotate or state.inspect:
+    if state.placed or state.annotate or state.inspect:
         return None
     if any(name in names.NAMES for name in checked.bound) or checked.functions:
         return None
@@ -83,6 +82,12 @@ def walked(checked: Checked, inputs: Mapping[str, Any]) -> tuple[Any, dict[str, 
             a, b = value(node.left, depth + 1), value(node.right, depth + 1)
             if a.__class__ in _OPERANDS and b.__class__ in _OPERANDS:
                 return _BINARY[node.op](a, b)
+        elif kind is n.Sum:
+            terms = [value(term, depth + 1) for term in node.terms]
+            if all(term.__class__ in _OPERANDS for term in terms):
+                from gradcli.language.runtime.sums import in_order  # texts of kilobytes only
+
+                return in_order(terms, node.order)
         elif kind is n.Unary:
             a = value(node.operand, depth + 1)
             if a.__class__ in _OPERANDS:

@@ -163,6 +163,11 @@ def binary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Binary:
     return n.Binary("**" if op == "^" else op, left, right, op_start, op_end, start, end)
 
 
+def long_sum(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Sum:
+    """A sum that the lexer took apart."""
+    return n.Sum(tuple(symbols[1:]), w.values[symbols[0]], start, end)
+
+
 def unary(w: Tokens, start: int, end: int, symbols: list[Any]) -> n.Unary:
     """``-a``."""
     return n.Unary(w.text[start], symbols[1], start, end)

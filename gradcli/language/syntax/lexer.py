@@ -12,7 +12,10 @@ text is the one that is reported.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +31,11 @@ NESTING_LIMIT = 1000
 
 INDENT_LIMIT = 100
 """How deep blocks nest (CPython's own limit)."""
+
+LONG_SUM = 1 << 13
+"""How many characters have to be left for a long sum; it is one with half of them."""
+_WINDOW = 1 << 16
+_LONG_TERM = 1 << 10
 
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = {")": "(", "]": "[", "}": "{"}
@@ -48,9 +56,10 @@ class Tokens:
     kinds, starts, ends   for each token the number of its terminal and its offsets
     values                by index, for strings and f-string parts: what they hold
     failure               why the last token is of kind ERROR, or None
+    sums                  whether a long sum was read by its different terms
     """
 
-    __slots__ = ("ends", "failure", "kinds", "source", "starts", "text", "values")
+    __slots__ = ("ends", "failure", "kinds", "source", "starts", "sums", "text", "values")
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -60,6 +69,7 @@ class Tokens:
         self.ends: list[int] = []
         self.values: dict[int, Any] = {}
         self.failure: SyntaxFailure | None = None
+        self.sums = False
 
     def add(self, kind: int, start: int, end: int) -> None:
         """Appends one token."""
@@ -85,14 +95,39 @@ class Lexer:
                 self.signs.setdefault(sign[0], []).append(sign)
         patterns = tables["patterns"]
         # Every alternative may be left out, so the pattern matches anywhere.
+        self.patterns: dict[str, str] = patterns
+        before = (*(self.kind[name] for name in ("_NEWLINE", "_INDENT", "_DEDENT")),
+                  *(self.literals[sign] for sign in ("(", "[", ",", "=", "return")))  # fmt: skip
+        self.before_sum = frozenset(before)
         self.match: Callable[[str, int, int], re.Match[str]] = re.compile(
             rf"[ \t]*(?:({patterns['NAME']}|{patterns['DUNDER']})|({patterns['NUMBER']})" + _REST
         ).match  # type: ignore[assignment]
 
-    def lex(self, source: Source, mode: str = "line") -> Tokens:
-        """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``."""
+    @functools.cached_property
+    def term(self) -> re.Pattern[str]:
+        """A term of a sum, without strings and line ends, and the sign behind it; or all there
+        is."""
+        number, name = self.patterns["NUMBER"], self.patterns["NAME"]
+        plain = r"[^()\[\]{}'\"#\\\n;]"
+        inner = rf"\({plain}*+\)"
+        for _ in range(3):  # brackets in brackets
+            inner = rf"\((?:{plain}|{inner})*+\)"
+        index = rf"\[(?:{plain}|{inner})*+\]"
+        value = rf"(?:{number}|(?:{name}|{inner})(?:\.{name}|{inner}|{index})*+)"
+        operand = rf"(?:[-+~][ \t]*+)*+{value}"
+        operator = r"[ \t]*+(?:\*\*?|//?|[%@^])[ \t]*+"
+        sign = r"[ \t]*+[+-](?![=>])"
+        return re.compile(rf"([ \t]*+{operand}(?:{operator}{operand})*+{sign})|(?s:.+)")
+
+    def lex(self, source: Source, mode: str = "line", sums: bool = False) -> Tokens:
+        """The tokens of a source; ``mode`` is ``"line"``, where ``^`` is power, or ``"file"``.
+
+        With ``sums`` a long sum is read by its different terms: see ``_Scan.long_sum``.
+        """
         tokens = Tokens(source)
         scan = _Scan(self, source, mode, tokens)
+        if sums:
+            scan.sums_until = len(source.text) - LONG_SUM
         try:
             scan.run(0, len(source.text), False)
             scan.finish()
@@ -113,6 +148,7 @@ class _Scan:
         self.tokens = tokens
         self.brackets: list[int] = []  # offsets of the open ones
         self.indents: list[tuple[int, int]] = [(0, 0)]  # (columns, characters) of each open block
+        self.sums_from, self.sums_until = 0, -1  # where a long sum may begin
 
     def failure(self, kind: Kind, start: int, end: int, **details: Any) -> SyntaxFailure:
         """The failure for what stands at ``start:end``."""
@@ -132,6 +168,10 @@ class _Scan:
             if line_start:
                 pos = self.indentation(pos, stop)
                 line_start = False
+            if self.sums_from <= pos <= self.sums_until and (
+                not kinds or kinds[-1] in self.lexer.before_sum
+            ):
+                pos = self.long_sum(pos, stop)
             found = match(text, pos, stop)
             group = found.lastindex
             pos = found.end()
@@ -141,7 +181,7 @@ class _Scan:
                 if after > "\x7f" and (after.isalnum() or after.isidentifier()):
                     raise self.failure("unknown_character", pos, pos + 1)
                 if after and after in "'\"" and word.lower() in STRING_PREFIXES:
-                    pos = self.string(pos - len(word), pos, stop, field)
+                    pos = self.string(pos - len(word), pos, stop)
                     continue
                 kind = literals.get(word, name_kind)
                 if kind == name_kind and word in FORBIDDEN_WORDS:
@@ -175,13 +215,71 @@ class _Scan:
             if pos >= stop:
                 return
             if text[pos] in "'\"":
-                pos = self.string(pos, pos, stop, field)
+                pos = self.string(pos, pos, stop)
                 continue
             kind, length = self.sign(pos, stop)
             kinds.append(kind)
             starts.append(pos)
             pos += length
             ends.append(pos)
+
+    def long_sum(self, pos: int, stop: int) -> int:
+        """Reads the long sum that begins at ``pos``, if one does, but for its last term; returns
+        where to go on.
+
+        The terms are told apart by their text, and only the first of equal ones is taken to
+        pieces: LONG_SUM, which holds the order of the terms, then the tokens of each different
+        term, separated by _NEXT_TERM, then _SUM_END.
+        """
+        find = self.lexer.term.findall
+        pieces: list[str] = []  # terms, each with white space and the sign behind it
+        at = pos
+        while True:  # a window at a time: what is no term costs the rest of its window
+            window = min(stop, at + (_WINDOW if pieces else LONG_SUM))
+            found = find(self.text, at, window)
+            if found and not found[-1]:
+                found.pop()
+            if found and window < stop:
+                found.pop()  # it may be cut off
+            at += sum(map(len, found))
+            pieces += found
+            if at + _LONG_TERM < window or window == stop:
+                break
+        if at - pos < LONG_SUM // 2:
+            self.sums_from = at
+            return pos
+
+        number: dict[str, int] = {}
+        known = {
+            piece: number.setdefault(piece[:-1].strip(" \t"), len(number))
+            for piece in dict.fromkeys(pieces)
+        }
+        order = array("i", map(known.__getitem__, pieces))
+        minus = {piece for piece in known if piece[-1] == "-"}
+        if minus:
+            for i, piece in enumerate(pieces[:-1], 1):
+                if piece in minus:
+                    order[i] = ~order[i]
+        starts = [*itertools.accumulate(map(len, pieces), initial=pos)]
+        first = dict(zip(reversed(pieces), reversed(starts[:-1]), strict=True))
+        self.sums_from = at
+
+        tokens, kind = self.tokens, self.lexer.kind
+        tokens.sums = True
+        tokens.values[len(tokens.kinds)] = order
+        mark = kind["LONG_SUM"]
+        done = 0
+        for piece, term in known.items():
+            if term < done:  # written with other white space, or with another sign behind it
+                continue
+            done += 1
+            start = first[piece] + len(piece) - len(piece.lstrip())
+            tokens.add(mark, start, start)
+            mark = kind["_NEXT_TERM"]
+            self.run(start, start + len(piece[:-1].strip()), True)
+        end = at - len(pieces[-1]) + len(pieces[-1][:-1].rstrip())
+        tokens.add(kind["_SUM_END"], end, end)
+        return at - 1
 
     def sign(self, pos: int, stop: int) -> tuple[int, int]:
         """The kind and the length of the sign at ``pos``; opens and closes brackets."""
@@ -266,7 +364,7 @@ class _Scan:
 
     # ---- Strings --------------------------------------------------------------------------------
 
-    def string(self, start: int, quote: int, stop: int, field: bool) -> int:
+    def string(self, start: int, quote: int, stop: int) -> int:
         """Reads the string whose prefix begins at ``start`` and whose quote stands at ``quote``;
         returns where it ends."""
         text = self.text
@@ -295,8 +393,7 @@ class _Scan:
         tokens, kind = self.tokens, self.lexer.kind
         end = close + len(mark)
         if "f" in prefix:
-            if field:
-                raise self.failure("nested_fstring", start, end)
+            # One inside another has another quote, of which there are four.
             self.fstring(start, first, close, end, raw)
             return end
         tokens.values[len(tokens.kinds)] = self.plain(first, close, raw)

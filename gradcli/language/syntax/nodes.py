@@ -11,6 +11,7 @@ and ``same`` need to know nothing of the single classes, and both are iterative:
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from types import EllipsisType
 from typing import Any, ClassVar
@@ -132,6 +133,20 @@ class Binary(Expr):
     right: Expr
     op_start: int = 0
     op_end: int = 0
+
+
+class Sum(Expr):
+    """A long sum, term after term, of which each different one stands there once.
+
+    order   for each term of the sum the number of the one that it is written as, or ``~`` of that
+            where it is subtracted
+    """
+
+    fields = ("terms",)
+    data = ("order",)
+
+    terms: tuple[Expr, ...]
+    order: array[int]
 
 
 class Unary(Expr):

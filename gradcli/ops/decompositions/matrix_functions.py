@@ -1,18 +1,33 @@
-"""Functions of a matrix that are computed through a decomposition: pseudoinverse, exponential."""
+"""Functions of a matrix: the pseudoinverse; exponential, principal square root and logarithm.
+
+Formulas: Higham, Functions of Matrices (2008). The derivative of an analytic function f at x along
+y is a block of f of a matrix twice as large, so that one rule gives every order:
+
+    f([[x, y], [0, x]]) = [[f(x), Df(x)[y]], [0, f(x)]]        (Mathias 1996)
+
+That of the square root solves a Sylvester equation, which is cheaper: s z + z s = y, s = sqrtm(x).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.conversion import conj
+from gradcli.ops.cupy_compat import on_host
 from gradcli.ops.declaration.batching import matrices
 from gradcli.ops.decompositions.packing import Together, decompose, matrix_shape, mH, square_shape
+from gradcli.ops.errors import LinAlgFault, RuntimeFault
 from gradcli.ops.indexing import getitem
 from gradcli.ops.joining import cat
 from gradcli.ops.kinds import general
+from gradcli.ops.linalg import inv
+from gradcli.ops.memory_budget import charge_shape
+from gradcli.ops.operator import Operator
 from gradcli.ops.products import matmul
+from gradcli.ops.shape import mT
 
 
 def _pinv(x: Any, rtol: float | None, atol: float) -> Any:
@@ -55,8 +70,11 @@ pinv = general(
     grad_name="LinalgPinvBackward0",
     doc="The Moore-Penrose inverse: singular values up to rtol times the largest count as 0.",
     edges="at constant rank",
+    core="(m,n)->(n,m)",
+    transposes=True,
+    numpy="np.linalg.pinv({0})",
+    pytorch="torch.linalg.pinv({0})",
     example='sum(pinv(A)) --A "2,1;1,3"',
-    latex=r"\operatorname{pinv}",
     batching=matrices,
 )
 
@@ -97,22 +115,280 @@ def _matrix_exp(x: Any) -> Any:
     return out.astype(x.dtype)
 
 
-def _along_block(x: Any, y: Any) -> Any:
-    """The derivative of the exponential of x along y: a block of that of [[x, y], [0, x]]."""
-    n = x.shape[-1]
-    whole = cat(cat(x, y, dim=-1), cat(0.0 * x, x, dim=-1), dim=-2)
-    return getitem(matrix_exp(whole), (Ellipsis, slice(0, n), slice(n, 2 * n)))
+# ---- Derivatives of analytic functions -----------------------------------------------------------
 
 
-matrix_exp = general(
+def _block(x: Any, y: Any) -> Any:
+    """[[x, y], [0, x]] for each matrix of stacks."""
+    return cat(cat(x, y, dim=-1), cat(0.0 * x, x, dim=-1), dim=-2)
+
+
+def _corner(x: Any) -> Any:
+    n = x.shape[-1] // 2
+    return getitem(x, (Ellipsis, slice(0, n), slice(n, 2 * n)))
+
+
+def analytic(
+    name: str, compute: Callable[[Any], Any], slope: Callable[[Any], Any], **facts: Any
+) -> Operator:
+    """Declare an analytic function f of square matrices, and with it the operator ``NAME_along``.
+
+    ``slope`` is f' as a function of matrices. The operator is Df(x)[y], the derivative of f at x
+    along y. It is linear in y, its transpose is Df(x.T), and its own derivative by x is once more a
+    block.
+    """
+
+    def along_value(x: Any, y: Any) -> Any:
+        square_shape(along.name, x)
+        charge_shape((4, *np.shape(x)))
+        x, y = np.broadcast_arrays(x, y)
+        return _corner(compute(_block(x, y)))
+
+    def along_vjp(g: Any, x: Any, y: Any) -> Any:
+        return _corner(along(_block(mT(x), g), _block(mT(y), 0.0 * g)))
+
+    def along_jvp(tx: Any, ty: Any, x: Any, y: Any) -> Any:
+        return _corner(along(_block(x, tx), _block(y, ty)))
+
+    def written(library: str, call: str) -> str:
+        """The block in another library's words; "" where that has no such function."""
+        zeros = f"{library}.zeros_like(x)"
+        block = f"np.block([[x, y], [{zeros}, x]])"
+        if library == "torch":
+            block = f"torch.cat([torch.cat([x, y], -1), torch.cat([{zeros}, x], -1)], -2)"
+        lines = f"    n = len(x)\n    return {call}({block})[:n, n:]"
+        return call and f"def _{name}_along(x, y):\n{lines}"
+
+    along: Operator = general(
+        f"{name}_along",
+        along_value,
+        along_vjp,
+        lambda g, x: along(mT(x), g),
+        jvp=along_jvp,
+        dtypes="promote",
+        slope=slope,
+        numpy=written("np", facts["numpy"]),
+        jax=written("np", facts["jax"]),
+        pytorch=written("torch", facts["pytorch"]),
+        latex=rf"\operatorname{{D}}{facts['latex']}",
+        doc=f"The derivative of {name}(x) along y.",
+        example=f'sum({name}_along(A, B)) --A "2,1;1,3" --B "1,0;2,1"',
+        core="(n,n),(n,n)->(n,n)",
+        batching=matrices,
+    )
+    return general(
+        name,
+        compute,
+        lambda g, x: along(mT(x), g),
+        jvp=lambda tx, x: along(x, tx),
+        dtypes="inexact",
+        core="(n,n)->(n,n)",
+        transposes=True,
+        batching=matrices,
+        **facts,
+    )
+
+
+matrix_exp: Operator = analytic(
     "matrix_exp",
     _matrix_exp,
-    lambda g, x: conj(_along_block(mH(x), conj(g))),
-    jvp=lambda tx, x: _along_block(x, tx),
-    dtypes="inexact",
+    lambda x: matrix_exp(x),
+    aliases=("expm",),
     grad_name="LinalgMatrixExpBackward0",
     doc="The exponential of a square matrix: the sum of x^k / k!.",
     example='sum(matrix_exp(A)) --A "0,1;-1,0"',
+    numpy="scipy.linalg.expm",
+    jax="jax.scipy.linalg.expm",
+    pytorch="torch.linalg.matrix_exp",
     latex=r"\operatorname{expm}",
+)
+
+# ---- Principal roots and logarithms --------------------------------------------------------------
+
+
+def _diagonal_blocks(x: Any) -> list[Any]:
+    """The blocks on the diagonal of what ``_block`` makes, whose eigenvalues are those of x.
+
+    Those of [[x, y], [0, x]] itself all repeat, and come out wrong by the root of rounding.
+    """
+    n = x.shape[-1] // 2
+    if x.shape[-1] % 2 or not n or np.any(x[..., n:, :n]):
+        return [x]
+    return [*_diagonal_blocks(x[..., :n, :n]), *_diagonal_blocks(x[..., n:, n:])]
+
+
+def _principal(name: str, x: Any, zero: bool) -> None:
+    """Raise LinAlgFault (E0304) where an eigenvalue leaves no principal value.
+
+    A negative number never has one; 0 has a root where ``zero`` allows it.
+    """
+    for part in _diagonal_blocks(x):
+        values = np.linalg.eigvals(part)
+        size = np.abs(values).max(axis=-1, keepdims=True, initial=0.0)
+        rounding = part.shape[-1] * float(np.finfo(x.dtype).eps) * size
+        refused = (np.abs(values.imag) <= rounding) & (values.real < -rounding)
+        if not zero:
+            refused |= np.abs(values) <= rounding
+        if not np.any(refused):
+            continue
+        worst = float(values.real[refused].min())
+        raise LinAlgFault(
+            "E0304",
+            f"{name}: the matrix has the eigenvalue {worst:.6g}, so it has no principal "
+            f"{'square root' if zero else 'logarithm'}",
+            help=f"an eigenvalue may not be a negative number{'' if zero else ' or 0'}; "
+            "linalg.eigvals lists them",
+        )
+
+
+def _root(t: Any) -> Any:
+    """The principal square root of an upper triangular matrix: Bjorck and Hammarling (1983)."""
+    from scipy.linalg.lapack import ztrtrs
+
+    root = np.zeros_like(t)
+    diagonal = np.sqrt(np.diag(t))
+    for j, own in enumerate(diagonal):
+        root[j, j] = own
+        if j:
+            sums = diagonal[:j] + own
+            system = root[:j, :j] + np.diag(sums - diagonal[:j] + (sums == 0))
+            root[:j, j] = ztrtrs(system, t[:j, j])[0]
+    return root
+
+
+def _log(t: Any) -> Any:
+    """The principal logarithm of an upper triangular matrix, by roots until it is near 1.
+
+    Inverse scaling and squaring with the Pade approximant of order 7 in partial fractions: Higham,
+    Functions of Matrices, 11.5.
+    """
+    power, scale, eye = t, 1.0, np.eye(len(t))
+    while np.abs(power - eye).sum(axis=0).max() > 0.264:
+        power, scale = _root(power), 2.0 * scale
+    nodes, weights = np.polynomial.legendre.leggauss(7)
+    near, found = power - eye, np.zeros_like(t)
+    for at, weight in zip(nodes, weights, strict=True):
+        found += scale * weight * np.linalg.solve(2.0 * eye + (1.0 + at) * near, near)
+    np.fill_diagonal(found, np.log(np.diag(t)))
+    return found
+
+
+def _by_schur(name: str, function: Callable[[Any], Any], x: Any, zero: bool) -> Any:
+    """A function of triangular matrices of the Schur form of each matrix, in double precision."""
+    from scipy.linalg import schur  # takes 20 ms, which few programs need
+
+    square_shape(name, x)
+    if not np.all(np.isfinite(x)):
+        return np.full_like(x, np.nan)
+    wide = x.astype(np.result_type(x.dtype, np.float64))
+    if x.size:
+        _principal(name, wide, zero)
+    found = np.empty(x.shape, np.complex128)
+    for place in np.ndindex(*x.shape[:-2]) if x.shape[-1] else ():
+        t, u = schur(wide[place], output="complex")
+        found[place] = u @ function(t) @ np.conj(u.T)
+    return (found if x.dtype.kind == "c" else found.real).astype(x.dtype)
+
+
+@on_host
+def _sqrtm(x: Any) -> Any:
+    out = _by_schur("sqrtm", _root, x, True)
+    off = np.abs(out @ out - x).max(axis=(-2, -1), initial=0.0)
+    if np.any(off > 1e-3 * np.abs(x).max(axis=(-2, -1), initial=0.0)):
+        raise LinAlgFault(
+            "E0304",
+            "sqrtm: the matrix is singular and has no square root",
+            help="where 0 is an eigenvalue the matrix has to be diagonalisable",
+        )
+    return out
+
+
+@on_host
+def _logm(x: Any) -> Any:
+    return _by_schur("logm", _log, x, False)
+
+
+@on_host
+def _solve_sylvester(x: Any, y: Any, z: Any) -> Any:
+    """By the Schur forms of x and y: Bartels and Stewart, Comm. ACM 15 (1972)."""
+    from scipy import linalg
+
+    m, n = square_shape("solve_sylvester", x)[-1], square_shape("solve_sylvester", y)[-1]
+    if tuple(np.shape(z))[-2:] != (m, n):
+        raise RuntimeFault(
+            "E0301",
+            f"solve_sylvester needs a right side of shape ({m}, {n}), got {tuple(np.shape(z))}",
+            operands=((2, f"shape {tuple(np.shape(z))}"),),
+        )
+    dtype = np.result_type(x, y, z)
+    lead = np.broadcast_shapes(x.shape[:-2], y.shape[:-2], z.shape[:-2])
+    found = np.empty((*lead, m, n), np.result_type(dtype, np.complex128))
+    x, y, z = (np.broadcast_to(a, (*lead, *a.shape[-2:])) for a in (x, y, z))
+    for place in np.ndindex(*lead) if m and n else ():
+        if not all(np.all(np.isfinite(a[place])) for a in (x, y, z)):
+            found[place] = np.nan
+            continue
+        r, u = linalg.schur(x[place], output="complex")
+        s, w = linalg.schur(np.conj(y[place].T), output="complex")
+        sums = np.abs(np.diag(r)[:, None] + np.conj(np.diag(s))[None, :])
+        size = np.abs(np.diag(r)).max(initial=0.0) + np.abs(np.diag(s)).max(initial=0.0)
+        if sums.min() <= np.finfo(r.dtype).eps * size:
+            raise LinAlgFault(
+                "E0304",
+                "solve_sylvester: an eigenvalue of x and one of y add up to 0, so there is no "
+                "single solution",
+                help="the derivative of sqrtm is such an equation: a singular matrix has none",
+            )
+        (trsyl,) = linalg.get_lapack_funcs(("trsyl",), (r, s))
+        inner, scale, _ = trsyl(r, s, np.conj(u.T) @ z[place] @ w, tranb="C")
+        found[place] = u @ (scale * inner) @ np.conj(w.T)
+    return (found if dtype.kind == "c" else found.real).astype(dtype)
+
+
+solve_sylvester: Operator = general(
+    "solve_sylvester",
+    _solve_sylvester,
+    lambda g, x, y, out: -matmul(solve_sylvester(mT(x), mT(y), g), mT(out)),
+    lambda g, x, y, out: -matmul(mT(out), solve_sylvester(mT(x), mT(y), g)),
+    lambda g, x, y: solve_sylvester(mT(x), mT(y), g),
+    jvp=lambda tx, ty, tz, x, y, out: solve_sylvester(x, y, tz - matmul(tx, out) - matmul(out, ty)),
+    dtypes="promote",
+    doc="The q with x @ q + q @ y = z.",
+    domain="no eigenvalue of x is minus one of y",
+    example='sum(solve_sylvester(A, B, C)) --A "2,1;1,3" --B "1,0;2,1" --C "1,2;3,4"',
+    core="(m,m),(n,n),(m,n)->(m,n)",
+    slope=lambda x: 0.5 * inv(x),  # of sqrtm, by its value
+    numpy="scipy.linalg.solve_sylvester",
+    jax="",
+    pytorch="",
     batching=matrices,
+)
+sqrtm = general(
+    "sqrtm",
+    _sqrtm,
+    lambda g, out: solve_sylvester(mT(out), mT(out), g),
+    jvp=lambda tx, out: solve_sylvester(out, out, tx),
+    dtypes="inexact",
+    doc="The principal square root of a square matrix: no eigenvalue has a negative real part.",
+    domain="no eigenvalue of x is a negative number",
+    edges="refused where zero is an eigenvalue",
+    example='sum(sqrtm(A)) --A "2,1;1,3"',
+    core="(n,n)->(n,n)",
+    transposes=True,
+    numpy="scipy.linalg.sqrtm",
+    jax="jax.scipy.linalg.sqrtm",
+    pytorch="",
+    batching=matrices,
+)
+logm = analytic(
+    "logm",
+    _logm,
+    lambda x: inv(x),
+    doc="The principal logarithm of a square matrix: imaginary parts between -pi and pi.",
+    domain="no eigenvalue of x is zero or a negative number",
+    example='sum(logm(A)) --A "2,1;1,3"',
+    numpy="scipy.linalg.logm",
+    jax="",
+    pytorch="",
+    latex=r"\operatorname{logm}",
 )

@@ -360,7 +360,8 @@ class Graph:
             if at in self.vectors and at != start:
                 chain.append(atom(w.called("diag", elementwise(self.vectors[at])), True))
         self.matrices, self.vectors = [], {}
-
+        if len(chain) > 1 and chain[-1][0].key.startswith("inv("):
+            chain = [chain[-1], *chain[:-1]]  # an inverse before what it solves for
         plain = w.joined(acted([a for a, _ in chain], False), "@")
         other = w.joined(acted([b for _, b in reversed(chain)], False), "@")
         return w.called("trace", min(plain, other, key=lambda t: t.cost))

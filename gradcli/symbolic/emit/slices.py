@@ -27,6 +27,8 @@ def size_text(size: str) -> Text:
 
 
 def _halved(name: str) -> Text:
+    if name.startswith("min("):
+        return w.called("min", *map(size_text, name[4:-1].split(",")))
     inner, _, step = name[2:-1].rpartition(")//")
     return w.binary("//", size_text(inner), w.numeral(int(step)))
 

@@ -25,6 +25,7 @@ from gradcli.symbolic.emit.tree import (
     choice,
     chosen,
     compared,
+    filled,
     indexed,
     inside,
     joined,
@@ -40,9 +41,9 @@ from gradcli.symbolic.expr.base import in_decimals, terminates
 from gradcli.symbolic.unsupported import no_value
 
 __all__ = [
-    "Text", "averaged", "binary", "called", "choice", "chosen", "compared", "indexed", "inside",
-    "joined", "less_its_mean", "n", "name", "negated", "numeral", "operations", "prepended",
-    "quoted", "raised", "scaled", "total", "transposed", "whole",
+    "Text", "averaged", "binary", "called", "choice", "chosen", "compared", "filled", "indexed",
+    "inside", "joined", "less_its_mean", "n", "name", "negated", "numeral", "operations",
+    "prepended", "quoted", "raised", "scaled", "total", "transposed", "whole",
 ]  # fmt: skip
 
 

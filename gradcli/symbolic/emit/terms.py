@@ -149,6 +149,55 @@ def on_diagonal(writer: Any, factors: list[tuple], ends: tuple[v.Label, ...]) ->
     return found
 
 
+def alongs_applied(writer: Any, factors: list[tuple]) -> list[tuple]:
+    """Factors with a derivative of a matrix function, a base over four labels, as a call.
+
+    What closes over its last two labels is the direction; over its first two, that of the
+    transposed map: ``matrix_exp_along(A.T, G)``. Where neither closes, it stays.
+    """
+    for f in factors:
+        b, idx, e = f
+        if isinstance(b, Text) or b.kind != "matrix" or len(idx) != 4 or e != 1:
+            continue
+        rest = [g for g in factors if g is not f]
+        for ends, out, turned in ((idx[2:], idx[:2], False), (idx[:2], idx[2:], True)):
+            found = _closing(rest, ends, out)
+            if found is None:
+                continue
+            names = {x: (x[0], i) for i, x in reversed(list(enumerate(ends)))}
+            moved = [(g, tuple(names.get(x, x) for x in i), p) for g, i, p in found]
+            inner = v.product(moved, v.ONE, v.bound_of(moved))
+            labels = ((ends[0][0], 0), (ends[1][0], 1))
+            if ends[0] == ends[1]:  # a trace with weights
+                inner = v.mul(inner, v.delta(*labels))
+            writer.bases(inner)
+            op = OPERATORS[b.name]
+            given = []
+            for a in b.args[: op.arity - 1]:
+                own = tuple(a.free())
+                given.append(writer.sum(a, own[::-1] if turned else own, True))
+            text = w.called(b.name, *given, writer.sum(inner, labels, True))
+            return alongs_applied(writer, [*(g for g in rest if g not in found), (text, out, e)])
+    return factors
+
+
+def _closing(factors: list[tuple], ends: tuple, out: tuple) -> list[tuple] | None:
+    """The factors that hang together with ``ends`` by summed labels; None where others do too."""
+    reached: set = set(ends)
+    found: list[tuple] = []
+    if any(x[1] >= 0 for x in ends) or reached & set(out):
+        return None
+    while True:
+        more = [g for g in factors if g not in found and reached & set(g[1])]
+        if not more:
+            return found
+        for b, idx, _ in more:
+            if isinstance(b, Text) or any(x[1] >= 0 or x in out for x in idx):
+                return None
+            reached |= set(idx)
+        found += more
+
+
 def diagonal_piece(
     writer: Any, c: Fraction, tops: list[Text], below: list[Text], vectors: list[list[Vector]],
     graph: Graph, labels: tuple[v.Label, ...],

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
+from gradcli.language.diagnostics.parsing import parse
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
+from gradcli.language.syntax.source import Source
+from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.unsupported import too_large
 
 MOST = 20_000
@@ -78,6 +81,17 @@ def called(function: str, *args: Text) -> Text:
     return Text(node, 1 + sum(a.cost for a in args))
 
 
+def filled(template: str, x: Text) -> Text:
+    """A call as a declaration writes it, of ``{x}``: ``eigh({x})[1]``."""
+    statement = parse(Source(template.format(x="x")), "line").body[-1]
+    root: Any = statement.value  # type: ignore[attr-defined]
+    call: Any = root.value if isinstance(root, n.Subscript) else root
+    whole: n.Expr = n.Call(call.func, (x.node, *call.args[1:]), ())
+    if isinstance(root, n.Subscript):
+        whole = n.Subscript(whole, root.index)
+    return Text(whole, x.cost + 1)
+
+
 def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
     """``x[places]``, where None stands for all of an axis; an index is free.
 
@@ -85,7 +99,7 @@ def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
     """
     items: list[n.Expr | None] = list(places)
     node = x.node
-    if isinstance(node, n.Subscript):
+    if isinstance(node, n.Subscript) and not _is_part(node):
         have = node.index.items if isinstance(node.index, n.Tuple) else (node.index,)
         left, merged = list(items), []
         for item in have:
@@ -104,6 +118,13 @@ def indexed(x: Text, places: Sequence[n.Expr | None]) -> Text:
     if not full:
         return Text(node, x.cost)
     return Text(n.Subscript(node, full[0] if len(full) == 1 else n.Tuple(full)), x.cost)
+
+
+def _is_part(node: n.Subscript) -> bool:
+    """Whether an index takes one of several results: ``eigh(A)[1]``."""
+    call: Any = node.value
+    name = call.func.id if isinstance(call, n.Call) and isinstance(call.func, n.Name) else ""
+    return f"{name}_parts" in OPERATORS
 
 
 _ALL = n.Slice(None, None, None)

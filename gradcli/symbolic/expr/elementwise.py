@@ -194,7 +194,7 @@ def indicator(condition: v.Tensor, holds: bool) -> v.Tensor:
     known = condition.number()
     if known is not None:
         return v.number(int((known != 0) == holds))
-    if all(b.kind == "call" and b.name == "where" for m in condition.terms for b, _, _ in m):
+    if all(b.kind == "entry" or b.name == "where" for m in condition.terms for b, _, _ in m):
         return condition if holds else v.add(v.UNIT, v.scale(condition, -1))
     labels = tuple(condition.free())
     b, places = v.settled("call", "where", (condition, v.number(int(holds))), labels)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from inspect import unwrap
 from itertools import pairwise
 from typing import Any
 
 from gradcli.language.compile.resolve import Checked
-from gradcli.language.names.table import CALLED, CONSTANTS, NAMES
+from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
 from gradcli.language.syntax import nodes as n
 from gradcli.language.syntax.printer import unparse
 from gradcli.ops.declaration.infix import METHODS, MIRRORED, by_sign
@@ -28,8 +29,6 @@ COMPARISON = {sign: op.name for sign, op in by_sign().items() if sign in MIRRORE
 CREATION = ("eye", "ones", "zeros")
 DATA = object()
 """Stands in the arguments of a composed function where a value of the formula goes."""
-PLANNED = frozenset(("pinv", "qr", "eigh", "eigvalsh", "svd", "expm"))
-"""Functions that have their place in the language but no operator here so far."""
 
 
 class Step:
@@ -122,6 +121,8 @@ class _Flattening:
             return value if value is not None else inputs[0]
         if op == "einsum":
             return self.by_letters(node, inputs, value)
+        if op == "long_sum":
+            return self.multiples(node, inputs, value)
         if op in ("maximum", "minimum", "chain"):
             pairs = list(pairwise(inputs))
             if op == "chain":
@@ -138,6 +139,24 @@ class _Flattening:
             return found
         self.steps.append(Step(op, node, inputs, params, value))
         return len(self.steps) - 1
+
+    def multiples(self, node: n.Node, terms: list[int], order: Sequence[int]) -> int:
+        """The steps of a long sum: its different terms, each as often as it stands there."""
+        times = [0] * len(terms)
+        for i in order:
+            times[i if i >= 0 else ~i] += 1 if i >= 0 else -1
+        found = None
+        for term, count in zip(terms, times, strict=True):
+            if count != 1:
+                self.steps.append(Step("number", node, [], {}, Fraction(count)))
+                self.steps.append(Step("mul", node, (len(self.steps) - 1, term)))
+                term = len(self.steps) - 1
+            if found is not None:
+                self.steps.append(Step("add", node, (found, term)))
+                term = len(self.steps) - 1
+            found = term
+        assert found is not None  # a sum has terms
+        return found
 
     def by_letters(self, node: n.Node, inputs: list[int], equation: Any) -> int:
         """The steps of an einsum, as the operator itself takes them."""
@@ -174,6 +193,8 @@ class _Flattening:
             return "number", [], {}, exact
         if kind is n.Binary:
             return BINARY[node.op], [node.left, node.right], {}, None
+        if kind is n.Sum:
+            return "long_sum", list(node.terms), {}, node.order
         if kind is n.Unary and node.op in "+-":
             return ("neg" if node.op == "-" else "alias"), [node.operand], {}, None
         if kind is n.Compare and all(op in COMPARISON for op in node.ops):
@@ -200,12 +221,33 @@ class _Flattening:
             part = self.literal(node.index)
             if part in (0, 1):
                 return ("detsign", "logabsdet")[part], list(inner.args), {}, None
+        found = self.part(node, called.id) if known else None
+        if found is not None:
+            return found
         if isinstance(node.index, n.List) and node.index.items:
             parts = [n.Subscript(inner, item) for item in node.index.items]
             return "stack", list(parts), {"dim": 0}, None
         if isinstance(inner, n.Attribute) and inner.name == "shape":
             raise self.refuse("`.shape` as a value", node)
         return "getitem", [inner], {"index": self.index(node.index)}, None
+
+    def part(self, node: n.Subscript, name: str) -> tuple[str, list[Any], dict, Any] | None:
+        """One of the results of a decomposition: ``eigh(A)[1]``; None for anything else."""
+        op, call = OPERATORS.get(f"{name}_parts"), node.value
+        if op is None or not op.parts or not isinstance(call, n.Call):
+            return None
+        place = self.whole(node.index)
+        if not call.args or not -len(op.parts) <= place < len(op.parts):
+            raise self.refuse(f"part {place} of `{name}`", node)
+        params: dict[str, Any] = {"part": place % len(op.parts)}
+        given = [*map(unparse, call.args[1:]), *(unparse(k.value) for k in call.keywords)]
+        if f"{name}({', '.join(['{x}', *given])})[{place}]" != op.parts[place]:
+            if given and op.parts[place].startswith(f"{name}("):
+                raise self.refuse(f"`{unparse(node)}`", node)
+            params["square"] = op.parts[place].startswith(
+                f"{name}("
+            )  # svd(X)[0] has more columns than svd(X, False)[0]
+        return op.name, list(call.args[:1]), params, None
 
     def index(self, node: n.Node) -> Any:
         """What stands between brackets, as Python has it."""
@@ -260,16 +302,15 @@ class _Flattening:
                 raise self.refuse("a call of a function of the program", node)
             if name in self.checked.imported:
                 name = getattr(self.checked.imported[name], "__name__", name)
-            elif name not in NAMES:
-                if name in PLANNED:
-                    raise self.refuse(f"`{name}`", node)
-                if name not in CALLED:
-                    self.checked.require(self.checked.free)
+            elif name not in NAMES and name not in CALLED:
+                self.checked.require(self.checked.free)
         elif isinstance(func, n.Attribute):
             inner: Any = func
             while isinstance(inner, n.Attribute):
                 inner = inner.value
             module = isinstance(inner, n.Name) and inner.id in self.checked.modules
+            if module:
+                self.require_known(func, inner.id)
             name = func.name
             if not module:
                 args.insert(0, func.value)
@@ -312,16 +353,36 @@ class _Flattening:
             raise at(fault, self.source, node) from None
         return op.name, inputs, bound, None
 
+    def require_known(self, func: n.Attribute, prefix: str) -> None:
+        """Raise a fault (E0204) for a function that the module of a prefix does not have."""
+        path: list[str] = []
+        inner: n.Expr = func
+        while isinstance(inner, n.Attribute):
+            path.append(inner.name)
+            inner = inner.value
+        module, dotted = self.checked.modules[prefix], ".".join(reversed(path))
+        if dotted not in (namespace(module) or ()):
+            # Needed after an error only.
+            from gradcli.language.diagnostics.unknown_names import not_in_module
+
+            raise not_in_module(self.source, func, prefix, module, dotted)
+
     def richer(self, op: Operator, node: n.Call, name: str, args: Sequence[n.Node]) -> bool:
         """Whether a call has parameters that only the function composed of an operator takes."""
+        function: Any = composed_function(self.checked, node.func, name)
+        own = getattr(unwrap(function), "__code__", None)
+        if op.name == "norm":  # linalg.norm and the nuclear one: of matrices by singular values
+            given = [*args, *(k.value for k in node.keywords)]
+            nuclear = any(isinstance(a, n.String) and a.value == "nuc" for a in given)
+            if nuclear or "linalg" in unparse(node.func) or (own and "ord" in own.co_varnames):
+                return True
         if op.name == "clamp":  # between bounds that are values too
             bounds = [*args[1:], *(k.value for k in node.keywords)]
             return not all(map(self.is_literal, bounds))
         asked = {k.name for k in node.keywords}
         if asked <= op.params.keys():
             return False
-        code = getattr(composed_function(self.checked, node.func, name), "__code__", None)
-        return code is not None and asked <= set(code.co_varnames)
+        return own is not None and asked <= set(own.co_varnames)
 
     def check_order(self, args: list[Any], named: dict[str, n.Expr]) -> None:
         """The order of a norm is a number. Raises a fault (E0701) that says what to write."""

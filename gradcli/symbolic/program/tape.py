@@ -39,8 +39,7 @@ def follow(
     if not isinstance(found, Pair):
         found = Pair(tape, tape.place(found), found)
     tape.result = found
-    places = next(reversed(program._cache.values()))[1]
-    return tape, tape.conditions(places)
+    return tape, tape.conditions(program.generated.places if program.generated else [])
 
 
 def up_to_backward(program: Program) -> Program:

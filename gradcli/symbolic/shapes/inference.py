@@ -118,7 +118,7 @@ def _forward(steps: Sequence[Step], known: Mapping[str, int]) -> list[int | None
             rank = known.get(s.value)
         elif s.op in ("number", "constant"):
             rank = 0
-        elif (core := core_of(s.op)) is not None:
+        elif (core := core_of(s.op, s.params.get("part", 0))) is not None:
             taken, kept = len(core[0][0]), len(core[1])
             rank = kept + max((taken if first is None else first) - taken, 0)
         elif s.op == "solve":
@@ -213,7 +213,7 @@ def _backward(
             asked = _ANY
         elif s.op == "composed":
             asked = 0
-        elif (core := core_of(s.op)) is not None:
+        elif (core := core_of(s.op, s.params.get("part", 0))) is not None:
             asked = len(core[0][0])
         elif s.op == "getitem":
             asked = _ANY if rank_needed(s) < 2 else rank_needed(s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gradcli.language.syntax.printer import unparse
 from gradcli.ops.dims import normal_dim, normal_dims
 from gradcli.ops.operator import OPERATORS
 from gradcli.symbolic.expr import sizes
@@ -90,6 +91,8 @@ class Unifier:
         total = "0"
         for size in found:
             total = sizes.plus(total, size or "0")
+        if kind == "min":
+            total = sizes.smaller(*map(str, found))
         if kind == "product":
             total = "1"
             for size in found:
@@ -223,7 +226,7 @@ class Unifier:
             if max(len(left), len(right)) > 2:
                 return self.stacked(s, left, right)
             return (*left[:-1], *(right[1:] if len(right) > 1 else ()))
-        core = core_of(s.op)
+        core = core_of(s.op, s.params.get("part", 0))
         if core is not None:
             return self.core(s, inner, *core)
         if s.op == "solve":
@@ -252,10 +255,23 @@ class Unifier:
         if s.op == "diagonal":
             lead, inner = inner[0][:-2], [inner[0][-2:]]
         if any(len(x) != len(letters) for x, letters in zip(inner, taken, strict=True)):
-            needed = "two vectors" if len(taken) > 1 else "a matrix"
-            raise self.wrong(s, f"{s.op} needs {needed}", s.inputs)
+            needed = "matrices" if len(taken[0]) > 1 else "two vectors"
+            raise self.wrong(s, f"{s.op} needs {needed if taken[1:] else 'a matrix'}", s.inputs)
         known = self.lettered(s, taken, inner)
+        if s.params.get("square") and self.root(inner[0][0]) != self.root(inner[0][1]):
+            written = OPERATORS[s.op].parts[s.params["part"]]
+            raise no_closed_form(f"all of `{unparse(s.node)}` (write {written.format(x='X')})",
+                                 self.source, s.node)  # fmt: skip
+        for letter in kept:
+            if letter not in known:
+                known[letter] = self.smaller(*known.values())
         return (*lead, *(known[c] for c in kept))
+
+    def smaller(self, a: int | None, b: int | None) -> int | None:
+        """The dimension that is as large as the smaller of two."""
+        if a is None or b is None or self.root(a) == self.root(b):
+            return b if a is not None else a
+        return self.later(("min", a, b))
 
     def stacked(self, s: Step, left: tuple, right: tuple) -> tuple:
         """The shape of products of stacks of matrices."""

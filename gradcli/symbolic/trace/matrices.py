@@ -17,7 +17,7 @@ from gradcli.symbolic.trace.symbol import Symbol, operation
 from gradcli.symbolic.unsupported import no_closed_form, no_value
 
 
-def _own(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
+def square(x: Symbol, name: str) -> tuple[v.Tensor, v.Label, v.Label]:
     """A square matrix over two fresh labels. Raises a fault (E0701) for anything else."""
     if len(x.axes) != 2 or None in x.axes or x.axes[0][0] != x.axes[1][0]:  # type: ignore[index]
         raise no_closed_form(f"`{name}` of what is no square matrix")
@@ -162,33 +162,23 @@ def _of_kronecker(name: str, both: Kronecker) -> v.Tensor:
 @operation("inv")
 def inv(x: Symbol) -> Symbol:
     """The inverse. Raises a fault (E0701) for what is no square matrix."""
-    t, a, b = _own(x, "inv")
+    t, a, b = square(x, "inv")
     return Symbol(inverse(t, a, b), (a, b))
 
 
 @operation("adjugate")
 def adjugate(x: Symbol) -> Symbol:
     """det(x)*inv(x), which holds where x is regular."""
-    t, a, b = _own(x, "adjugate")
+    t, a, b = square(x, "adjugate")
     return Symbol(v.mul(of_matrix("det", t, a, b), inverse(t, a, b)), (a, b))
 
 
 def _scalar(name: str) -> Any:
-    return lambda x: Symbol(of_matrix(name, *_own(x, name)))
+    return lambda x: Symbol(of_matrix(name, *square(x, name)))
 
 
 for _name in ("det", "logdet", "logabsdet", "detsign"):
     operation(_name)(_scalar(_name))
-
-
-@operation("cholesky")
-def cholesky(x: Symbol) -> Symbol:
-    """The factor of a symmetric matrix; another one counts as (x + x.T)/2."""
-    t, a, b = _own(x, "cholesky")
-    turned = v.relabel(t, {a: b, b: a})
-    whole = t if turned == v.add(t) else v.scale(v.add(t, turned), Fraction(1, 2))
-    local = v.relabel(whole, {a: (a[0], 0), b: (b[0], 1)})
-    return Symbol(v.factor(v.base("matrix", "cholesky", (local,), (a[0], a[0])), (a, b)), (a, b))
 
 
 @operation("solve")

@@ -39,12 +39,9 @@ def test_a_tutorial_session(terminal, tmp_path):
     assert "8" in t.enter("f(4)")
     t.enter("z = [1,", r"\. $")
     assert "[1, 2]" in (t.enter("2]"), t.enter("z"))[1]
-    t.send("while True: x.data.mul_(1.5)\r")
-    time.sleep(0.4)
-    began = time.perf_counter()
-    t.interrupt()
-    t.expect("interrupted: everything is as it was")
-    assert time.perf_counter() - began < 1.0  # 0.2 where nothing else runs
+    # The best of several, since others run too.
+    for endless in ("while True: x.data.mul_(1.5)", "sum(i*i for i in range(10**9))"):
+        assert any(t.stopped(endless) < 0.2 for _ in range(5))
     assert "tensor([1., 2.], requires_grad=True)" in t.enter("x")
     t.enter(":save session.grad")
     t.enter(":quit", "")

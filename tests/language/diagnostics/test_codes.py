@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.batch.readers import read_rows
 from gradcli.language.diagnostics import codes
 from gradcli.language.diagnostics.codes import CODES
 from gradcli.language.runtime.run import prepare
 from gradcli.ops.errors import Fault
+from tests.support.batches import read_rows
 
 PACKAGE = Path(gradcli.__file__).parent
 

@@ -18,9 +18,9 @@ import gradcli
 from gradcli.engine.custom_function.function import Function
 from gradcli.engine.grad_mode import mode
 from gradcli.language.names.builtins import PYTHON_ONLY
+from gradcli.language.names.printing import printer
 from gradcli.language.names.table import NAMES
 from gradcli.language.runtime.run import Limits, prepare
-from gradcli.language.runtime.text import printer
 from gradcli.ops.errors import Fault
 from tests.language.generators.programs import Generator
 from tests.language.generators.typed_programs import Typed

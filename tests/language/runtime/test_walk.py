@@ -1,30 +1,38 @@
-"""Long texts without control flow: the first run walks the tree, and nobody can tell."""
+"""Texts without control flow: the first run walks the tree, and nobody can tell."""
 
 from __future__ import annotations
+
+import math
+import random
+import time
 
 import pytest
 
 import gradcli
 from gradcli.language.runtime.run import prepare
+from gradcli.language.syntax.failures import SyntaxFailure
+from gradcli.language.syntax.nodes import Sum, walk
+from gradcli.language.syntax.parser import parse
 from gradcli.ops.errors import Fault
 
 LINES = ["y = y * x", "y = sin(y) + 0.5 * pi", "n = 3", "z = -y / n", "y = max(z, y) ** 2 % 7"]
 
 
-def both(text: str) -> list:
+def both(text: str, at: object = 0.5) -> list:
     """What a walked run and one of generated code leave."""
     found = []
-    for ran in (False, True):
+    for walks in (True, False):
         program = prepare(text, "file")
-        program._ran = ran
-        x = gradcli.tensor(0.5, requires_grad=True)
+        program._walks = program._walks and walks
+        gradcli.manual_seed(0)
+        x = gradcli.tensor(at, dtype=gradcli.float64, requires_grad=True)
         try:
             outcome = program.run({"x": x})
         except Fault as fault:
-            found.append((str(fault), fault.labels, program._cache))
+            found.append((str(fault), fault.labels, program.generated))
             continue
         outcome.value.backward()
-        found.append((outcome.value, x.grad, outcome.variables, program._cache))
+        found.append((outcome.value, x.grad, outcome.variables, program.generated))
     return found
 
 
@@ -44,7 +52,8 @@ def test_values_gradients_and_variables_are_the_same():
 )  # fmt: skip
 def test_errors_are_those_of_generated_code(line):
     walked, compiled = both("\n".join(["y = x", *LINES * 30, line, "y"]))
-    assert walked[:2] == compiled[:2] and walked[-1].keys() == compiled[-1].keys()
+    assert walked[:2] == compiled[:2]
+    assert walked[-1].codes.keys() == compiled[-1].codes.keys()
 
 
 @pytest.mark.parametrize("line", ["y += 1", "y, z = z, y", "y = [y][0]", "print(n)", "y.sum()"])
@@ -56,4 +65,65 @@ def test_what_is_more_than_computing_is_left_to_generated_code(line):
 def test_the_second_run_is_of_generated_code():
     program = prepare("\n".join(["y = x", *LINES * 30, "y * z"]), "file")
     first, second = (program.run({"x": gradcli.tensor(0.5)}).value.item() for _ in range(2))
-    assert first == second and program._cache
+    assert first == second and program.generated
+
+
+# ---- A long sum, of which each different term is read and computed once --------------------------
+
+TERMS = ["x", "1", "sin(x)", "-x**2", "1e-3*x", "(x + 2)*3", "0.1", "x / 3", "-+x", "1_0"]
+
+
+def long_sum(rng: random.Random, *more: str) -> str:
+    terms = [*more, *rng.sample(TERMS, 4)]
+    signs = rng.choice([["+"], ["-"], [" + ", " - ", "+"]])
+    text = ""
+    while len(text) < 9000:
+        text += rng.choice(terms) + rng.choice(signs)
+    return text + "x"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_long_sum_is_the_one_that_stands_there(seed):
+    rng = random.Random(seed)
+    text = long_sum(rng)
+    text = rng.choice(["{}", "sum({})", "y = {}\ny * 2", "2 * -({}) / 3", "[{}, x][0]"]).format(
+        text
+    )
+    walked, compiled = both(text, rng.choice([0.5, [0.25, 4.0]])) if "sum" in text else both(text)
+    assert walked[0].item() == compiled[0].item()
+    gradcli.testing.assert_close(walked[1], compiled[1], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize(
+    "term",
+    ["unknown", "1/(3-3)", "x @ x", "sin(x, 2)", "sinn(x)", "9 ** 9 ** 9", "x.sum()", "rand(2)[0]"],
+)  # fmt: skip
+def test_what_is_special_in_a_long_sum_is_left_to_generated_code(term):
+    walked, compiled = both(long_sum(random.Random(1), term))
+    assert walked[:2] == compiled[:2]
+
+
+@pytest.mark.parametrize(
+    "term", ["x y", "x / if", "lambda", "sin(x", "2x", "x)", "1__0", "x if x", "'"]
+)
+def test_mistakes_in_a_long_sum_are_those_of_the_whole_text(term):
+    text = f"{long_sum(random.Random(2))}+{term}+{long_sum(random.Random(3))}"
+    with pytest.raises(SyntaxFailure) as brief:
+        parse(text, sums=True)
+    with pytest.raises(SyntaxFailure) as whole:
+        parse(text)
+    assert str(brief.value) == str(whole.value)
+
+
+@pytest.mark.parametrize("unit", ["x", "sin(x)+x*2"])
+def test_a_megabyte_is_read_and_differentiated_at_once(unit):
+    text = "+".join([unit] * ((1 << 20) // (len(unit) + 1)))
+    began = time.process_time()
+    program = prepare(text)
+    x = gradcli.tensor(0.5, dtype=gradcli.float64, requires_grad=True)
+    program.run({"x": x}).value.backward()
+    assert time.process_time() - began < 2
+    each = 1 if unit == "x" else math.cos(0.5) + 2
+    assert x.grad.item() == pytest.approx(each * (text.count(unit)), rel=1e-12)
+    (sum_,) = [node for node in walk(program.names.module) if isinstance(node, Sum)]
+    assert len(sum_.terms) == len(set(unit.split("+")))  # what the memory goes by

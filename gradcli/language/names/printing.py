@@ -1,11 +1,13 @@
-"""``print`` of a running program, bounded in volume."""
+"""``print``, ``str``, ``repr`` and ``format`` of a program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.language.names.showing import OUTPUT_LIMIT, show
+from gradcli.language.limits.sizes import OUTPUT_LIMIT
+from gradcli.language.names import showing
+from gradcli.language.syntax.strings import good_spec
 from gradcli.language.type_names import a_value
 from gradcli.ops.errors import LimitFault, TypeFault
 
@@ -25,7 +27,7 @@ def printer(write: Callable[[str], Any], limit: int = OUTPUT_LIMIT) -> Callable:
         pieces = []
         size = 0
         for value in values:
-            pieces.append(show(value))
+            pieces.append(showing.show(value))
             size += len(pieces[-1]) + len(sep)
             if size > left + len(sep):
                 raise _too_much(limit)
@@ -43,3 +45,32 @@ def _too_much(limit: int) -> LimitFault:
         "E0607", f"the program printed more than {limit:,} characters",
         help="print less often: if i % 100 == 0: (--max-output N raises the limit)",
     )  # fmt: skip
+
+
+def nowhere(_text: str) -> None:
+    """Where printed text goes that nobody asked for."""
+
+
+PRINT = printer(nowhere)
+"""Stands for ``print`` in the table of names; a run has its own in its place."""
+
+
+def string(value: Any = "") -> str:
+    """``str(value)``."""
+    return showing.show(value)
+
+
+def representation(value: Any) -> str:
+    """``repr(value)``."""
+    return showing.show(value, True)
+
+
+def text_of(value: Any, spec: Any = "") -> str:
+    """``format(value, spec)``. Raises TypeFault (E0303) for what is no format."""
+    if not isinstance(spec, str) or not good_spec(spec):
+        raise TypeFault("E0303", "format takes a value and a format", help='format(x, ".4f")')
+    return showing.field(value, spec)
+
+
+for _function, _name in ((string, "str"), (representation, "repr"), (text_of, "format")):
+    _function.__name__ = _function.__qualname__ = _name

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.batch.arrays import columns_by_name, kinds_of, plain
 from gradcli.batch.evaluate import Answers
-from gradcli.batch.sources import table_of
 from gradcli.batch.task import Task
 from gradcli.language.diagnostics.render import Diagnostic
 from gradcli.language.runtime.run import Limits
@@ -60,7 +60,7 @@ def run(
         >>> found.value, found.grads["x"], found.errors
         (array([ 9., 32.]), array([ 6., 16.]), [])
     """
-    columns = {name: np.asarray(a) for name, a in table_of(table).items()}
+    columns = columns_by_name(table)
     names = [n.strip() for n in wrt.split(",")] if isinstance(wrt, str) else wrt
     options: dict[str, Any] = {
         "wrt": None if names is None else tuple(names), "grad": grad, "dtype": dtype, "seed": seed,
@@ -70,9 +70,10 @@ def run(
         make, options = _worker.__wrapped__, {
             **options, "constants": const, "cotangent": cotangent, "limits": limits,
         }  # fmt: skip
-    worker = make(threading.get_ident(), expression, program, tuple(columns), where, **options)
+    kinds = tuple(kinds_of(columns).items())
+    worker = make(threading.get_ident(), expression, program, kinds, where, **options)
     count = len(next(iter(columns.values()))) if columns else 0
-    kept, answers = worker.answers(columns, count)
+    kept, answers = worker.answers({n: plain(columns[n], n) for n in worker.wanted}, count)
     rows: Any = range(count)
     place = None
     if not kept.all():
@@ -87,14 +88,15 @@ def run(
 
 @functools.lru_cache(maxsize=64)
 def _worker(
-    thread: int, expression: str, program: bool, columns: tuple[str, ...], where: str | None,
+    thread: int, expression: str, program: bool, columns: tuple[tuple[str, str], ...],
+    where: str | None,
     limits: Limits | None = None, **options: Any,
 ) -> Any:  # fmt: skip
     """What computes an expression, with its compiled code; each thread has its own."""
     mode = "file" if program else "line"
     task = Task(
         expression, "<expr>", mode, "arrays", limits or Limits(), options, where=where,
-        columns=columns,
+        columns=dict(columns),
     )  # fmt: skip
     return task.worker()
 

@@ -1,0 +1,108 @@
+"""L D L' of symmetric and Hermitian matrices that need not be definite: LAPACK's sytrf and hetrf.
+
+Without derivatives, as in PyTorch: ``solve`` and ``eigh`` have them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine import dtypes
+from gradcli.engine.named_tuples import results
+from gradcli.engine.record.composite import by_element
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.ops.errors import LinAlgFault, RuntimeFault
+from gradcli.ops.memory_budget import charge_shape
+
+__all__ = ["ldl_factor", "ldl_factor_ex", "ldl_solve"]
+
+
+def _constant(name: str, help: str, *values: Any) -> None:
+    if any(v.requires_grad for v in values):
+        raise RuntimeFault("E0405", f"the derivative for '{name}' is not implemented.", help=help)
+
+
+def _lapack(hermitian: bool, ending: str, *arrays: Any) -> Any:
+    from scipy.linalg import lapack  # slow to load
+
+    kind = "he" if hermitian and np.result_type(*arrays).kind == "c" else "sy"
+    functions: Any = lapack.get_lapack_funcs((f"{kind}{ending}",), arrays)
+    return functions[0]
+
+
+@by_element
+def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    """``(LD, pivots, info)``: ``ldl_factor``, and 0 or which entry of D is 0, counted from 1.
+
+    Raises RuntimeFault (E0301) unless square, (E0405) where a gradient would be recorded, and
+    LinAlgFault (E0304) for a singular D where ``check_errors``.
+    """
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise RuntimeFault(
+            "E0301",
+            "torch.linalg.ldl_factor_ex: A must be batches of square matrices, but they are "
+            f"{' by '.join(map(str, A.shape[-2:]))} matrices",
+        )
+    _constant("linalg.ldl_factor", "linalg.solve has one", A)
+    charge_shape((2, *A.shape))
+    raw = np.asarray(A.array)
+    factor = _lapack(hermitian, "trf", raw)
+    n, lead = A.shape[-1], tuple(A.shape[:-2])
+    both, pivots = np.empty(A.shape, raw.dtype), np.empty((*lead, n), np.int32)
+    info = np.zeros(lead, np.int32)
+    for place in np.ndindex(lead if n else (0,)):
+        found, pivots[place], info[place] = factor(raw[place], lower=True)
+        both[place] = np.tril(found)
+    if check_errors and info.any():
+        raise LinAlgFault(
+            "E0304", "linalg.ldl_factor_ex: D has a zero on its diagonal", help="ldl_factor_ex"
+        )
+    return results(
+        "linalg_ldl_factor_ex", LD=wrap(both, A.dtype), pivots=wrap(pivots, dtypes.int32),
+        info=wrap(info[()], dtypes.int32),
+    )  # fmt: skip
+
+
+def ldl_factor(A: Any, *, hermitian: bool = False) -> Any:
+    """``(LD, pivots)`` of A = L D L.T, or with ``hermitian`` L D L': L below the blocks of D.
+
+    Only the lower triangle of A is read; a negative pivot belongs to a block of two. See
+    ``ldl_solve``. Raises as ``ldl_factor_ex``.
+    """
+    both, pivots, _ = ldl_factor_ex(A, hermitian=hermitian)
+    return results("linalg_ldl_factor", LD=both, pivots=pivots)
+
+
+@by_element
+def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False) -> Any:
+    """The X with A X = B, from ``ldl_factor`` of A. Raises RuntimeFault (E0301, E0405).
+
+    Example:
+        >>> import gradcli
+        >>> A = gradcli.tensor([[2.0, 1.0], [1.0, 0.0]])
+        >>> gradcli.linalg.ldl_solve(*gradcli.linalg.ldl_factor(A), gradcli.ones(2, 1))
+        tensor([[ 1.],
+                [-1.]])
+    """
+    n = LD.shape[-1]
+    if B.ndim < 2 or B.shape[-2] != n:
+        raise RuntimeFault(
+            "E0301",
+            f"linalg.ldl_solve: LD and B do not fit: LD has shape {list(LD.shape)}, B has shape "
+            f"{list(B.shape)}",
+            help="a vector as a matrix of one column: B.unsqueeze(-1)",
+        )
+    _constant("linalg.ldl_solve", "linalg.solve has one", LD, B)
+    lead = np.broadcast_shapes(tuple(LD.shape[:-2]), tuple(B.shape[:-2]))
+    charge_shape((*lead, *B.shape[-2:]))
+    factors = np.broadcast_to(LD.array, (*lead, n, n))
+    order = np.broadcast_to(pivots.array, (*lead, n))
+    sides = np.broadcast_to(B.array, (*lead, *B.shape[-2:]))
+    solve = _lapack(hermitian, "trs", factors, sides)
+    out = np.empty(sides.shape, np.result_type(factors, sides))
+    if out.size:
+        for place in np.ndindex(lead):
+            out[place] = solve(factors[place], order[place], sides[place], lower=True)[0]
+    return wrap(out, B.dtype)

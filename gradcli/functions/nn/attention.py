@@ -1,0 +1,151 @@
+"""Attention: values gathered by how well queries meet keys.
+
+Vaswani and others, Attention is all you need, 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.dtypes import bool_
+from gradcli.engine.record.fast_path import FUNCTIONS as _O
+from gradcli.engine.tensor.tensor import wrap
+from gradcli.functions.nn.activations import dropout, softmax
+from gradcli.functions.nn.layers import linear
+from gradcli.functions.nn.padding import pad
+from gradcli.functions.reshaping import repeat_interleave
+from gradcli.ops.errors import AssertionFault, RuntimeFault
+
+__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """softmax(query @ key.T * scale) @ value; a mask's True takes part, its numbers are added.
+
+    With ``enable_gqa`` each head of keys and values serves several heads of queries.
+    """
+    if enable_gqa:
+        heads = query.shape[-3]
+        key, value = (repeat_interleave(x, heads // x.shape[-3], -3) for x in (key, value))
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = _O["matmul"](query, _O["mT"](key)) * factor
+    if is_causal:
+        if attn_mask is not None:
+            raise RuntimeFault("E0304", "explicit attn_mask should not be set when is_causal=True")
+        attn_mask = wrap(np.tri(*scores.shape[-2:], dtype=bool), bool_)
+    if attn_mask is not None:
+        if attn_mask.dtype is bool_:
+            scores = _O["where"](attn_mask, scores, -float("inf"))
+        else:
+            scores = scores + attn_mask
+    weights = softmax(scores, -1)
+    return _O["matmul"](dropout(weights, dropout_p) if dropout_p else weights, value)
+
+
+def multi_head_attention_forward(
+    query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any,
+    in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float,
+    out_proj_weight: Any, out_proj_bias: Any, training: bool = True, key_padding_mask: Any = None,
+    need_weights: bool = True, attn_mask: Any = None, use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None,
+    static_k: Any = None, static_v: Any = None, average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
+    """``(output, weights)`` of attention in ``num_heads`` parts of the features side by side.
+
+    ``query`` is ``(L, N, E)``, ``key`` and ``value`` ``(S, N, E)``, or all without N. Masks are
+    True where a key takes no part, or numbers that are added; ``bias_k`` and ``bias_v`` are one
+    more key and value, ``add_zero_attn`` one of zeros, ``static_k`` and ``static_v`` what stands
+    in place of the projected ones, ``(N * num_heads, S, E / num_heads)``. Without ``need_weights``
+    the second part is None. Raises AssertionFault (E0304) for sizes that do not fit.
+    """
+    if is_causal and attn_mask is None:
+        raise RuntimeFault(
+            "E0304", "Need attn_mask if specifying the is_causal hint.",
+            help="pass nn.Transformer.generate_square_subsequent_mask(L)",
+        )  # fmt: skip
+    batched = len(query.shape) == 3
+    if not batched:
+        query, key, value = (_O["unsqueeze"](t, 1) for t in (query, key, value))
+        if key_padding_mask is not None:
+            key_padding_mask = _O["unsqueeze"](key_padding_mask, 0)
+    count, size = query.shape[1:]
+    if size != embed_dim_to_check:
+        raise AssertionFault(
+            "E0304", f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}"
+        )
+    if size % num_heads:
+        raise AssertionFault("E0304", f"embed_dim {size} not divisible by num_heads {num_heads}")
+    thirds = [slice(i * size, (i + 1) * size) for i in range(3)]
+    if use_separate_proj_weight:
+        matrices = [q_proj_weight, k_proj_weight, v_proj_weight]
+    else:
+        if key.shape != value.shape:
+            raise AssertionFault(
+                "E0304", f"key shape {key.shape} does not match value shape {value.shape}"
+            )
+        matrices = [in_proj_weight[third] for third in thirds]
+    biases = [None if in_proj_bias is None else in_proj_bias[third] for third in thirds]
+    parts = map(linear, (query, key, value), matrices, biases)
+    q, k, v = parts
+    if (bias_k is None) is not (bias_v is None):
+        raise AssertionFault("E0304", "bias_k and bias_v are given both or neither")
+    if bias_k is not None:
+        k, v = (
+            _O["cat"](x, _O["expand"](b, (1, count, size)), dim=0)
+            for x, b in ((k, bias_k), (v, bias_v))
+        )
+    q, k, v = (_heads(x, num_heads) for x in (q, k, v))
+    k, v = (
+        x if static is None else _O["reshape"](static, (count, num_heads, *static.shape[1:]))
+        for x, static in ((k, static_k), (v, static_v))
+    )
+    if add_zero_attn:
+        zeros = k.new_zeros((count, num_heads, 1, size // num_heads))
+        k, v = (_O["cat"](x, zeros, dim=2) for x in (k, v))
+    mask = _added(attn_mask, key_padding_mask, q, k.shape[2])
+    scores = _O["matmul"](q * (size // num_heads) ** -0.5, _O["mT"](k))
+    weights = softmax(scores if mask is None else scores + mask, -1)
+    if dropout_p:
+        weights = dropout(weights, dropout_p, training)
+    found = _O["permute"](_O["matmul"](weights, v), (2, 0, 1, 3))  # (L, N, heads, E / heads)
+    out = linear(_O["reshape"](found, (*found.shape[:2], size)), out_proj_weight, out_proj_bias)
+    shown = None
+    if need_weights:
+        shown = _O["mean"](weights, 1) if average_attn_weights else weights
+    if not batched:
+        return out[:, 0], None if shown is None else shown[0]
+    return out, shown
+
+
+def _heads(x: Any, heads: int) -> Any:
+    """``(L, N, E)`` by heads: ``(N, heads, L, E / heads)``."""
+    split = _O["reshape"](x, (*x.shape[:2], heads, x.shape[2] // heads))
+    return _O["permute"](split, (1, 2, 0, 3))
+
+
+def _added(mask: Any, padding: Any, q: Any, keys: int) -> Any:
+    """What is added to the scores: ``mask`` for each head, and -inf at keys that are padded."""
+    total = None
+    if mask is not None:
+        total = _as_numbers(mask, q, keys)
+        if len(mask.shape) == 3:
+            total = _O["reshape"](total, (*q.shape[:2], *total.shape[1:]))
+    if padding is not None:
+        rows = _O["reshape"](_as_numbers(padding, q, keys), (padding.shape[0], 1, 1, keys))
+        total = rows if total is None else total + rows
+    return total
+
+
+def _as_numbers(mask: Any, like: Any, keys: int) -> Any:
+    """A mask as numbers to add, 0 for keys that were appended; -inf where it is True."""
+    if not mask.dtype.kind:
+        zeros = like.new_zeros(tuple(mask.shape))
+        mask = _O["where"](mask, float("-inf"), zeros)
+    return pad(mask, (0, keys - mask.shape[-1])) if mask.shape[-1] < keys else mask

@@ -1,0 +1,153 @@
+"""Run a checked program as Python code made of its tree."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.engine.creation import generator as random
+from gradcli.engine.grad_mode import mode
+from gradcli.engine.tensor.tensor import Tensor
+from gradcli.language.compile.lower import lower
+from gradcli.language.compile.resolve import Checked
+from gradcli.language.limits.sizes import running_steps
+from gradcli.language.limits.step_budget import FILE
+from gradcli.language.names import identity, printing, settings, showing
+from gradcli.language.runtime.scope import adopted, scope_of
+from gradcli.language.syntax import nodes as n
+from gradcli.ops.errors import LimitFault
+from gradcli.ops.memory_budget import no_collection, set_budget
+
+
+class Generated:
+    """The code of one program, made for each choice of inputs, and its runs."""
+
+    __slots__ = ("checked", "codes")
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.codes: dict[tuple, tuple[Any, list[n.Node], dict[str, Any]]] = {}
+
+    def node_at(self, line: int) -> n.Node | None:
+        """The tree node that a line number of the code stands for, after a run."""
+        for _, places, _ in self.codes.values():
+            if 0 < line <= len(places):
+                return places[line - 1]
+        return None
+
+    @property
+    def places(self) -> list[n.Node]:
+        """The tree nodes by line number of the code that was made last."""
+        return next(reversed(self.codes.values()))[1]
+
+    def run(
+        self, program: Any, values: Mapping[str, Any], inputs: tuple[str, ...], limits: Any, *,
+        write: Callable[[str], Any] | None, keep: frozenset[str] | None,
+        watch: Callable[..., Any] | None, lasting: bool, twice: bool,
+        instead: Callable[[Any, Any], Any] | None, long: Callable[[], Any] | None,
+    ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+        """The value and the variables by name; as ``Program.run`` of ``program``."""
+        code, places, constants = self._compiled(inputs, keep, watch is not None)
+        scope = scope_of(constants, limits, write or printing.nowhere, instead, long)
+        if watch is not None:
+            scope["h_trace"] = watch
+        exec(code, scope)
+        arguments = [adopted(values[name], scope) for name in inputs]
+        before = running_steps.get(), mode.grad, mode.inference, mode.mixes
+        mode.mixes = program.formula
+        spelling = showing.spelled_torch.set(self.checked.says_torch)
+        numbers = identity.begin()
+        again = _Again(values, limits, keep) if twice else None
+        running_steps.set(scope["h_budget"])
+        set_budget(limits.memory, scope["h_tick"])
+        try:
+            # 1/0 and log(0) are values here, not warnings.
+            with np.errstate(all="ignore"):
+                value, local = scope["main"](*arguments)
+            if lasting:  # set_grad_enabled(False) holds for what follows in the session
+                before = before[0], mode.grad, mode.inference, before[3]
+        except OSError:
+            raise  # only printing can raise it: what is wrong is the stream, not the program
+        except Exception as fault:
+            from gradcli.language.diagnostics.runtime import placed  # needed after an error only
+
+            if again is not None and hasattr(fault, "places"):
+                fault = again.with_places(program, fault)
+            raise placed(fault, program, places) from None
+        finally:
+            set_budget(None)
+            showing.spelled_torch.reset(spelling)
+            identity.end(numbers)
+            settings.put_back(keep=lasting)
+            steps, mode.grad, mode.inference, mode.mixes = before
+            running_steps.set(steps)
+        variables = {name[2:]: v for name, v in local.items() if name.startswith("v_")}
+        return value, variables
+
+    def _compiled(self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool) -> Any:
+        """The code, its places and its constants for these inputs, made once."""
+        key = (inputs, keep, watched)
+        if key not in self.codes:
+            with no_collection():
+                self.codes[key] = self._compile(*key)
+        return self.codes[key]
+
+    def _compile(
+        self, inputs: tuple[str, ...], keep: frozenset[str] | None, watched: bool
+    ) -> tuple[Any, list[n.Node], dict[str, Any]]:
+        problem = ""
+        # Lists that became loops may be what nests too deeply.
+        for in_place in (True, False) if self.checked.in_place else (True,):
+            tree, places, constants = lower(self.checked, inputs, keep, watched, in_place)
+            try:
+                with warnings.catch_warnings():
+                    # CPython's guesses about generated code; what is wrong shows when it runs.
+                    warnings.simplefilter("ignore", SyntaxWarning)
+                    return compile(tree, FILE, "exec"), places, constants
+            except (RecursionError, SyntaxError, MemoryError) as fault:
+                problem = type(fault).__name__
+        raise LimitFault(
+            "E0604", f"the program nests too deeply to be compiled ({problem})",
+            help="split it into functions or simpler statements",
+        )  # fmt: skip
+
+
+class _Again:
+    """How a run began, so that a fault of the backward pass can be looked into by a second run."""
+
+    __slots__ = ("began", "drawn", "keep", "limits", "values")
+
+    def __init__(self, values: Mapping[str, Any], limits: Any, keep: Any) -> None:
+        self.began = time.monotonic()
+        self.drawn = random.snapshot()
+        self.values = [(name, value, _entries(value)) for name, value in values.items()]
+        self.limits, self.keep = limits, keep
+
+    def with_places(self, program: Any, fault: Exception) -> Exception:
+        """``fault``, or itself with more places from a second, silent run."""
+        from gradcli.language.diagnostics import backward  # needed after an error only
+
+        late = time.monotonic() - self.began > backward.TWICE
+        if late or not backward.incomplete(fault):
+            return fault
+        after = random.snapshot()
+        random.restore(self.drawn)  # the same numbers, and so the same branches
+        try:
+            return backward.again(program, self.values, fault, self.limits, self.keep)
+        finally:
+            random.restore(after)
+
+
+SMALL = 4096
+"""Up to this many entries an input is copied, should the run write to it and be run again."""
+
+
+def _entries(value: Any) -> Any:
+    """The entries of a small tensor as they are now; else None."""
+    if value.__class__ is Tensor and value.array.size <= SMALL:
+        return value.array.copy()
+    return None
