@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
-from gradcli.engine.record.composite import by_element
+from gradcli.engine.record.composite import by_element, of_no_batch
 from gradcli.engine.source_location import warn
 from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
@@ -20,7 +20,7 @@ from gradcli.ops.memory_budget import charge_shape
 from gradcli.ops.operator import OPERATORS as O
 
 
-@by_element
+@of_no_batch
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
@@ -55,7 +55,7 @@ def _found(
     return out[0] if len(out) == 1 else tuple(out)
 
 
-@by_element
+@of_no_batch
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:

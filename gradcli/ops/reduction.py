@@ -245,7 +245,8 @@ def _norm_slope(x: Any, out: Any, p: Any, dim: Dims) -> Any:
     """The derivative of the p-norm by each entry; ``out`` has the reduced dimensions kept."""
     safe = where(out == 0, 1.0, out)
     if p in (2, "fro", None):
-        return x * where(out == 0, 0.0, 1.0 / safe)  # 0 at the zero vector, to every order
+        # 0 at the zero vector, to every order
+        return x / safe * where(out == 0, zeros_like(out), 1.0)
     if p == 1:
         return unit(x)
     if p == 0:
