@@ -388,7 +388,7 @@ def complex_of(real: Tensor, imag: Tensor) -> Tensor:
                 f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for "
                 "second argument",
             )
-    return real + imag * 1j
+    return OPERATORS["add"](real, OPERATORS["mul"](imag, 1j))
 
 
 def tril_indices(
