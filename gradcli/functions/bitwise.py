@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ

@@ -12,8 +12,7 @@ from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -127,7 +126,7 @@ def histogram(
             f"{list(input.shape)} and weight with shape {list(weight.shape)}",
         )
     flat = None if weight is None else O["reshape"](weight, (-1,))
-    given = [bins] if isinstance(bins, Tensor) else bins
+    given = [bins] if isinstance(bins, Plain) else bins
     hist, edges = histogramdd(rows, given, range, flat, density)
     return results("histogram", hist=hist, bin_edges=edges[0])
 
@@ -195,7 +194,7 @@ def histogramdd(
 
 def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
-    if isinstance(bins, Tensor):
+    if isinstance(bins, Plain):
         if bins.ndim != 1 or bins.array.dtype != column.dtype:
             raise RuntimeFault(
                 "E0301",

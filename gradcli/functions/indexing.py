@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element, called, is_batch, of_numbers_too
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.segments import joined
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import IndexFault, RuntimeFault

@@ -16,8 +16,7 @@ from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.einsum import einsum as by_letters
 from gradcli.ops.errors import RuntimeFault, ValueFault

@@ -16,8 +16,7 @@ from gradcli.engine import dtypes
 from gradcli.engine.record.composite import by_element, called, reshaped
 from gradcli.engine.record.fast_path import FUNCTIONS as O
 from gradcli.engine.record.multi_output import together
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions import overloads
 from gradcli.functions.indexing import (
     _along,

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.engine.record.composite import called, is_batch, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.conversion import Plain
+from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions import overloads
 from gradcli.functions.reshaping import at_least, movedim, tensor_split
 from gradcli.ops.dims import normal_dim

@@ -14,8 +14,7 @@ from gradcli.engine.creation.factories import as_tensor
 from gradcli.engine.named_tuples import Extremes
 from gradcli.engine.record.composite import by_element, called, of_its_own
 from gradcli.engine.record.fast_path import FUNCTIONS as O
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.functions.reshaping import movedim
 from gradcli.functions.sorting import median_of
 from gradcli.ops.dims import normal_dim

@@ -18,8 +18,7 @@ from gradcli.engine.grad_mode import mode
 from gradcli.engine.graph.node import more
 from gradcli.engine.record.apply import note_view, record
 from gradcli.engine.record.composite import by_element, called, of_its_own
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault, TypeFault
 from gradcli.ops.indexing import Apart

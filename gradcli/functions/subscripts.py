@@ -10,8 +10,7 @@ from gradcli.engine.backward.node_values import raw
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import set_item
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import IndexFault
 from gradcli.ops.indexing import is_basic
 

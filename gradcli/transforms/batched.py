@@ -17,7 +17,6 @@ import numpy as np
 from gradcli.engine.custom_function.node import call
 from gradcli.engine.named_tuples import Extremes, Results
 from gradcli.engine.tensor.attributes import Size
-from gradcli.engine.tensor.tensor import Plain
 from gradcli.functions.scatter import index_put
 from gradcli.functions.subscripts import plain_index
 from gradcli.ops.dims import normal_dim
@@ -260,7 +259,11 @@ class Batched(Layer):
             return OPERATORS[f"{name}imum"](self, dim)
         if dim is None:
             return OPERATORS[f"a{name}"](self)
-        found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
+        if not self.ndim:  # an element counts as a line of one entry
+            rows, keepdim = self.value.reshape(self.count, 1), False
+        else:
+            rows = self.value
+        found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
     def pick_from(self, source: Any, index: Any) -> Any:

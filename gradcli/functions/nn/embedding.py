@@ -10,8 +10,7 @@ from gradcli.engine.dtypes import bool_, int64
 from gradcli.engine.grad_mode import no_grad
 from gradcli.engine.record.composite import by_element, called, is_batch
 from gradcli.engine.record.fast_path import FUNCTIONS as _O
-from gradcli.engine.tensor.conversion import Plain
-from gradcli.engine.tensor.tensor import wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.ops.dims import whole_number
 from gradcli.ops.errors import AssertionFault, IndexFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import charge_shape
