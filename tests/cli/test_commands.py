@@ -220,7 +220,7 @@ def test_products_with_the_derivative(cli):
         cli("jvp", "sin(x)*y", "--x", "0", "--y", "2", "--along", "x=1").out
         == "value    0\ntangent  2\n"
     )
-    found = cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "x=1,0", "--json").json["hvp"]
+    found = cli("hvp", "dot(x,x)**2", "--x", "1,2", "--along", "1,0", "--json").json["hvp"]
     assert found["x"]["data"] == [28.0, 16.0]
     found = cli("hess", "x^3*y", "--x", "2", "--y", "3", "--json").json["hessians"]
     assert found["x"]["data"] == 36.0 and found["y"]["data"] == 0.0
