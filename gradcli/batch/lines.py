@@ -30,7 +30,7 @@ class LineSource:
     Raises ValueFault (E0925) for a CSV without a header.
 
     >>> import io
-    >>> source = LineSource(io.BytesIO(b"x,y\\n\\n1,2\\n3"), "csv")
+    >>> source = LineSource(io.BytesIO(b"x,y\\n1,2\\n3"), "csv")
     >>> while not source.over: source.read()
     >>> source.header, source.cut(100).data, source.cut(100).data, source.ended
     (b'x,y', b'1,2', b'3', True)
