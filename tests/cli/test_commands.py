@@ -200,9 +200,11 @@ def test_ops_filters(cli):
     assert "matmul" in cli("ops", "--kind", "bilinear").out
     assert "sin" not in cli("ops", "--kind", "bilinear").out.split()
     assert "layer_norm" in cli("ops", "--search", "norm").out.split()
+    assert "no operator says zzz" in cli("ops", "--search", "zzz").err
+    assert cli("ops", "einsum").out == cli("ops", "torch.einsum").out
     wrong = cli("ops", "--kind", "linaer")
     assert wrong.code == 2 and "did you mean linear" in wrong.err
-    for name in ("gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
+    for name in ("gelu", "F.gelu", "nn.functional.gelu", "torch.nn.functional.gelu"):
         assert "second derivative" in cli("ops", name).out
     assert cli("ops", "torch.sin").out.startswith("sin(x)")
 
