@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.engine import dtypes
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.record.composite import by_element
+from gradcli.engine.tensor.tensor import Plain, Tensor, wrap
 from gradcli.ops.errors import RuntimeFault, TypeFault, UnwrittenFault
 from gradcli.ops.operator import OPERATORS as O
 from gradcli.ops.torch_messages import not_a, sizes_differ
@@ -23,9 +24,9 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
         for i, value in enumerate((input, other)):
             if not isinstance(value, int | float | complex | Tensor | np.ndarray):
                 raise not_a("Tensor", name, ("input", "other")[i], i + 1, value)
-        pair = [v.array if isinstance(v, Tensor) else v for v in (input, other)]
+        pair = [v.array if isinstance(v, Plain) else v for v in (input, other)]
         target = dtypes.result_type(
-            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Tensor) else (dtypes.number_dtype(v), 0)
+            (v.dtype, 2 if v.ndim else 1) if isinstance(v, Plain) else (dtypes.number_dtype(v), 0)
             for v in (input, other)
         )
         try:
@@ -49,7 +50,7 @@ def _bits(ufunc: Any, name: str, sign: str, logic: str = "") -> Any:
 
     of_bits.__name__ = of_bits.__qualname__ = name
     of_bits.__doc__ = f"``input {sign} other``, bit by bit; of booleans, the logic."
-    return of_bits
+    return by_element(of_bits)
 
 
 bitwise_and = _bits(np.bitwise_and, "bitwise_and", "&", "logical_and")
@@ -61,6 +62,7 @@ gcd = _bits(np.gcd, "gcd", "gcd")
 lcm = _bits(lambda x, y: np.abs(np.lcm(x, y)), "lcm", "lcm")
 
 
+@by_element
 def bitwise_not(input: Any) -> Any:
     """``~input``: every bit turned; of booleans, the opposite."""
     if input.dtype is dtypes.bool_:

@@ -12,7 +12,7 @@ from gradcli.engine.custom_function.function import without_derivative
 from gradcli.engine.named_tuples import results
 from gradcli.engine.record.composite import by_element
 from gradcli.engine.source_location import warn
-from gradcli.engine.tensor.tensor import Tensor, wrap
+from gradcli.engine.tensor.tensor import Plain, wrap
 from gradcli.functions.indexing import _whole
 from gradcli.ops.dims import normal_dim
 from gradcli.ops.errors import RuntimeFault
@@ -126,7 +126,7 @@ def histogram(
             f"{list(input.shape)} and weight with shape {list(weight.shape)}",
         )
     flat = None if weight is None else O["reshape"](weight, (-1,))
-    given = [bins] if isinstance(bins, Tensor) else bins
+    given = [bins] if isinstance(bins, Plain) else bins
     hist, edges = histogramdd(rows, given, range, flat, density)
     return results("histogram", hist=hist, bin_edges=edges[0])
 
@@ -194,7 +194,7 @@ def histogramdd(
 
 def _edges(d: int, bins: Any, column: np.ndarray, ends: Any) -> np.ndarray:
     """The edges of the bins of one dimension."""
-    if isinstance(bins, Tensor):
+    if isinstance(bins, Plain):
         if bins.ndim != 1 or bins.array.dtype != column.dtype:
             raise RuntimeFault(
                 "E0301",
@@ -249,7 +249,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
         weighted = centred * weights
         excess = 1 if aweights is None else O["sum"](weights * aweights) / total
         norm = total - correction * excess
-    known = norm.item() if isinstance(norm, Tensor) else norm  # a symbol is no number
+    known = norm.item() if isinstance(norm, Plain) else norm  # a symbol is no number
     if isinstance(known, int | float) and known <= 0:
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number"
              " of observations.")  # fmt: skip
@@ -287,6 +287,7 @@ def corrcoef(input: Any) -> Any:
     return found / O["unsqueeze"](size, 1) / O["unsqueeze"](size, 0)
 
 
+@by_element
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)

@@ -129,7 +129,7 @@ def _other_type(target: Tensor, dtype: dtypes.DType) -> RuntimeFault:
 
 def _no_room(target: Tensor, others: tuple) -> RuntimeFault | None:
     """What PyTorch finds first of a write in place: sizes, then the type of the result."""
-    tensors = [v for v in others if isinstance(v, Tensor)]
+    tensors = [v for v in others if isinstance(v, Plain)]
     shape = np.broadcast_shapes(target.array.shape, *(t.array.shape for t in tensors))
     if shape != target.array.shape:
         return RuntimeFault(

@@ -96,7 +96,7 @@ imag = linear(
 )
 drawn = step(
     "drawn",
-    lambda x, numbers: numbers.astype(x.dtype),
+    lambda x, numbers: np.broadcast_to(numbers, np.shape(x)).astype(x.dtype),
     params={"numbers": None},
     dtypes="keep",
     doc="Random numbers that were drawn by x, which says how likely they are.",

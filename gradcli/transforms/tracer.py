@@ -585,6 +585,12 @@ for _sign, _op in by_sign().items():
         setattr(Operand, f"__i{SIGN_METHODS[_sign]}__", _augmented(_op))
 
 
+for _word in ("and", "or", "xor", "lshift", "rshift"):  # of truths, and of bits
+    for _name in (f"__{_word}__", f"__r{_word}__"):
+        setattr(Layer, _name, METHODS[_name])
+Layer.__invert__ = METHODS["__invert__"]  # type: ignore[method-assign]
+
+
 def as_value(value: Any) -> Any:
     """``value`` where it is a Tensor or stands for one, else a Tensor of it."""
     return value if isinstance(value, Tensor | Operand) else as_tensor(value)
