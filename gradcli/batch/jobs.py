@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result, error_line, json_line
 from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
-from gradcli.batch.sources import Chunk
 from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
 from gradcli.display.records import tensor_record
 from gradcli.engine import Tensor

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow, columns_of
 from gradcli.batch.encode import Result, encode
 from gradcli.batch.evaluate import Answers, Evaluator, Group, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader, Row
-from gradcli.batch.sources import Chunk
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import Limits, prepare
 from gradcli.language.syntax.source import Source
