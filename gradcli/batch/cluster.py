@@ -7,6 +7,7 @@ costs only itself here too. The clock is kept in each Dask worker, as by the ser
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections import deque
 from collections.abc import Iterator
@@ -80,6 +81,10 @@ class Cluster:
     def results(self, source: Source, task: Any) -> Iterator[Result]:
         """The results of all chunks of ``source``, in order."""
         blob = pickle.dumps(task)
+        # What goes wrong is said once, by us; its own log of it is a page of traceback.
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] in ("distributed", "asyncio", "tornado"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         client = self._client()
         waiting: deque[tuple[Chunk, Any]] = deque()
         try:
@@ -121,9 +126,7 @@ class Cluster:
                 records, failed, body, errors = future.result()
             except self.distributed.KilledWorker:
                 if chunk.count == 1:
-                    found = task.worker().refused(chunk, ended(None))
-                    found.seal = chunk.seal
-                    yield found
+                    yield task.worker().refused(chunk, ended(None))
                     continue
                 parts = [(part, self._send(client, blob, part)) for part in halves(chunk)]
                 work += reversed(parts)
@@ -131,9 +134,10 @@ class Cluster:
             except Exception as problem:
                 if isinstance(problem, LimitFault):
                     raise
+                said = str(problem).partition("\n")[0]
                 raise RuntimeFault(
                     "E0905",
-                    f"the Dask cluster failed: {type(problem).__name__}: {problem}",
+                    f"the Dask cluster failed: {type(problem).__name__}: {said}",
                     help="see the logs of its scheduler and workers; --journal with --resume "
                     "goes on from here",
                 ) from None

@@ -159,12 +159,11 @@ class JobWorker:
             number = chunk.first + place
             id: Any = None
             try:
-                found = self.reader.parsed(text_of(raw))
-                id = found.id
+                id, line = self.reader.parsed(text_of(raw))
                 if poisoned and number in poisoned:
                     raise fault_of(poisoned[number])
                 watch(number)
-                lines.append(json_line(self.record(number, id, found.object)))
+                lines.append(json_line(self.record(number, id, line)))
                 continue
             except Fault as fault:
                 problem = fault
@@ -172,9 +171,8 @@ class JobWorker:
                 problem = _unplaced(fault)
             failed.append((place, number))
             lines.append(error_line(number, id, problem))
-        return Result(
-            chunk.first, chunk.count, chunk.count, failed, "".join(lines).encode()
-        )  # fmt: skip
+        body = "".join(lines).encode()
+        return Result(chunk.first, chunk.count, chunk.count, failed, body, b"", chunk.seal)
 
     def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
         """The records of a chunk of which no job is run."""

@@ -113,7 +113,7 @@ class Processes:
             while True:
                 self._fill()
                 while self.waiting and (found := self.waiting[0].result) is not None:
-                    found.seal = self.waiting.popleft().chunk.seal
+                    self.waiting.popleft()
                     yield found
                 if source.ended and not self.waiting:
                     return

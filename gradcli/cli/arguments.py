@@ -18,6 +18,9 @@ from typer.main import get_command
 from gradcli.language.diagnostics.render import closest
 from gradcli.ops.errors import ValueFault
 
+noted: list[str] = []
+"""The warnings that the command at hand gave on standard error, which JSON has as well."""
+
 
 class Variables:
     """The variables given on the command line, and the option names to compare a typo with."""
@@ -41,6 +44,7 @@ def invoke(
 
     ``variables`` takes what the arguments give, and may know of more.
     """
+    noted.clear()
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(
         name,

@@ -163,7 +163,12 @@ def _nothing(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]
 
 
 def _of_operators(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, bool]:
-    """``FACTS`` of what is composed of these operators; a rule is itself made of operators."""
+    """``FACTS`` of what is composed of these operators.
+
+    A rule is itself made of operators, so that there is a second derivative where there is a first
+    one. There is a closed form if there are arguments for which symbols pass through; another call
+    may have none (``norm`` of order 0). ``tests/functions/test_samples.py`` measures all of these.
+    """
     from gradcli.symbolic.trace import trace as trace  # registers what operators do to symbols
     from gradcli.symbolic.trace.symbol import OPERATION
     from gradcli.transforms.batch_rules import rule_of
@@ -171,7 +176,7 @@ def _of_operators(names: set[str], node: bool) -> tuple[bool, bool, bool, bool, 
     given = [OPERATORS[name] for name in names]
     derivative = node or any(op.recorded for op in given)
     forward = derivative and all(op.kind != "general" or op.jvp is not None for op in given)
-    closed = derivative and bool(given) and all(
+    closed = derivative and all(
         op.name in OPERATION or op.formula is not None or (op.entrywise and op.public)
         for op in given
     )  # fmt: skip

@@ -26,7 +26,7 @@ from gradcli.jit.simplify import simplify
 from gradcli.jit.trace import Traced
 from gradcli.jit.unroll import unroll
 from gradcli.ops.comparison import all_finite
-from gradcli.ops.errors import LimitFault
+from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 from gradcli.ops.memory_budget import budget, charge, no_collection
 from gradcli.transforms.tree import unflatten
 
@@ -62,6 +62,8 @@ class Compiled:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"compile takes a function, not {type(function).__name__}")
         self.function = function
         self.__name__ = getattr(function, "__name__", "compiled")
         self.__doc__ = getattr(function, "__doc__", None)
@@ -115,28 +117,33 @@ class Compiled:
     def jvp(self, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple:
         """The value at ``inputs`` and its derivative in the direction ``tangents``.
 
+        Both are tuples of as many; one input alone needs none. Raises RuntimeFault (E0302) where
+        their numbers or shapes differ.
+
         Example:
             >>> import gradcli
             >>> gradcli.compile(lambda x, y: x * y).jvp((3.0, 2.0), (1.0, 0.0))
             (6.0, 2.0)
         """
-        return self._run("jvp", (*_several(inputs), *_several(tangents)))
+        return self._run("jvp", _paired("tangents", inputs, tangents))
 
     def hvp(self, inputs: Sequence[Any], vectors: Sequence[Any]) -> tuple:
         """The value, a scalar, and the Hessian times ``vectors``: a product for each input.
+
+        Inputs and vectors are given as to ``jvp``.
 
         Example:
             >>> import gradcli
             >>> gradcli.compile(lambda x, y: x * x * y).hvp((3.0, 2.0), (1.0, 0.0))
             (18.0, (4.0, 6.0))
         """
-        return self._run("hvp", (*_several(inputs), *_several(vectors)))
+        return self._run("hvp", _paired("vectors", inputs, vectors))
 
     def ir(self, *inputs: Any, of: str = "gradient") -> str:
         """The program that runs for inputs of these shapes, a line for each operator.
 
-        ``of`` is one of value, gradient, hessian, jvp and hvp. Raises NotTraceable where the
-        function runs eagerly.
+        ``of`` is one of value, gradient, hessian, jvp and hvp; raises ValueFault (E0907) for
+        another. Raises NotTraceable where the function runs eagerly.
 
         Example:
             >>> import gradcli
@@ -169,6 +176,9 @@ class Compiled:
     # ---- Running ---------------------------------------------------------------------------------
 
     def _wanted(self, what: str, inputs: tuple) -> Entry:
+        if what not in eager.RUN:
+            raise ValueFault("E0907", f"of={what!r}: no such choice",
+                             help=f"one of {', '.join(eager.RUN)}")  # fmt: skip
         if what in ("jvp", "hvp"):
             inputs = (*inputs, *inputs)
         key, args, _ = _prepared(what, inputs)
@@ -270,9 +280,15 @@ def compile(function: Callable[..., Any]) -> Compiled:
     return Compiled(function)
 
 
-def _several(given: Any) -> Sequence[Any]:
-    """A tuple of inputs; one input alone is taken for a tuple of it."""
-    return given if isinstance(given, tuple | list) else (given,)
+def _paired(what: str, inputs: Any, along: Any) -> tuple:
+    """Inputs and as many directions; one alone is taken for a tuple of it."""
+    at, ways = (v if isinstance(v, tuple | list) else (v,) for v in (inputs, along))
+    if len(at) != len(ways):
+        raise RuntimeFault(
+            "E0302", f"{len(at)} inputs and {len(ways)} {what}",
+            help=f"give one of the {what} for each input, zeros where it does not move",
+        )  # fmt: skip
+    return (*at, *ways)
 
 
 def _prepared(what: str, inputs: tuple) -> tuple[tuple, list, bool]:

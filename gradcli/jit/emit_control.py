@@ -93,7 +93,7 @@ class ControlEmitter(Emitter):
         self.kept = self._checkpointed()
         self.lists = {
             ins.args[0] for ins in walk(program.block)
-            if ins.__class__ is Instruction and ins.op is scalars.PICK
+            if ins.__class__ is Instruction and ins.op is scalars.PICK and scalar_kind(ins.out)
             and (ins.args[0] in set(program.inputs) or ins.args[0].const is not None)
         }  # fmt: skip
 
@@ -403,6 +403,8 @@ class ControlEmitter(Emitter):
             words = [self.operand(a) for a in ins.args]
             if op is scalars.PICK and ins.args[0] in self.lists:
                 word = f"{self.entries(ins.args[0])}[{words[1]}]"
+            elif op is scalars.PICK and not scalar_kind(ins.out):  # a number of NumPy's
+                word = f"{words[0]}[{words[1]}]"
             else:
                 word = op.text.format(*words)
             if op is scalars.ADD_AT:

@@ -21,8 +21,9 @@ from gradcli.jit import eager, loops
 from gradcli.jit.control import Loop, Structured, walk
 from gradcli.jit.emit_control import build
 from gradcli.jit.ir import Instruction, NotTraceable
-from gradcli.jit.lower import FLOATS, lower
+from gradcli.jit.lower import lower
 from gradcli.jit.optimize import optimize
+from gradcli.jit.values import FLOATS
 from gradcli.language.limits.sizes import running_steps
 from gradcli.language.limits.step_budget import tokens
 from gradcli.language.runtime.run import Limits, Program

@@ -260,10 +260,11 @@ class Batched(Layer):
             return OPERATORS[f"{name}imum"](self, dim)
         if dim is None:
             return OPERATORS[f"a{name}"](self)
-        if not self.ndim:
-            found = getattr(self.value.reshape(-1, 1), name)(normal_dim(dim, 1) + 1)
+        if not self.ndim:  # an element counts as a line of one entry
+            rows, keepdim = self.value.reshape(self.count, 1), False
         else:
-            found = getattr(self.value, name)(normal_dim(dim, self.ndim) + 1, keepdim)
+            rows = self.value
+        found = getattr(rows, name)(normal_dim(dim, max(1, self.ndim)) + 1, keepdim)
         return Extremes((Batched(part, self.__gradcli_rank__) for part in found), name)
 
     def pick_from(self, source: Any, index: Any) -> Any:

@@ -408,7 +408,6 @@ def _of_backward(
             yield GradcheckFault("E0410", "backward not multiplied by grad_output")
         if not undefined:
             return
-        cause: RuntimeError | None
         for through in {(*range(len(outputs)),), *((i,) for i in range(len(outputs)))}:
             cause: RuntimeError | None = None
             try:

@@ -53,9 +53,7 @@ class Slowly(Serial):
                 continue
             chunk = source.cut(6000)
             if chunk is not None:
-                found = worker.result(chunk)
-                found.seal = chunk.seal
-                yield found
+                yield worker.result(chunk)
 
 
 def session(out, form="csv", resume=True):

@@ -291,3 +291,15 @@ def test_programs_that_are_too_long_run_on_the_engine(monkeypatch):
     assert c(1.0) == eager.value(chain, [1.0], False)
     with pytest.raises(NotTraceable, match="of that length"):
         c.code(1.0)
+
+
+def test_wrong_calls_are_refused():
+    c = gradcli.compile(lambda *xs: sum(x * x for x in xs))
+    with pytest.raises(RuntimeError, match="3 inputs and 1 tangents"):
+        c.jvp((1.0, 2.0, 3.0), (1.0,))  # four numbers in all: no two and two
+    with pytest.raises(RuntimeError, match="1 inputs and 2 vectors"):
+        c.hvp(1.0, (1.0, 2.0))
+    with pytest.raises(ValueError, match="of='grad'"):
+        c.code(1.0, of="grad")
+    with pytest.raises(TypeError, match="takes a function, not int"):
+        gradcli.compile(3)

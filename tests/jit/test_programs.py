@@ -200,6 +200,24 @@ def compared(seeds: range, forward: bool | None) -> int:
     return ran
 
 
+@pytest.mark.parametrize("name", [*PROGRAMS, *range(24)])
+def test_programs_in_float32_are_equal(name):
+    """To the dtype and, but for the order of a sum, the last digit."""
+    gradcli.set_default_dtype(gradcli.float32)
+    text = Writer(name).text() if isinstance(name, int) else PROGRAMS[name]
+    w = np.array([0.3, -0.2, 0.9, 0.4], np.float32)
+    try:
+        _, found, want = both(text, k=0.7, y0=2.0, x=0.3, y=-0.6, steps=100, w=w)
+    except NotTraceable:
+        assert name != "euler"
+        return
+    if found is not None:
+        got = [found[0], *found[1]]
+        assert {a.dtype for a in got} == {np.dtype(np.float32)}
+        same(found, want, 2e-6)
+        assert np.float32(want[0]) == got[0]
+
+
 def test_random_programs_agree():
     """The number of the branches taken is part of the result: another branch is another value."""
     assert compared(range(150), None) > 100

@@ -19,6 +19,7 @@ from gradcli.symbolic.emit.products import (
 )
 from gradcli.symbolic.emit.tree import (
     Text,
+    attribute,
     averaged,
     binary,
     called,
@@ -41,7 +42,8 @@ from gradcli.symbolic.expr.base import in_decimals, terminates
 from gradcli.symbolic.unsupported import no_value
 
 __all__ = [
-    "Text", "averaged", "binary", "called", "choice", "chosen", "compared", "filled", "indexed",
+    "Text", "attribute", "averaged", "binary", "called", "choice", "chosen", "compared", "filled",
+    "indexed",
     "inside", "joined", "less_its_mean", "n", "name", "negated", "numeral", "operations",
     "prepended", "quoted", "raised", "scaled", "total", "transposed", "whole",
 ]  # fmt: skip

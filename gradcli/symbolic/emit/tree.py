@@ -193,6 +193,11 @@ def transposed(x: Text) -> Text:
     return Text(n.Attribute(x.node, "T"), x.cost + 1)
 
 
+def attribute(x: Text, name: str) -> Text:
+    """``x.name``."""
+    return Text(n.Attribute(x.node, name), x.cost + 1)
+
+
 def joined(parts: Sequence[Text], op: str = "*") -> Text:
     """Parts with an operator between them, from the left."""
     found = parts[0]
