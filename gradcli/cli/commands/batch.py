@@ -301,9 +301,9 @@ def _run(asked: Any, source: Any, task: Any) -> int:
     telling.end(summary)
     if not asked.quiet and asked.progress != "json":
         unit = ("job" if asked.form == "jobs" else "row") + "s" * (summary.rows != 1)
-        left = f", {summary.rows - summary.records} left out" if asked.where is not None else ""
+        left = f", {summary.rows - summary.records:,} left out" if asked.where is not None else ""
         halted = ", halted" if summary.halted else ""
-        sys.stderr.write(f"{summary.rows} {unit}{left}, {summary.failed} failed{halted}\n")
+        sys.stderr.write(f"{summary.rows:,} {unit}{left}, {summary.failed:,} failed{halted}\n")
     return 1 if summary.failed else 0
 
 
