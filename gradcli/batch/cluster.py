@@ -7,14 +7,15 @@ costs only itself here too. The clock is kept in each Dask worker, as by the ser
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result
-from gradcli.batch.sources import Chunk
 from gradcli.batch.worker import by_the_clock, ended
 from gradcli.ops.errors import LimitFault, RuntimeFault, ValueFault
 
@@ -80,6 +81,10 @@ class Cluster:
     def results(self, source: Source, task: Any) -> Iterator[Result]:
         """The results of all chunks of ``source``, in order."""
         blob = pickle.dumps(task)
+        # What goes wrong is said once, by us; its own log of it is a page of traceback.
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] in ("distributed", "asyncio", "tornado"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         client = self._client()
         waiting: deque[tuple[Chunk, Any]] = deque()
         try:
@@ -121,34 +126,19 @@ class Cluster:
                 records, failed, body, errors = future.result()
             except self.distributed.KilledWorker:
                 if chunk.count == 1:
-                    found = task.worker().refused(chunk, ended(None))
-                    found.seal = chunk.seal
-                    yield found
+                    yield task.worker().refused(chunk, ended(None))
                     continue
-                parts = [(part, self._send(client, blob, part)) for part in halves(chunk)]
+                parts = [(part, self._send(client, blob, part)) for part in chunk.halves()]
                 work += reversed(parts)
                 continue
             except Exception as problem:
                 if isinstance(problem, LimitFault):
                     raise
+                said = str(problem).partition("\n")[0]
                 raise RuntimeFault(
                     "E0905",
-                    f"the Dask cluster failed: {type(problem).__name__}: {problem}",
+                    f"the Dask cluster failed: {type(problem).__name__}: {said}",
                     help="see the logs of its scheduler and workers; --journal with --resume "
                     "goes on from here",
                 ) from None
             yield Result(chunk.first, chunk.count, records, failed, body, errors, chunk.seal)
-
-
-def halves(chunk: Chunk) -> list[Chunk]:
-    """A chunk as two; only the second tells what was read until its end."""
-    middle = chunk.count // 2
-    if isinstance(chunk.data, bytes):
-        lines = chunk.data.split(b"\n")
-        parts: list[Any] = [b"\n".join(lines[:middle]), b"\n".join(lines[middle:])]
-    else:
-        parts = [{n: a[:middle] for n, a in chunk.data.items()},
-                 {n: a[middle:] for n, a in chunk.data.items()}]  # fmt: skip
-    rest = chunk.count - middle
-    return [Chunk(chunk.first, middle, parts[0]),
-            Chunk(chunk.first + middle, rest, parts[1], chunk.seal)]  # fmt: skip

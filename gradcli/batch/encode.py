@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.columns import arrow
 from gradcli.batch.evaluate import Answers, Group
 from gradcli.display.records import dump_json, tensor_record, write_csv
@@ -75,16 +76,17 @@ class Result:
 
 
 def encode(
-    form: str, names: Sequence[str], with_id: bool, first: int, count: int, places: Sequence[int],
+    chunk: Chunk, form: str, names: Sequence[str], with_id: bool, places: Sequence[int],
     ids: Sequence[Any] | None, answers: Answers,
 ) -> Result:  # fmt: skip
-    """The result of a block.
+    """The result of a chunk.
 
     names     of the gradients that a table has columns for
     with_id   whether a table has a column ``id``
     places    the positions in the block that have a record, in order
     ids       of all positions of the block, or None
     """
+    first, count = chunk.first, chunk.count
     failed: list[tuple[int, int]] = []
     if answers.errors:
         failed = [(k, first + p) for k, p in enumerate(places) if p in answers.errors]
@@ -102,7 +104,7 @@ def encode(
             lines[position] = line
         chosen = lines if at is None else [lines[p] for p in places]
         body = "".join(chosen).encode()
-        return Result(first, count, records, failed, body)
+        return Result(first, count, records, failed, body, b"", chunk.seal)
     said = "".join(errors.values()).encode()
     if form == "csv":
         body = _csv(answers.groups, names, with_id, count, places, ids)
@@ -114,7 +116,7 @@ def encode(
         if at is not None:
             about["row"] = np.array(places, np.int64) + first
         body = _packed([*groups, (np.arange(records), about)] if about else groups)
-    return Result(first, count, records, failed, body, said)
+    return Result(first, count, records, failed, body, said, chunk.seal)
 
 
 def _moved(positions: np.ndarray, at: dict[int, int] | None) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,20 +40,15 @@ MOST_PLANS = 256
 """Signatures whose code is kept."""
 
 
-class Group:
+class Group(NamedTuple):
     """Rows whose results have the same shapes: arrays (rows, ...) of the value and the gradients.
 
-    ``positions`` are their places in the block; None for all rows of it, in order.
+    ``where`` are their places in the block; None for all rows of it, in order.
     """
 
-    __slots__ = ("grads", "value", "where")
-
-    def __init__(
-        self, positions: np.ndarray | None, value: np.ndarray, grads: dict[str, np.ndarray] | None
-    ) -> None:
-        self.where = positions
-        self.value = value
-        self.grads = grads
+    where: np.ndarray | None
+    value: np.ndarray
+    grads: dict[str, np.ndarray] | None
 
     @property
     def positions(self) -> np.ndarray:

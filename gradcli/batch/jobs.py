@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.batch.chunk import Chunk
 from gradcli.batch.encode import Result, error_line, json_line
 from gradcli.batch.evaluate import Evaluator, unwatched
 from gradcli.batch.fields import Fields, shown
 from gradcli.batch.lines import text_of
 from gradcli.batch.readers import Reader
-from gradcli.batch.sources import Chunk
 from gradcli.batch.task import Poisoned, Verdict, Watch, fault_of
 from gradcli.display.records import tensor_record
 from gradcli.engine import Tensor
@@ -159,12 +159,11 @@ class JobWorker:
             number = chunk.first + place
             id: Any = None
             try:
-                found = self.reader.parsed(text_of(raw))
-                id = found.id
+                id, line = self.reader.parsed(text_of(raw))
                 if poisoned and number in poisoned:
                     raise fault_of(poisoned[number])
                 watch(number)
-                lines.append(json_line(self.record(number, id, found.object)))
+                lines.append(json_line(self.record(number, id, line)))
                 continue
             except Fault as fault:
                 problem = fault
@@ -172,9 +171,8 @@ class JobWorker:
                 problem = _unplaced(fault)
             failed.append((place, number))
             lines.append(error_line(number, id, problem))
-        return Result(
-            chunk.first, chunk.count, chunk.count, failed, "".join(lines).encode()
-        )  # fmt: skip
+        body = "".join(lines).encode()
+        return Result(chunk.first, chunk.count, chunk.count, failed, body, b"", chunk.seal)
 
     def refused(self, chunk: Chunk, verdict: Verdict) -> Result:
         """The records of a chunk of which no job is run."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from gradcli.batch.arrays import Source
+from gradcli.batch.chunk import LARGEST
 from gradcli.batch.encode import Result
 from gradcli.batch.journal import Journal
 from gradcli.batch.outputs import Output
-from gradcli.batch.sources import LARGEST
 from gradcli.batch.worker import by_the_clock
 from gradcli.ops.errors import ValueFault
 
@@ -42,9 +42,7 @@ class Serial:
                 continue
             chunk = source.cut(LARGEST)
             if chunk is not None:
-                found = by_the_clock(worker, chunk, self.seconds)
-                found.seal = chunk.seal
-                yield found
+                yield by_the_clock(worker, chunk, self.seconds)
 
 
 class Summary:
@@ -57,9 +55,6 @@ class Summary:
         self.records = 0
         self.failed = failed
         self.halted = False
-
-    def __repr__(self) -> str:
-        return f"Summary(rows={self.rows}, failed={self.failed})"
 
 
 class Halt:

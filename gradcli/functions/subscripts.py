@@ -10,7 +10,7 @@ from gradcli.engine.backward.node_values import raw
 from gradcli.engine.record.composite import called, runs_once
 from gradcli.engine.record.fast_path import FUNCTIONS
 from gradcli.engine.record.inplace import set_item
-from gradcli.engine.tensor.tensor import Tensor
+from gradcli.engine.tensor.tensor import Plain, Tensor
 from gradcli.ops.errors import IndexFault
 from gradcli.ops.indexing import is_basic
 
@@ -46,7 +46,7 @@ def _plain_part(part: Any) -> Any:
         return part
     if isinstance(part, slice):
         return slice(*(_bound(b) for b in (part.start, part.stop, part.step)))
-    if isinstance(part, Tensor):
+    if isinstance(part, Plain):
         array = part.array
         if part.dtype.kind > 1:
             raise _no_index(f"a {part.dtype.name} tensor")
@@ -56,7 +56,7 @@ def _plain_part(part: Any) -> Any:
     if isinstance(part, np.integer):
         return int(part)
     if isinstance(part, list | tuple | np.ndarray | range):
-        array = np.asarray([p.item() if isinstance(p, Tensor) else p for p in part]) \
+        array = np.asarray([p.item() if isinstance(p, Plain) else p for p in part]) \
             if isinstance(part, list | tuple) else np.asarray(part)  # fmt: skip
         if not array.size:
             return array.astype(np.int64)

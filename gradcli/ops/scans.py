@@ -36,11 +36,22 @@ _PIECE = 1 << 14
 """Steps for which Python numbers are made at a time."""
 
 
+def _in_single(scan: Any) -> Any:
+    """``scan``, which adds half precision up in single: 3000 ones are 3000, and not 2048."""
+
+    def compute(x: Any, axis: int) -> Any:
+        if getattr(x, "dtype", None) != np.float16:
+            return scan(x, axis=axis)
+        return scan(x.astype(np.float32), axis=axis).astype(np.float16)
+
+    return compute
+
+
 def _cumsum(x: Any, dim: int) -> Any:
     axis = normal_dim(dim, np.ndim(x))
     if not np.ndim(x):
         return x.copy()
-    out = np.cumsum(x, axis=axis)
+    out = _in_single(np.cumsum)(x, axis=axis)
     if not isinstance(out, np.ndarray):
         return out + 0
     out += 0  # PyTorch begins with 0, which a first entry of -0.0 does not change
@@ -164,7 +175,7 @@ def _lined(scan: Any) -> Any:
 
 cumprod = general(
     "cumprod",
-    _lined(np.cumprod),
+    _lined(_in_single(np.cumprod)),
     lambda g, x, out, dim: _product_vjp(g, x, out, dim),
     jvp=lambda tx, x, out, dim: (
         recurrence(x, tx * _before(out, dim, ones_like), dim) if len(out.shape) else tx
@@ -208,7 +219,7 @@ def _share(out: Any, dim: int) -> Any:
 
 logcumsumexp = general(
     "logcumsumexp",
-    _lined(_logcumsumexp),
+    _lined(_in_single(_logcumsumexp)),
     lambda g, x, out, dim: (
         exp(x - out) * _swept_back(_share(out, dim), g, dim) if len(g.shape) else g * exp(x - out)
     ),

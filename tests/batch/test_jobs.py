@@ -8,9 +8,9 @@ import json
 import pytest
 
 from gradcli.batch.jobs import JobTask
+from gradcli.batch.lines import LineSource
 from gradcli.batch.outputs import open_output
 from gradcli.batch.session import Serial, run_session
-from gradcli.batch.sources import LineSource
 from gradcli.batch.workers import Processes
 from gradcli.cli.main import run
 from gradcli.language.runtime.run import Limits

@@ -184,6 +184,36 @@ def test_a_table_of_pyarrow():
     assert found.value.tolist() == [3, 14] and found.grads["v"].tolist() == [[1, 1], [2, 2]]
 
 
+def test_a_data_frame_and_columns_that_no_program_reads():
+    class Frame:
+        """What pandas and polars have in common."""
+
+        def __init__(self, **columns):
+            self.data, self.columns = columns, list(columns)
+
+        def __getitem__(self, name):
+            return Frame(**{name: self.data[name]})
+
+        def to_numpy(self):
+            return np.array(self.data[self.columns[0]], object if "o" in self.columns else None)
+
+    frame = Frame(x=[1.0, 2], o=["a", None], when=np.array(["2026-01-01"] * 2, "M8[s]"))
+    assert gradcli.batch.run("x^2", frame).grads["x"].tolist() == [2, 4]
+    for name in ("o", "when"):
+        with pytest.raises(Fault, match=f"`{name}`, a variable, holds neither") as caught:
+            gradcli.batch.run(f"x*{name}", frame)
+        assert caught.value.code == "E0926"
+    found = gradcli.batch.run("x*k", {"x": np.ones(3, ">f4"), "k": [1, 2, 3], "no": ["a"] * 3},
+                              where="k > c", const={"c": 1})  # fmt: skip
+    assert found.value.tolist() == [2, 3] and list(found.rows) == [1, 2]
+    masked = np.ma.masked_array([1.0, 2], [False, True])
+    found = gradcli.batch.run("x*k", {"x": masked}, "k", const={"k": 3})
+    assert found.value[0] == 3 and np.isnan(found.value[1]) and found.grads["k"][0] == 1
+    large = {"x": np.array([[1, 2], [1, 1e300], [3, -np.inf]]), "k": [1e39, 2.0, 3]}
+    found = gradcli.batch.run("sum(x)*k", large, dtype="float32")
+    assert [e["code"] for e in found.errors] == ["E0923"] * 2 and found.value[2] == -np.inf
+
+
 def test_threads_do_not_meet():
     from concurrent.futures import ThreadPoolExecutor
 

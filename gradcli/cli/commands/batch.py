@@ -160,7 +160,7 @@ def batch(
         return _run(asked, source, _task(asked, source))
     finally:
         if asked.form in LINES and asked.path != "-":
-            source.lines.stream.close()
+            source.stream.close()
 
 
 def _rows(asked: Any) -> list[tuple[str, str]]:
@@ -218,7 +218,7 @@ def _source(asked: Any) -> Any:
         from gradcli.batch.arrays import open_arrays
 
         return open_arrays(asked.form, asked.path, _names(asked.columns))
-    from gradcli.batch.sources import LineSource
+    from gradcli.batch.lines import LineSource
 
     try:
         given = asked.path != "-"
@@ -341,7 +341,7 @@ def _executor(asked: Any) -> Any:
 def _journal(asked: Any, source: Any, task: Any) -> Any:
     """The journal; ``source`` stands behind what it holds. Raises ValueFault (E0927)."""
     from gradcli.batch.journal import Journal
-    from gradcli.batch.sources import file_hash
+    from gradcli.batch.lines import file_hash
 
     source.seal()
     deciding = {"input": file_hash(asked.path) if os.path.isfile(asked.path) else "",

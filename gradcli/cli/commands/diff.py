@@ -11,7 +11,6 @@ import typer
 
 from gradcli.cli import inputs, options, output, watchdog
 from gradcli.cli.diff_output import say, write_json, write_text
-from gradcli.display.records import dump_json
 from gradcli.engine import dtypes
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.runtime.run import MAX_STEPS, Limits, Program, prepare
@@ -276,11 +275,9 @@ class _Job:
         series = taylor(self.program, name, order, around, declared)
         watchdog.stop()
         if as_json:
-            record = {
-                "schema": 1, "ok": True, "command": "diff", "taylor": series.record(),
-                "warnings": [],
-            }  # fmt: skip
-            output.write(dump_json(record) + "\n")
+            output.write_record(
+                {"schema": 1, "ok": True, "command": "diff", "taylor": series.record()}
+            )
         elif latex:
             from gradcli.symbolic.printers.latex.writer import latex as in_latex  # by --latex only
 

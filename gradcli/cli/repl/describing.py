@@ -13,8 +13,10 @@ from gradcli.display.values import show_value
 from gradcli.engine import Tensor
 from gradcli.language.diagnostics.render import closest
 from gradcli.language.names.attributes import CALL, READ
+from gradcli.language.names.isinstance_types import type_of
+from gradcli.language.names.mappings import Set
+from gradcli.language.names.records import ClassRecord, record_of
 from gradcli.language.names.table import CALLED, CONSTANTS, NAMES, namespace
-from gradcli.language.type_names import a_value
 from gradcli.ops.errors import ValueFault
 from gradcli.ops.operator import OPERATORS
 
@@ -94,9 +96,12 @@ def kind(value: Any) -> str:
         return f"{value.dtype.name}{shape}"
     if isinstance(value, FunctionType):
         return "function"
-    if isinstance(value, list | tuple | dict):
-        return f"{type(value).__name__} of {len(value)}"
-    return type(value).__name__
+    if isinstance(value, list | tuple | dict | Set):
+        return f"{type(value).__name__.lower()} of {len(value)}"
+    if isinstance(value, ClassRecord):
+        return "class"
+    own = record_of(value)
+    return getattr(type_of(value) if own is None else own, "__name__", type(value).__name__)
 
 
 def standing(value: Any) -> str:
@@ -115,7 +120,7 @@ def _variable(session: Session, name: str) -> str:
         rows = [(signature(name, value), "a function of this session")]
         text = _source(session, name)
         return _rows(rows) + (f"\n{text}" if text else "")
-    rows = [(name, kind(value) if isinstance(value, Tensor) else a_value(value))]
+    rows = [(name, kind(value))]
     for label, text in (("value", brief(value)), ("graph", standing(value))):
         if text:
             rows.append((label, text))

@@ -39,13 +39,17 @@ LITERAL = 1000
 class Line:
     """A statement that worked: its text in the language of files and of lines, and its value."""
 
-    __slots__ = ("looks", "mode", "shown", "text")
+    __slots__ = ("dtype", "looks", "mode", "shown", "text")
 
-    def __init__(self, text: str, mode: str, shown: bool, looks: bool = False) -> None:
+    def __init__(
+        self, text: str, mode: str, shown: bool, looks: bool = False,
+        dtype: dtypes.DType | None = None,
+    ) -> None:  # fmt: skip
         self.text = text
         self.mode = mode
         self.shown = shown  # whether it gave a value, which `_` is then
         self.looks = looks  # whether it calls nothing, and so cannot change anything else
+        self.dtype = dtype or dtypes.get_default_dtype()  # the default one that it began with
 
 
 class _Before:
@@ -121,6 +125,7 @@ class Session:
     def _statement(self, source: Source, module: n.Module, mode: str) -> Any:
         with self.interrupts.allowed():
             program = self._checked(source, module, mode)
+        dtype = dtypes.get_default_dtype()
         with self.transaction():
             value = self.run(program, self.variables, commit=True)
             shown = value is not None and isinstance(module.body[-1], n.ExprStmt)
@@ -131,7 +136,8 @@ class Session:
             looks = all(isinstance(s, n.ExprStmt) for s in module.body) and not any(
                 isinstance(node, n.Call) for node in n.walk(module)
             )
-            self.lines.append(Line(source.text[module.start : module.end], mode, shown, looks))
+            text = source.text[module.start : module.end]
+            self.lines.append(Line(text, mode, shown, looks, dtype))
         return value
 
     def assign(self, name: str, value: Any, origin: str) -> None:

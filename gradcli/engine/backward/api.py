@@ -256,8 +256,7 @@ def _batched(
             help="stack the sets of weights along a new first dimension",
         )
     for i, (out, w) in enumerate(zip(outputs, weights, strict=True)):
-        edge = edge_of(out)
-        want = out.shape if edge is None else edge.shape
+        want = _edges([out])[0].shape
         have = want if w is None else np.shape(w.array if isinstance(w, Tensor) else w)[1:]
         if have != want:
             raise RuntimeFault(

@@ -176,7 +176,7 @@ def _step(node: Node, g: Any, arrived: dict[Node, Any], gone: Freed | None, care
     if careful and node.op.kind in CHOSEN:
         pulled = taken(node, g, pulled)
     for edge, r in zip(node.edges, pulled, strict=True):
-        if r is None:  # no edge there, or a custom Function that gave nothing
+        if r is None or edge is None:  # a custom Function may give nothing, or too much
             continue
         if r.shape != edge.shape:
             r = fit(r, edge.shape)

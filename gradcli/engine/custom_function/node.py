@@ -196,7 +196,10 @@ def _checked(node: FunctionNode, result: list[Any]) -> tuple[Any, ...]:
                 f"expected Variable or None (got {type(r).__name__})",
                 help="backward returns tensors; tensor(2.0) makes one of a number",
             )
-        pulled.append(None if r is None or edge is None else _fitted(r, edge, name, len(pulled)))
+        if r is None or edge is not None:
+            pulled.append(None if r is None else _fitted(r, edge, name, len(pulled)))
+        else:  # seen by hooks alone
+            pulled.append(r if mode.grad else r.array)
     return tuple(pulled)
 
 
@@ -327,7 +330,7 @@ def _wrapped(
             continue
         flows = node is not None and id(t) not in fixed and t.dtype.differentiable
         out = _placed(node, number, t, id(t) in given, id(t) in dirty, flows, len(outputs))
-        if mode.grad and out.meta is not None and out.meta.base is not None and id(t) not in dirty:
+        if out.meta is not None and out.meta.base is not None and id(t) not in dirty:
             out.meta.made = None if pure else FUNCTION if len(returned - fixed) == 1 else "several"
         if flows and out is t:
             made[id(t)] = (number, out)

@@ -262,18 +262,18 @@ class Output(Node):
 class Handle:
     """Removes a registered hook; also usable in ``with``."""
 
-    __slots__ = ("hooks", "number")
+    __slots__ = ("hooks", "id")
     _numbers = itertools.count()
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         mode.watching = True
         self.hooks = hooks
-        self.number = next(self._numbers)
-        hooks[self.number] = hook
+        self.id = next(self._numbers)
+        hooks[self.id] = hook
 
     def remove(self) -> None:
         """Take the hook away; a second call does nothing."""
-        self.hooks.pop(self.number, None)
+        self.hooks.pop(self.id, None)
 
     def __enter__(self) -> Handle:
         return self

@@ -36,7 +36,7 @@ class Pieces(Node):
         self.axis = axis
         self.join = join
         self.outputs = [(piece.array.shape, piece.dtype) for piece in pieces]
-        self.ports = {}
+        self.ports: dict[int, Any] = {}
 
     @staticmethod
     def pull(node: Pieces, g: Cotangents) -> Any:

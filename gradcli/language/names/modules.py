@@ -43,7 +43,14 @@ _HELD = {
     "_parameters": "register_parameter", "_buffers": "register_buffer", "_modules": "add_module",
 }  # fmt: skip
 _RESERVED = frozenset(
-    (*_HELD, "_pre_hooks", "_hooks", "_backward_hooks", "_backward_pre_hooks", "_not_saved")
+    (
+        *_HELD,
+        "_forward_pre_hooks",
+        "_forward_hooks",
+        "_backward_hooks",
+        "_backward_pre_hooks",
+        "_not_saved",
+    )
 )
 """What a Module keeps under its own attributes: no program assigns them."""
 _RECORD, _FIELDS = "__gradcli_record__", "__gradcli_fields__"
@@ -286,8 +293,8 @@ def _layers(name: str) -> Layers:
         return method(self, *args, **options)
 
     def __call__(self: Any, *args: Any, **options: Any) -> Any:
-        if "_hooks" not in self.__dict__:
-            raise UnknownAttribute(type(self), "_hooks", self._get_name())
+        if "_forward_hooks" not in self.__dict__:
+            raise UnknownAttribute(type(self), "_forward_hooks", self._get_name())
         return base.__call__(self, *args, **options)
 
     def text(method: str, otherwise: Callable) -> Callable:

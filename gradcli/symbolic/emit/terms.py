@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.contraction import Graph, Vector, elementwise
 from gradcli.symbolic.emit.joined_axes import unjoined
 from gradcli.symbolic.emit.like_terms import Piece
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.elementwise import applied
 
@@ -157,7 +157,7 @@ def alongs_applied(writer: Any, factors: list[tuple]) -> list[tuple]:
     """
     for f in factors:
         b, idx, e = f
-        if isinstance(b, Text) or b.kind != "matrix" or len(idx) != 4 or e != 1:
+        if isinstance(b, Text) or b.kind != "matrix" or len(b.args) < 2 or e != 1:
             continue
         rest = [g for g in factors if g is not f]
         for ends, out, turned in ((idx[2:], idx[:2], False), (idx[:2], idx[2:], True)):
@@ -273,9 +273,13 @@ def lettered(writer: Any, m: v.Monomial, c: Fraction, labels: tuple[v.Label, ...
             parts.append(letters[x])
             operands.append(w.called("ones", writer.dimension(x[0])))
     tops, below = above_and_below(scalars)
-    if len(parts) == 1 and parts[0] == "".join(letters[x] for x in labels):
+    whole = "".join(letters[x] for x in labels)
+    if len(parts) == 1 and len(whole) > 2 and parts[0] == whole[:-2] + whole[:-3:-1]:
+        turned = w.attribute(operands[0], "mT")
+        return Piece(c, tops, below, (turned,), 2)
+    if len(parts) == 1 and parts[0] == whole:
         return Piece(c, tops, below, (operands[0],), 2 if labels else 0)
-    equation = ",".join(parts) + "->" + "".join(letters[x] for x in labels)
+    equation = ",".join(parts) + "->" + whole
     found = w.called("einsum", w.quoted(equation), *operands)
     return Piece(c, tops, below, (found,), 2 if labels else 0)
 

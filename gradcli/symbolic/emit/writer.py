@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.collect import gathered
 from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
@@ -23,7 +23,6 @@ from gradcli.symbolic.emit.like_terms import Piece
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.stacks import stacked
-from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.emit.terms import (
     above_and_below,
     alongs_applied,
@@ -37,6 +36,7 @@ from gradcli.symbolic.emit.terms import (
     powers_merged,
     vector_piece,
 )
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.unsupported import no_closed_form
 
@@ -121,7 +121,7 @@ class Writer:
         if b.kind == "reduce":
             return reduction(self, b, labels)
         if b.kind == "matrix":
-            if len(b.dims) == 4:
+            if len(b.args) > 1:
                 return w.name(b.name)  # see alongs_applied
             return self.of_matrix(b.name, self.sum(b.args[0], tuple(b.args[0].free()), True))
         if is_comparison(b.name):
@@ -213,7 +213,7 @@ class Writer:
                 and idx[0][1] >= 0
             ):
                 continue  # there is no other entry
-            if len(idx) == 4 and not isinstance(b, Text) and b.kind == "matrix":
+            if not isinstance(b, Text) and b.kind == "matrix" and len(b.args) > 1:
                 raise no_closed_form(f"`{b.name}` of a matrix by every entry")
             text, exponent = (b, e) if isinstance(b, Text) else self.raised(b, e)
             found.append(Operand(text, exponent, idx, None if isinstance(b, Text) else b))
@@ -258,7 +258,7 @@ class Writer:
         factors = list(m)
         if any(b.kind == "join" for b, _, _ in m):
             factors = unjoined(self, factors)
-        if any(b.kind == "matrix" and len(idx) == 4 for b, idx, _ in m):
+        if any(b.kind == "matrix" and len(b.args) > 1 for b, _, _ in m):
             factors = alongs_applied(self, factors)
         merged, number = powers_merged(self, factors)
         return spread(self, merged), number

@@ -165,7 +165,7 @@ def _log(t: v.Tensor) -> v.Tensor:
             if b.kind == "constant" and b.name == "e":
                 return v.number(e)
             if b.kind == "matrix" and b.name == "det" and e == 1:
-                return v.factor(v.base("matrix", "logdet", b.args))
+                return v.factor(v.base("matrix", "logdet", b.args, b.dims), idx)
             if e.denominator > 1 or (e != 1 and v.is_positive(b)):
                 return v.scale(_made("log", (v.factor(b, idx),)), e)
     return _made("log", (t,))

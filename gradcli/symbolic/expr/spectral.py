@@ -30,7 +30,7 @@ def met(merged: Mapping[Key, Any], bound: set) -> Met | None:
         if b.kind != "matrix" or e != 1:
             continue
         found = None
-        if len(key[1]) == 4:
+        if len(b.args) > 1:
             found = _commuted(merged, bound, key)
         elif b.name in (_EIGENVECTORS, _LEFT, _RIGHT) or (b.name == ("qr_parts", 0)):
             found = _vectors(merged, bound, key)

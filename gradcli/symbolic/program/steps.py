@@ -24,7 +24,7 @@ from gradcli.symbolic.expr import sizes
 from gradcli.symbolic.program.lookup import called_by_name, composed_function, not_imported
 from gradcli.symbolic.unsupported import at, no_closed_form, norm_of_order, unturned
 
-BINARY = {sign: op.name for sign, op in by_sign().items() if sign in METHODS} | {"^": "pow"}
+BINARY = {sign: op.name for sign, op in by_sign().items() if sign in METHODS}
 COMPARISON = {sign: op.name for sign, op in by_sign().items() if sign in MIRRORED}
 CREATION = ("eye", "ones", "zeros")
 DATA = object()

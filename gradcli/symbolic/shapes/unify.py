@@ -231,11 +231,14 @@ class Unifier:
             return self.core(s, inner, *core)
         if s.op == "solve":
             right = inner[1]
-            if len(first) != 2 or len(right) not in (1, 2):
+            if len(first) < 2 or not right:
                 raise self.wrong(s, "solve needs a matrix, then a vector or a matrix", s.inputs)
-            self.meet(first[0], first[1], s)
-            self.meet(first[0], right[0], s)
-            return right
+            self.meet(first[-2], first[-1], s)
+            if len(right) == 1:
+                self.meet(first[-1], right[0], s)
+                return (*first[:-2], *right)
+            self.meet(first[-1], right[-2], s)
+            return (*self.broadcast(s, [first[:-2], right[:-2]]), *right[-2:])
         if s.op == "contract":
             return self.letters(s, inner)
         if s.op == "permute":
@@ -250,9 +253,9 @@ class Unifier:
         return self.rest(s, inner)
 
     def core(self, s: Step, inner: list[tuple], taken: list[str], kept: str) -> tuple:
-        """The shape of what a declaration has core dimensions for; of stacks, that of diagonal."""
+        """The shape of what a declaration has core dimensions for, of stacks of matrices too."""
         lead: tuple = ()
-        if s.op == "diagonal":
+        if len(taken) == 1 and len(taken[0]) == 2 and s.op != "trace":
             lead, inner = inner[0][:-2], [inner[0][-2:]]
         if any(len(x) != len(letters) for x, letters in zip(inner, taken, strict=True)):
             needed = "matrices" if len(taken[0]) > 1 else "two vectors"

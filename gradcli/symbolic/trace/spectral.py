@@ -22,21 +22,28 @@ from gradcli.symbolic.unsupported import no_closed_form
 class Parts(Symbol):
     """What a decomposition gives: several formulas, of which a step takes one."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("__gradcli_parts__",)
 
     def __init__(self, parts: Sequence[Symbol]) -> None:
         super().__init__(v.ZERO)
-        self.parts = tuple(parts)
+        self.__gradcli_parts__ = tuple(parts)
 
 
-Symbol.packed = staticmethod(Parts)  # type: ignore[attr-defined]
+Symbol.__gradcli_packed__ = staticmethod(Parts)  # type: ignore[attr-defined]
+
+
+def _whole(t: v.Tensor, a: v.Label, b: v.Label) -> tuple[v.Tensor, v.Label, v.Label]:
+    """The matrix as it is. Raises a fault (E0701) where all of its rows or columns are one."""
+    if not {a, b} <= set(t.free()):
+        raise no_closed_form("a function of a matrix with equal rows or columns")
+    return t, a, b
 
 
 def _function(name: str) -> Any:
     """A function that turns with its square argument: f(x.T) is f(x).T."""
 
     def traced(x: Symbol) -> Symbol:
-        t, a, b = square(x, name)
+        t, a, b = _whole(*square(x, name))
         found, places = v.settled("matrix", name, (t,), (a, b))
         return Symbol(v.factor(found, places), (a, b))
 
@@ -53,7 +60,7 @@ def _along(name: str) -> Any:
 
     def traced(*given: Symbol) -> Symbol:
         *fixed, y = given
-        inner = [square(x, name) for x in fixed]
+        inner = [_whole(*square(x, name)) for x in fixed]
         args = [v.relabel(t, {a: (a[0], 0), b: (b[0], 1)}) for t, a, b in inner]
         if args[0] == args[-1]:
             f = slope(fixed[0])
@@ -79,7 +86,7 @@ for _op in list(OPERATORS.values()):
 
 def _symmetric(x: Symbol, name: str, any_matrix: bool = True) -> tuple[v.Tensor, str]:
     """A matrix over the labels 0 and 1; one that is not symmetric counts as (x + x.T)/2."""
-    t, a, b = square(x, name)
+    t, a, b = _whole(*square(x, name))
     turned = v.relabel(t, {a: b, b: a})
     whole = t if turned == v.add(t) else v.scale(v.add(t, turned), Fraction(1, 2))
     if whole is not t and not any_matrix:
@@ -121,6 +128,7 @@ def _matrix(x: Symbol, name: str) -> tuple[v.Tensor, str, str]:
         raise no_closed_form(f"`{name}` of a derivative (its rule is not linear)")
     local: Any = {a: (a[0], i) for i, a in enumerate(x.axes) if a is not None}
     (m, _), (n, _) = local
+    _whole(x.tensor, *local)
     return v.relabel(x.tensor, local), m, n
 
 
