@@ -239,7 +239,7 @@ sign = step(
 )
 heaviside = step(
     "heaviside",
-    lambda x, y: np.heaviside(x, y).astype(np.result_type(x, y)),  # whole numbers stay so
+    lambda x, y: np.heaviside(x, y).astype((x * y).dtype),  # whole numbers stay so
     inputs=_TWO,
     torch=("input", "values"),
     dtypes="promote",
