@@ -438,3 +438,32 @@ for y in (torch.unique(x), torch.unique(x, dim=0), torch.unique_consecutive(x)):
         y.sum().backward()
     except NotImplementedError as error:
         print(error)
+
+
+# %% a pass inside a pass, many times
+class Deep(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        with torch.enable_grad():
+            ctx.x = x.detach().requires_grad_() - 1
+        return ctx.x.detach()
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.x < 0:
+            return g
+        with torch.enable_grad():
+            Deep.apply(ctx.x).sum().backward()
+        return g
+
+
+x = torch.tensor(300.0, requires_grad=True)
+Deep.apply(x).sum().backward()
+print(x.grad)
+
+# %% a stale view prints
+x = torch.ones(1, requires_grad=True)
+with torch.no_grad():
+    v = x[:]
+    v *= 2
+print(v, x)
