@@ -30,7 +30,7 @@ RECORDED = 4096
 """What a node's rule, recorded for a further pass, takes in memory: a few nodes and tensors. Graphs
 of higher derivatives grow by a factor with each order, inside one call."""
 
-DEEP = 50
+DEEP = 20
 """How many passes may run inside one another, each asked for by a backward of the user's, before
 the next one gets a stack of its own: as in PyTorch, so that thousands can."""
 
