@@ -92,7 +92,7 @@ def run(
     their gradients, and the nodes behind the other places run.
     """
     ask = (roots, cotangents, keep, recorded, wanted, accumulates)
-    if _depth.passes >= DEEP and not (budget.on or undo.on):  # limits are those of a thread
+    if _depth.passes >= DEEP:
         _on_a_fresh_stack(lambda: run(*ask))
         return
     _depth.passes += 1
@@ -103,7 +103,10 @@ def run(
 
 
 def _on_a_fresh_stack(work: Callable[[], None]) -> None:
-    """Do ``work`` in a thread of its own, whose stack is empty, with the modes of this one."""
+    """Do ``work`` in a thread of its own, whose stack is empty.
+
+    The modes and the budget of this one hold there too.
+    """
     failed: list[BaseException] = []
 
     def guarded() -> None:
@@ -112,7 +115,7 @@ def _on_a_fresh_stack(work: Callable[[], None]) -> None:
         except BaseException as fault:  # it is raised where the work was asked for
             failed.append(fault)
 
-    thread = threading.Thread(target=copy_context().run, args=(guarded,))
+    thread = threading.Thread(target=copy_context().run, args=(guarded,), daemon=True)
     thread.start()
     thread.join()
     if failed:
