@@ -291,8 +291,11 @@ def corrcoef(input: Any) -> Any:
 def frexp(input: Any) -> tuple:
     """``(mantissa, exponent)``: x = mantissa * 2**exponent, the mantissa at least 0.5, below 1."""
     _, exponent = np.frexp(input.array)
-    powers = wrap(np.ldexp(np.ones((), input.array.dtype), -exponent), input.dtype)
-    return O["mul"](input, powers), wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
+    out = input
+    for part in (exponent // 2, exponent - exponent // 2):  # 2**1074 is past the largest number
+        powers = np.ldexp(np.ones((), input.array.dtype), -part)
+        out = O["mul"](out, wrap(powers, input.dtype))
+    return out, wrap(np.asarray(exponent, dtype=np.int32)[()], dtypes.int32)
 
 
 def fill_diagonal_(input: Any, fill_value: Any, wrap: bool = False) -> Any:

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.slices import Acting, acted
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr.tensor import Label
 from gradcli.symbolic.unsupported import no_closed_form
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.language.syntax import nodes as n
-from gradcli.symbolic.emit import sums as w
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit import tree as w
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import selectors, sizes
 from gradcli.symbolic.expr.base import Base
 

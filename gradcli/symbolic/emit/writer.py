@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.ops.declaration.infix import is_comparison
 from gradcli.ops.errors import Fault
 from gradcli.ops.operator import OPERATORS
-from gradcli.symbolic.emit import sums as w
+from gradcli.symbolic.emit import tree as w
 from gradcli.symbolic.emit.collect import gathered
 from gradcli.symbolic.emit.comparisons import choice, comparison, outer_first, smaller
 from gradcli.symbolic.emit.contraction import Graph, Matrix, Vector, atom, elementwise, reciprocal
@@ -23,7 +23,6 @@ from gradcli.symbolic.emit.like_terms import Piece
 from gradcli.symbolic.emit.reductions import logsumexp, reduction, row_length, row_spread, spread
 from gradcli.symbolic.emit.slices import KINDS, Acting, Operand, absorbed, alone, size_text
 from gradcli.symbolic.emit.stacks import stacked
-from gradcli.symbolic.emit.sums import Text
 from gradcli.symbolic.emit.terms import (
     above_and_below,
     alongs_applied,
@@ -37,6 +36,7 @@ from gradcli.symbolic.emit.terms import (
     powers_merged,
     vector_piece,
 )
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.unsupported import no_closed_form
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from gradcli.ops.errors import Fault
-from gradcli.symbolic.emit.sums import Text
+from gradcli.symbolic.emit.tree import Text
 from gradcli.symbolic.emit.writer import Writer
 from gradcli.symbolic.expr import tensor as v
 from gradcli.symbolic.expr.algebra import (
